@@ -1,0 +1,73 @@
+/* backend.h - what a device can do: memory, vectors, matrices. One const table for each backend.
+ *
+ * Vectors are double arrays of n scalars in device memory. Scalars that one operation makes and another consumes
+ * (dot products, step lengths) stay in device memory too, so that a Krylov iteration needs the host once: it
+ * downloads what it must look at. Operations on vectors are queued in order and report no error themselves; a device
+ * that failed says so at the next download. On the CPU device memory is host memory and everything is immediate.
+ *
+ * Sums are taken in an order that depends on n alone, so results have the same bits in every run and for every
+ * number of threads. */
+#ifndef KARST_LIB_BACKEND_H
+#define KARST_LIB_BACKEND_H
+
+#include "context.h"
+
+/* Which instance of a kernel table belongs to a backend; indexes the method's own array of tables. */
+enum karst_backend_kind { KARST_BACKEND_CPU, KARST_BACKEND_CUDA, KARST_BACKEND_COUNT };
+
+struct karst_backend {
+  const char *name;
+  enum karst_backend_kind kind;
+
+  karst_status (*open)(karst_context *context, int device);
+  void (*close)(karst_context *context);
+
+  /* bytes > 0 of device memory; what: for the error. The content is undefined. */
+  karst_status (*allocate)(karst_context *context, size_t bytes, const char *what, void **memory);
+  void (*release)(karst_context *context, void *memory);
+  karst_status (*upload)(karst_context *context, void *to, const void *host, size_t bytes);
+  karst_status (*download)(karst_context *context, void *host, const void *from, size_t bytes);
+  void (*copy)(karst_context *context, int64_t n, const double *x, double *y);
+
+  void (*fill)(karst_context *context, int64_t n, double value, double *x);
+
+  /* result[i] = x[i] . y for i < count */
+  void (*dots)(karst_context *context, int64_t n, int count, const double *const *x, const double *y, double *result);
+
+  /* y = beta y + sign sum_i coefficient[i] x[i] for i < count; beta NULL stands for 1.
+   * norm2, unless NULL: y . y of the result. sign is 1 or -1. */
+  void (*combine)(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
+                  const double *const *x, const double *beta, double *y, double *norm2);
+
+  /* y = x / |x| with norm2 = |x|^2 in device memory; y may be x. Where the norm is 0 or not finite, y = 0. */
+  void (*normalise)(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);
+
+  /* *result = sign (a / b) (c / d), scalars in device memory; c and d may both be NULL for 1.
+   * Where a divisor is 0 or the result is not finite it is 0: a step that cannot be taken is not taken, and the host
+   * finds the cause in the scalars when it looks. */
+  void (*quotient)(karst_context *context, double sign, const double *a, const double *b, const double *c,
+                   const double *d, double *result);
+
+  /* Permutation in blocks of b: gather y(i) = x(index[i]), scatter y(index[i]) = x(i), i < count. index: device. */
+  void (*gather)(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                 double *y);
+  void (*scatter)(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                  double *y);
+
+  /* y = A x */
+  void (*multiply)(karst_context *context, const karst_matrix *A, const double *x, double *y);
+  /* r = b - A x; norm2, unless NULL: r . r */
+  void (*residual)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
+                   double *norm2);
+  /* In each block row i of count rows: y(i) = S(i) x(i) for b-by-b blocks S(i) stored one after the other. */
+  void (*multiply_diagonal)(karst_context *context, karst_index count, int b, const double *S, const double *x,
+                            double *y);
+};
+
+extern const struct karst_backend karst_backend_cpu;
+extern const struct karst_backend karst_backend_cuda; /* gpu/; a stand-in without CUDA refuses to open */
+
+/* count scalars of device memory; a count of 0 is taken as 1. */
+karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory);
+
+#endif

@@ -1,0 +1,38 @@
+/* context.h - the context: device, threads, host memory, messages and the last error. */
+#ifndef KARST_LIB_CONTEXT_H
+#define KARST_LIB_CONTEXT_H
+
+#include "karst.h"
+
+#include <stdbool.h>
+
+struct karst_backend;
+
+struct karst_context {
+  karst_allocator allocator;
+  const struct karst_backend *backend;
+  void *device; /* the backend's own state, or NULL */
+  int threads;
+  int64_t objects; /* made with this context and not yet destroyed */
+  karst_message_function message;
+  void *message_user;
+  char device_text[96];
+  char error[512];
+};
+
+/* Records the sentence of an error and returns status, so that a function can end with "return karst_fail(...)". */
+karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Hands a message to the caller's function, if there is one. */
+void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Host memory through the context's allocator. count * size is checked for overflow; a count of 0 gives a pointer
+ * that may be released. On failure *memory is NULL and the error names the size. what: "the factors", for the error. */
+karst_status karst_allocate(karst_context *context, void *memory /* T ** */, int64_t count, size_t size,
+                            const char *what);
+karst_status karst_allocate_zero(karst_context *context, void *memory, int64_t count, size_t size, const char *what);
+void karst_release(karst_context *context, void *memory);
+
+#endif

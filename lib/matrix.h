@@ -1,0 +1,29 @@
+/* matrix.h - the inside of a matrix, for the rooms that compute with it. */
+#ifndef KARST_LIB_MATRIX_H
+#define KARST_LIB_MATRIX_H
+
+#include "backend.h"
+
+struct karst_matrix {
+  karst_context *context;
+  karst_index block_rows;
+  int block_size;
+  int64_t rows_unpadded;         /* scalar rows without the unit rows appended to fill the last block */
+  karst_index *row_start;        /* [block_rows + 1], host */
+  karst_index *column;           /* [row_start[block_rows]], host */
+  double *value;                 /* [b*b*row_start[block_rows]], device memory */
+  karst_index *device_row_start; /* the pattern in device memory; on the CPU the host arrays themselves */
+  karst_index *device_column;
+  bool owns_pattern;
+  bool owns_value;
+};
+
+/* A matrix that takes over arrays allocated with karst_allocate (also when it fails: they are then released).
+ * The pattern is trusted. For file formats, generators and conversions. */
+karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                                karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
+
+/* Scalar offset of block number k. */
+static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
+
+#endif

@@ -1,0 +1,47 @@
+/* precond.h - what a preconditioner is. One const table a method; all tables in precond/table.c.
+ *
+ * To add one: write its file with a const table, add the table to precond/table.c, and the tests tell what is
+ * missing. CONTRIBUTING.md goes through it with block Jacobi. */
+#ifndef KARST_LIB_PRECOND_H
+#define KARST_LIB_PRECOND_H
+
+#include "matrix.h"
+
+struct karst_precond_ops {
+  const char *name;
+  const char *help; /* one line */
+
+  /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p. What it has
+   * allocated when it fails, destroy gives back. */
+  karst_status (*setup)(karst_precond *p);
+  /* The numeric half, for the first and for new values; allocates nothing. A singular block or a NaN is no error: it
+   * is left in p->reason and p->block_row. */
+  karst_status (*update)(karst_precond *p);
+  /* z = M^-1 r on device memory; r and z do not overlap. Allocates nothing, synchronizes nothing. */
+  void (*apply)(const karst_precond *p, const double *r, double *z);
+  /* Accepts what a failed setup left behind. */
+  void (*destroy)(karst_precond *p);
+};
+
+struct karst_precond {
+  const struct karst_precond_ops *ops;
+  karst_context *context;
+  const karst_matrix *A; /* not owned */
+  karst_options options;
+  void *data;          /* the method's own */
+  karst_reason reason; /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
+  karst_index block_row;
+  int64_t factor_entries;
+  int64_t levels_lower, levels_upper;
+  int64_t shifted;
+  int64_t memory;                    /* bytes held */
+  double time_symbolic, time_factor; /* seconds of the last setup and update */
+};
+
+extern const struct karst_precond_ops *const karst_precond_table[]; /* ends with NULL */
+
+/* Allocates a preconditioner and runs ops->setup, without factoring. */
+karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                   karst_precond **precond);
+
+#endif

@@ -1,0 +1,70 @@
+/* symbolic.h - what follows from a pattern alone. On the CPU, host arrays, memory through the context. */
+#ifndef KARST_SYMBOLIC_H
+#define KARST_SYMBOLIC_H
+
+#include "context.h"
+
+/* The pattern of the factors of block ILU(k): strictly lower part L and strictly upper part U, row by row, columns
+ * ascending. The diagonal is implied. */
+typedef struct karst_ilu_pattern {
+  karst_index rows;
+  karst_index *lower_start;  /* [rows + 1] */
+  karst_index *lower_column; /* [lower_start[rows]] */
+  karst_index *upper_start;  /* [rows + 1] */
+  karst_index *upper_column; /* [upper_start[rows]] */
+} karst_ilu_pattern;
+
+/* Fill by levels (Yang, Liu, He, Chen, Algorithm 3): entries of A have level 0, L_ij = min(L_ij, L_ip + L_pj + 1)
+ * over p < min(i, j), kept where L_ij <= level. n block rows, columns ascending; a missing diagonal counts as there.
+ * Threads of the context are used. KARST_ERROR_INDEX_OVERFLOW when the fill cannot be counted. */
+karst_status karst_ilu_symbolic(karst_context *context, karst_index n, const karst_index *row_start,
+                                const karst_index *column, int level, karst_ilu_pattern *pattern);
+void karst_ilu_pattern_destroy(karst_context *context, karst_ilu_pattern *pattern);
+
+/* Level sets of a triangle: level l holds rows row[level_start[l] .. level_start[l+1]), ascending; a row's level is one
+ * more than the highest level among the rows it depends on. */
+typedef struct karst_levels {
+  karst_index count;
+  karst_index *level_start; /* [count + 1] */
+  karst_index *row;         /* [rows] */
+} karst_levels;
+
+/* lower: dependencies are smaller than the row (forward solve); else larger (backward solve). */
+karst_status karst_levels_create(karst_context *context, karst_index rows, const karst_index *start,
+                                 const karst_index *column, bool lower, karst_levels *levels);
+void karst_levels_destroy(karst_context *context, karst_levels *levels);
+
+/* A schedule of a triangular sweep for a few threads. Rows are cut into runs of consecutive rows, and the runs sorted
+ * into levels: a run depends only on runs of lower levels (and within itself on its own earlier rows). Runs keep the
+ * matrix's storage order, so that a thread streams through memory, where levels of single rows would jump about.
+ * The forward sweep takes a run's rows ascending, the backward sweep descending. */
+typedef struct karst_schedule {
+  karst_index levels;
+  karst_index *level_start; /* [levels + 1] into run */
+  karst_index *run_first;   /* [runs] first row of each run, in level order */
+  karst_index *run_last;    /* [runs] one past its last row */
+  int64_t *run_work;        /* [runs + 1] running total of the entries in the runs before this one, in level order */
+} karst_schedule;
+
+/* threads: how many the schedule is for. With one thread, or where the pattern offers no parallelism worth its
+ * barriers, the result is a single level with a single run: the plain sweep. */
+karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
+                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule);
+void karst_schedule_destroy(karst_context *context, karst_schedule *schedule);
+
+/* The pattern of P A P^T: row i of the result is row permutation[i] of A, its columns renumbered and sorted.
+ * source[k]: which block of A became block k of the result. All result arrays are allocated here. */
+karst_status karst_pattern_permute(karst_context *context, karst_index n, const karst_index *row_start,
+                                   const karst_index *column, const karst_index *permutation,
+                                   karst_index **permuted_start, karst_index **permuted_column, karst_index **source);
+
+/* inverse[permutation[i]] = i. KARST_ERROR_ARGUMENT where permutation is not one. */
+karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
+                                      karst_index *inverse);
+
+/* The pattern of A + A^T without the diagonal, for orderings. */
+karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,
+                                      const karst_index *column, karst_index **symmetric_start,
+                                      karst_index **symmetric_column);
+
+#endif

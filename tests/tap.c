@@ -1,0 +1,254 @@
+/* tap.c - see tap.h. */
+#include "tap.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int tests_run, tests_failed;
+static char scratch_directory[64];
+
+bool tap_ok(bool condition, const char *format, ...)
+{
+  va_list arguments;
+  printf("%s %d - ", condition ? "ok" : "not ok", ++tests_run);
+  va_start(arguments, format);
+  vprintf(format, arguments);
+  va_end(arguments);
+  printf("\n");
+  fflush(stdout);
+  tests_failed += !condition;
+  return condition;
+}
+
+void tap_note(const char *format, ...)
+{
+  va_list arguments;
+  printf("# ");
+  va_start(arguments, format);
+  vprintf(format, arguments);
+  va_end(arguments);
+  printf("\n");
+}
+
+void tap_skip(const char *why, const char *format, ...)
+{
+  va_list arguments;
+  printf("ok %d - ", ++tests_run);
+  va_start(arguments, format);
+  vprintf(format, arguments);
+  va_end(arguments);
+  printf(" # SKIP %s\n", why);
+}
+
+void tap_skip_all(const char *why)
+{
+  printf("1..0 # SKIP %s\n", why);
+  exit(0);
+}
+
+static void remove_scratch(void)
+{
+  DIR *directory = opendir(scratch_directory);
+  char path[512];
+  if (!directory) return;
+  for (struct dirent *entry; (entry = readdir(directory));) {
+    snprintf(path, sizeof path, "%s/%s", scratch_directory, entry->d_name);
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && unlink(path) != 0) rmdir(path);
+  }
+  closedir(directory);
+  rmdir(scratch_directory);
+}
+
+int tap_done(void)
+{
+  printf("1..%d\n", tests_run);
+  return tests_failed > 0;
+}
+
+void tap_need(karst_context *context, karst_status status, const char *step)
+{
+  if (status == KARST_SUCCESS) return;
+  printf("Bail out! %s: %s: %s\n", step, karst_status_text(status), context ? karst_context_error(context) : "");
+  exit(99);
+}
+
+static void run_on(const char *device, int threads, void (*test)(karst_context *), const char *what)
+{
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  if (karst_context_set_device(context, device) != KARST_SUCCESS) {
+    tap_skip(karst_context_error(context), "%s on %s", what, device);
+  } else if (threads > 1 && karst_context_set_threads(context, threads) != KARST_SUCCESS) {
+    tap_skip(karst_context_error(context), "%s on %s with %d threads", what, device, threads);
+  } else {
+    tap_note("%s on %s", what, karst_context_device(context));
+    test(context);
+  }
+  karst_context_destroy(context);
+}
+
+void tap_each_device(void (*test)(karst_context *context), const char *what)
+{
+  run_on("cpu", 1, test, what);
+  run_on("cpu", 2, test, what);
+  run_on("cuda", 1, test, what);
+}
+
+/* splitmix64 (Steele, Lea and Flood 2014) */
+static uint64_t next_random(void)
+{
+  static uint64_t state;
+  static bool seeded;
+  if (!seeded) {
+    state = tap_seed();
+    seeded = true;
+  }
+  uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+uint64_t tap_seed(void)
+{
+  static uint64_t seed;
+  static bool chosen;
+  if (!chosen) {
+    const char *text = getenv("KARST_SEED");
+    seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL) * 1000003U + (uint64_t)getpid();
+    chosen = true;
+    tap_note("KARST_SEED=%llu", (unsigned long long)seed);
+  }
+  return seed;
+}
+
+double tap_random(void) { return (double)(next_random() >> 11) * 0x1p-52 - 1; }
+
+int64_t tap_random_index(int64_t below) { return (int64_t)(next_random() % (uint64_t)below); }
+
+const char *tap_matrix_path(const char *file)
+{
+  static char path[1024];
+  const char *directory = getenv("KARST_MATRICES"), *source = getenv("srcdir");
+  if (directory)
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+  else
+    snprintf(path, sizeof path, "%s/../shared/matrices/%s", source ? source : ".", file);
+  return access(path, R_OK) == 0 ? path : NULL;
+}
+
+const char *tap_scratch(const char *file)
+{
+  static char path[512];
+  if (!scratch_directory[0]) {
+    snprintf(scratch_directory, sizeof scratch_directory, "/tmp/karst-test-XXXXXX");
+    if (!mkdtemp(scratch_directory)) {
+      printf("Bail out! no scratch directory\n");
+      exit(99);
+    }
+    atexit(remove_scratch);
+  }
+  snprintf(path, sizeof path, "%s/%s", scratch_directory, file);
+  return path;
+}
+
+const char *tap_write(const char *file, const char *text, long length)
+{
+  const char *path = tap_scratch(file);
+  size_t bytes = length < 0 ? strlen(text) : (size_t)length;
+  FILE *stream = fopen(path, "wb");
+  if (!stream || fwrite(text, 1, bytes, stream) != bytes || fclose(stream) != 0) {
+    printf("Bail out! cannot write %s\n", path);
+    exit(99);
+  }
+  return path;
+}
+
+static void *need_memory(size_t count, size_t size)
+{
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) {
+    printf("Bail out! the test itself is out of memory\n");
+    exit(99);
+  }
+  return memory;
+}
+
+karst_matrix *tap_random_matrix(karst_context *context, karst_index n, int b, int extra, double dominance)
+{
+  size_t rows = (size_t)n, width = (size_t)extra + 1, bb = (size_t)b * (size_t)b;
+  karst_index *start = need_memory(rows + 1, sizeof *start), *column = need_memory(rows * width, sizeof *column);
+  double *value = need_memory(rows * width * bb, sizeof *value);
+  bool *used = need_memory(rows, sizeof *used);
+  karst_matrix *matrix;
+  for (size_t i = 0; i < rows; i++) {
+    used[i] = true;
+    for (int e = 0; e < extra; e++) used[tap_random_index(n)] = true;
+    karst_index end = start[i];
+    for (size_t j = 0; j < rows; j++) {
+      if (used[j]) column[end++] = (karst_index)j;
+      used[j] = false;
+    }
+    start[i + 1] = end;
+    for (size_t v = (size_t)start[i] * bb; v < (size_t)end * bb; v++) value[v] = tap_random();
+    for (karst_index k = start[i]; k < end; k++)
+      if (column[k] == (karst_index)i)
+        for (size_t d = 0; d < (size_t)b; d++)
+          value[(size_t)k * bb + d * (size_t)b + d] += dominance * (double)(end - start[i]) * b;
+  }
+  tap_need(context, karst_matrix_create(context, n, b, start, column, value, KARST_COPY, &matrix), "random matrix");
+  free(start);
+  free(column);
+  free(value);
+  free(used);
+  return matrix;
+}
+
+double *tap_dense(const karst_matrix *matrix)
+{
+  int b = karst_matrix_block_size(matrix);
+  int64_t n = karst_matrix_rows(matrix);
+  double *dense = need_memory((size_t)(n * n), sizeof *dense);
+  const karst_index *start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
+  const double *value = karst_matrix_value(matrix); /* the tests call this on CPU contexts only */
+  for (karst_index i = 0; i < karst_matrix_block_rows(matrix); i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int c = 0; c < b; c++)
+        for (int r = 0; r < b; r++)
+          dense[((int64_t)column[k] * b + c) * n + (int64_t)i * b + r] = value[(int64_t)k * b * b + c * b + r];
+  return dense;
+}
+
+bool tap_dense_solve(int64_t n, double *a, double *x)
+{
+  for (int64_t k = 0; k < n; k++) {
+    int64_t pivot = k;
+    for (int64_t i = k + 1; i < n; i++)
+      if (fabs(a[k * n + i]) > fabs(a[k * n + pivot])) pivot = i;
+    if (a[k * n + pivot] == 0) return false;
+    for (int64_t j = 0; j < n; j++) {
+      double swap = a[j * n + k];
+      a[j * n + k] = a[j * n + pivot];
+      a[j * n + pivot] = swap;
+    }
+    double swap = x[k];
+    x[k] = x[pivot];
+    x[pivot] = swap;
+    for (int64_t i = k + 1; i < n; i++) {
+      double factor = a[k * n + i] / a[k * n + k];
+      for (int64_t j = k + 1; j < n; j++) a[j * n + i] -= factor * a[j * n + k];
+      x[i] -= factor * x[k];
+    }
+  }
+  for (int64_t k = n; k-- > 0;) {
+    x[k] /= a[k * n + k];
+    for (int64_t i = 0; i < k; i++) x[i] -= a[k * n + i] * x[k];
+  }
+  return true;
+}
