@@ -16,7 +16,7 @@ struct karst_context {
   int64_t objects; /* made with this context and not yet destroyed */
   karst_message_function message;
   void *message_user;
-  char device_text[96];
+  char device_text[128];
   char error[512];
 };
 

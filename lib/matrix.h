@@ -4,6 +4,8 @@
 
 #include "backend.h"
 
+enum { KARST_BLOCK_SIZE_MAX = 1024 }; /* a block fits the stack of a kernel by far */
+
 struct karst_matrix {
   karst_context *context;
   karst_index block_rows;
@@ -22,6 +24,10 @@ struct karst_matrix {
  * The pattern is trusted. For file formats, generators and conversions. */
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
+
+/* The values in host memory: the matrix's own array on the CPU, else a copy. Give it back with _done. */
+karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
+void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
 
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }

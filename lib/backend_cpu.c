@@ -1,0 +1,66 @@
+/* backend_cpu.c - the CPU backend: its memory and its table. Device memory is host memory. */
+#include "backend.h"
+#include "cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Arrays begin on a cache line. The address that the allocator gave stands just before. */
+enum { ALIGNMENT = 64 };
+
+static karst_status allocate(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  char *base;
+  *memory = NULL;
+  if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
+  karst_status status = karst_allocate(context, &base, (int64_t)bytes + 2 * ALIGNMENT, 1, what);
+  if (status) return status;
+  char *aligned = base + 2 * ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+  memcpy(aligned - sizeof base, &base, sizeof base);
+  *memory = aligned;
+  return KARST_SUCCESS;
+}
+
+static void release(karst_context *context, void *memory)
+{
+  char *base;
+  if (!memory) return;
+  memcpy(&base, (char *)memory - sizeof base, sizeof base);
+  karst_release(context, base);
+}
+
+static karst_status transfer(karst_context *context, void *to, const void *from, size_t bytes)
+{
+  (void)context;
+  if (to != from && bytes > 0) memcpy(to, from, bytes);
+  return KARST_SUCCESS;
+}
+
+static const char *describe(karst_context *context)
+{
+  snprintf(context->device_text, sizeof context->device_text, "cpu, %d thread%s", context->threads,
+           context->threads == 1 ? "" : "s");
+  return context->device_text;
+}
+
+const struct karst_backend karst_backend_cpu = {
+    .name = "cpu",
+    .kind = KARST_BACKEND_CPU,
+    .describe = describe,
+    .allocate = allocate,
+    .release = release,
+    .upload = transfer,
+    .download = transfer,
+    .copy = karst_copy_cpu,
+    .fill = karst_fill_cpu,
+    .dots = karst_dots_cpu,
+    .combine = karst_combine_cpu,
+    .normalise = karst_normalise_cpu,
+    .quotient = karst_quotient_cpu,
+    .gather = karst_gather_cpu,
+    .scatter = karst_scatter_cpu,
+    .multiply = karst_multiply_cpu,
+    .residual = karst_residual_cpu,
+    .multiply_diagonal = karst_multiply_diagonal_cpu,
+};

@@ -1,0 +1,223 @@
+/* context.c - the context: device, threads, host memory, messages and the last error. */
+#include "config.h"
+
+#include "backend.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate_malloc(void *user, size_t bytes)
+{
+  (void)user;
+  return malloc(bytes);
+}
+
+static void release_free(void *user, void *memory)
+{
+  (void)user;
+  free(memory);
+}
+
+karst_status karst_context_create(const karst_allocator *allocator, karst_context **context)
+{
+  const karst_allocator standard = {allocate_malloc, release_free, NULL};
+  if (!context) return KARST_ERROR_ARGUMENT;
+  *context = NULL;
+  if (!allocator) allocator = &standard;
+  if (!allocator->allocate || !allocator->release) return KARST_ERROR_ARGUMENT;
+  karst_context *created = allocator->allocate(allocator->user, sizeof *created);
+  if (!created) return KARST_ERROR_NO_MEMORY;
+  *created = (karst_context){.allocator = *allocator, .backend = &karst_backend_cpu, .threads = 1};
+  *context = created;
+  return KARST_SUCCESS;
+}
+
+void karst_context_destroy(karst_context *context)
+{
+  if (!context) return;
+  if (context->backend->close) context->backend->close(context);
+  context->allocator.release(context->allocator.user, context);
+}
+
+/* The N of "cuda:N" into *number; a bare "cuda" is 0. */
+static bool parse_cuda(const char *device, int *number)
+{
+  char *end;
+  *number = 0;
+  if (strncmp(device, "cuda", 4) != 0) return false;
+  if (device[4] == '\0') return true;
+  if (device[4] != ':' || device[5] < '0' || device[5] > '9' || strlen(device) > 8) return false;
+  *number = (int)strtol(device + 5, &end, 10);
+  return *end == '\0';
+}
+
+karst_status karst_context_set_device(karst_context *context, const char *device)
+{
+  int number = 0;
+  if (!context || !device) return KARST_ERROR_ARGUMENT;
+  if (context->objects > 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change while %lld objects use it",
+                      (long long)context->objects);
+  const struct karst_backend *backend = &karst_backend_cpu;
+  if (strcmp(device, "cpu") != 0) {
+    if (!parse_cuda(device, &number))
+      return karst_fail(context, KARST_ERROR_OPTION, "device \"%s\" is unknown: cpu, cuda or cuda:N", device);
+    backend = &karst_backend_cuda;
+  }
+  if (context->backend->close) context->backend->close(context);
+  context->backend = &karst_backend_cpu;
+  if (backend->open) {
+    karst_status status = backend->open(context, number);
+    if (status) return status;
+  }
+  context->backend = backend;
+  return KARST_SUCCESS;
+}
+
+const char *karst_context_device(karst_context *context) { return context ? context->backend->describe(context) : ""; }
+
+karst_status karst_context_set_threads(karst_context *context, int threads)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (threads < 1 || threads > 1024)
+    return karst_fail(context, KARST_ERROR_OPTION, "%d threads were asked for: 1 to 1024 are possible", threads);
+#ifndef HAVE_OPENMP
+  if (threads > 1)
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "%d threads were asked for, but Karst was built without OpenMP",
+                      threads);
+#endif
+  context->threads = threads;
+  return KARST_SUCCESS;
+}
+
+int karst_context_threads(const karst_context *context) { return context ? context->threads : 0; }
+
+void karst_context_set_message(karst_context *context, karst_message_function function, void *user)
+{
+  if (!context) return;
+  context->message = function;
+  context->message_user = user;
+}
+
+const char *karst_context_error(const karst_context *context) { return context ? context->error : ""; }
+
+karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(context->error, sizeof context->error, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
+{
+  char text[256];
+  va_list arguments;
+  if (!context->message) return;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  context->message(context->message_user, kind, text);
+}
+
+karst_status karst_allocate(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
+{
+  void *block = NULL;
+  size_t bytes;
+  bool fits = count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes) && bytes <= PTRDIFF_MAX;
+  if (fits) block = context->allocator.allocate(context->allocator.user, bytes ? bytes : 1);
+  memcpy(memory, &block, sizeof block);
+  if (block) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld times %zu bytes", what,
+                    (long long)count, size);
+}
+
+karst_status karst_allocate_zero(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
+{
+  void *block;
+  karst_status status = karst_allocate(context, memory, count, size, what);
+  if (status) return status;
+  memcpy(&block, memory, sizeof block);
+  memset(block, 0, (size_t)count * size);
+  return KARST_SUCCESS;
+}
+
+void karst_release(karst_context *context, void *memory)
+{
+  if (memory) context->allocator.release(context->allocator.user, memory);
+}
+
+const char *karst_status_text(karst_status status)
+{
+  switch (status) {
+  case KARST_SUCCESS:
+    return "success";
+  case KARST_ERROR_NO_MEMORY:
+    return "out of memory";
+  case KARST_ERROR_ARGUMENT:
+    return "invalid argument";
+  case KARST_ERROR_OPTION:
+    return "invalid option";
+  case KARST_ERROR_FILE:
+    return "file access failed";
+  case KARST_ERROR_FORMAT:
+    return "malformed file";
+  case KARST_ERROR_MATRIX:
+    return "invalid matrix";
+  case KARST_ERROR_NOT_BUILT:
+    return "not in this build";
+  case KARST_ERROR_NO_DEVICE:
+    return "no such device";
+  case KARST_ERROR_DEVICE:
+    return "device failure";
+  case KARST_ERROR_INDEX_OVERFLOW:
+    return "too many entries for the index type";
+  }
+  return "unknown status";
+}
+
+const char *karst_version(void) { return PACKAGE_VERSION; }
+
+#if KARST_INDEX_BITS == 64
+#define INDEX_FEATURE "64-bit indices"
+#else
+#define INDEX_FEATURE "32-bit indices"
+#endif
+#ifdef HAVE_OPENMP
+#define OPENMP_FEATURE ", OpenMP"
+#else
+#define OPENMP_FEATURE ""
+#endif
+#ifdef HAVE_CUDA
+#define CUDA_FEATURE ", CUDA"
+#else
+#define CUDA_FEATURE ""
+#endif
+#ifdef HAVE_AMD
+#define AMD_FEATURE ", AMD"
+#else
+#define AMD_FEATURE ""
+#endif
+#ifdef HAVE_METIS
+#define METIS_FEATURE ", METIS"
+#else
+#define METIS_FEATURE ""
+#endif
+#ifdef HAVE_ZLIB
+#define ZLIB_FEATURE ", zlib"
+#else
+#define ZLIB_FEATURE ""
+#endif
+#ifdef HAVE_LIBARCHIVE
+#define ARCHIVE_FEATURE ", libarchive"
+#else
+#define ARCHIVE_FEATURE ""
+#endif
+
+const char *karst_build_features(void)
+{
+  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE ARCHIVE_FEATURE;
+}

@@ -1,0 +1,88 @@
+/* cpu.h - what the CPU kernels share: processor dispatch, threads, and the division of work.
+ *
+ * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Work is
+ * divided so that results do not depend on the number of threads. */
+#ifndef KARST_LIB_CPU_H
+#define KARST_LIB_CPU_H
+
+#include "config.h"
+
+#include "context.h"
+
+#ifdef HAVE_OPENMP
+#include <omp.h>
+#endif
+
+#ifdef HAVE_TARGET_CLONES
+#define KARST_KERNEL __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define KARST_KERNEL
+#endif
+
+/* The number of this thread in a parallel region, and how many there are (fewer than asked for where the system
+ * refuses). */
+static inline int karst_thread(void)
+{
+#ifdef HAVE_OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+static inline int karst_team(void)
+{
+#ifdef HAVE_OPENMP
+  return omp_get_num_threads();
+#else
+  return 1;
+#endif
+}
+
+/* The first of count items that share number part of parts begins with; parts differ by one item at most. */
+static inline int64_t karst_share(int64_t count, int part, int parts)
+{
+  return count / parts * part + (count % parts) * part / parts;
+}
+
+/* The first row of share number part of parts, where running[i] entries come before row i: shares of like work. */
+static inline karst_index karst_share_rows(karst_index rows, const karst_index *running, int part, int parts)
+{
+  int64_t wanted = karst_share(running[rows], part, parts);
+  karst_index low = 0, high = rows;
+  if (part == parts) return rows;
+  while (low < high) {
+    karst_index middle = low + (high - low) / 2;
+    if (running[middle] < wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+extern const struct karst_backend karst_backend_cpu;
+
+/* vector_cpu.c */
+void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x);
+void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y);
+void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
+                    double *result);
+void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
+                       const double *const *x, const double *beta, double *y, double *norm2);
+void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);
+void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
+                        const double *d, double *result);
+void karst_gather_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                      double *y);
+void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                       double *y);
+
+/* matrix_cpu.c */
+void karst_multiply_cpu(karst_context *context, const karst_matrix *A, const double *x, double *y);
+void karst_residual_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
+                        double *norm2);
+void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int b, const double *S, const double *x,
+                                 double *y);
+
+#endif

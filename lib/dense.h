@@ -1,0 +1,134 @@
+/* dense.h - operations on one dense b-by-b block, stored column by column.
+ *
+ * Each is an inline function of b: called with a constant, the compiler unrolls it; called with a variable, it serves
+ * every other size. KARST_BLOCK_SIZES lists the constants worth an instance. */
+#ifndef KARST_LIB_DENSE_H
+#define KARST_LIB_DENSE_H
+
+#include "karst.h"
+
+#include <float.h>
+#include <math.h>
+
+#define KARST_INLINE static inline __attribute__((always_inline))
+
+/* The block sizes with an instance of their own: M(b) for each. Every other size uses the generic instance. */
+#define KARST_BLOCK_SIZES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8)
+#define KARST_BLOCK_SIZE_LARGEST_INSTANCE 8
+
+/* y -= a x */
+KARST_INLINE void karst_block_subtract_product(int b, const double *restrict a, const double *restrict x,
+                                               double *restrict y)
+{
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) y[r] -= a[c * b + r] * x[c];
+}
+
+/* y += a x */
+KARST_INLINE void karst_block_add_product(int b, const double *restrict a, const double *restrict x, double *restrict y)
+{
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) y[r] += a[c * b + r] * x[c];
+}
+
+/* c = x y for blocks; c overlaps neither. */
+KARST_INLINE void karst_block_multiply(int b, const double *restrict x, const double *restrict y, double *restrict c)
+{
+  for (int j = 0; j < b; j++) {
+    for (int r = 0; r < b; r++) c[j * b + r] = 0;
+    karst_block_add_product(b, x, y + j * b, c + j * b);
+  }
+}
+
+/* c -= x y for blocks */
+KARST_INLINE void karst_block_subtract_multiply(int b, const double *restrict x, const double *restrict y,
+                                                double *restrict c)
+{
+  for (int j = 0; j < b; j++) karst_block_subtract_product(b, x, y + j * b, c + j * b);
+}
+
+/* The largest absolute entry; NaN if there is one. */
+KARST_INLINE double karst_block_norm(int b, const double *a)
+{
+  double largest = 0;
+  for (int i = 0; i < b * b; i++) {
+    double size = fabs(a[i]);
+    if (!(size <= largest)) largest = size;
+  }
+  return largest;
+}
+
+/* Replaces a by its inverse: Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
+ * pivot: b integers.
+ * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state.
+ *
+ * A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
+ * largest entry 1, no candidate in column c exceeds b * epsilon times the largest entry that the column had before
+ * elimination. That does not depend on the units of the equations or of the unknowns; for b = 1 only 0 is singular. */
+KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
+{
+  double *row_scale = work, *column_size = work + b;
+  for (int r = 0; r < b; r++) row_scale[r] = 0;
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) {
+      double size = fabs(a[c * b + r]);
+      if (!(size <= DBL_MAX)) return KARST_NOT_FINITE;
+      if (size > row_scale[r]) row_scale[r] = size;
+    }
+  for (int r = 0; r < b; r++) {
+    if (row_scale[r] == 0) return KARST_SINGULAR_BLOCK;
+    row_scale[r] = 1 / row_scale[r];
+  }
+  for (int c = 0; c < b; c++) {
+    column_size[c] = 0;
+    for (int r = 0; r < b; r++) {
+      double size = fabs(a[c * b + r]) * row_scale[r];
+      if (size > column_size[c]) column_size[c] = size;
+    }
+  }
+  for (int c = 0; c < b; c++) {
+    int best = c;
+    double best_size = -1;
+    for (int r = c; r < b; r++) {
+      double size = fabs(a[c * b + r]) * row_scale[r];
+      if (size > best_size) {
+        best = r;
+        best_size = size;
+      }
+    }
+    if (!(best_size > (b > 1 ? b * DBL_EPSILON * column_size[c] : 0))) return KARST_SINGULAR_BLOCK;
+    pivot[c] = best;
+    if (best != c) {
+      double scale = row_scale[c];
+      row_scale[c] = row_scale[best];
+      row_scale[best] = scale;
+      for (int j = 0; j < b; j++) {
+        double entry = a[j * b + c];
+        a[j * b + c] = a[j * b + best];
+        a[j * b + best] = entry;
+      }
+    }
+    double inverse = 1 / a[c * b + c];
+    a[c * b + c] = 1;
+    for (int j = 0; j < b; j++) a[j * b + c] *= inverse;
+    for (int r = 0; r < b; r++) {
+      if (r == c) continue;
+      double factor = a[c * b + r];
+      a[c * b + r] = 0;
+      for (int j = 0; j < b; j++) a[j * b + r] -= factor * a[j * b + c];
+    }
+  }
+  /* The row exchanges of a become column exchanges of its inverse, in reverse order. */
+  for (int c = b - 1; c >= 0; c--)
+    if (pivot[c] != c)
+      for (int r = 0; r < b; r++) {
+        double entry = a[c * b + r];
+        a[c * b + r] = a[pivot[c] * b + r];
+        a[pivot[c] * b + r] = entry;
+      }
+  for (int i = 0; i < b * b; i++)
+    if (!(fabs(a[i]) <= DBL_MAX)) return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
+  return KARST_SOUND;
+}
+
+#endif

@@ -1,0 +1,207 @@
+/* matrix_convert.c - the same matrix with another block size: scalars gathered into blocks, blocks split into scalars.
+ *
+ * Gathering merges the b sorted scalar rows of a block row: the block columns come out sorted, without a marker array
+ * or a sort, in time proportional to b times the blocks. */
+#include "matrix.h"
+
+#include <string.h>
+
+/* The b scalar rows of one block row, each with a position that moves on. */
+typedef struct merge {
+  const karst_index *row_start, *column; /* the scalar matrix */
+  int b;
+  karst_index *next; /* [b] next entry of each scalar row */
+  karst_index *end;  /* [b] */
+} merge;
+
+static void merge_begin(merge *m, karst_index block_row, int64_t rows)
+{
+  for (int r = 0; r < m->b; r++) {
+    int64_t row = (int64_t)block_row * m->b + r;
+    m->next[r] = row < rows ? m->row_start[row] : 0;
+    m->end[r] = row < rows ? m->row_start[row + 1] : 0;
+  }
+}
+
+/* The next block column of the block row, or -1 at its end. */
+static karst_index merge_peek(const merge *m)
+{
+  karst_index block_column = -1;
+  for (int r = 0; r < m->b; r++)
+    if (m->next[r] < m->end[r]) {
+      karst_index candidate = m->column[m->next[r]] / m->b;
+      if (block_column < 0 || candidate < block_column) block_column = candidate;
+    }
+  return block_column;
+}
+
+/* Moves past the entries of a block column; block, unless NULL, receives them. */
+static void merge_take(merge *m, karst_index block_column, const double *scalar_value, double *block)
+{
+  for (int r = 0; r < m->b; r++)
+    for (; m->next[r] < m->end[r] && m->column[m->next[r]] / m->b == block_column; m->next[r]++)
+      if (block) block[m->column[m->next[r]] % m->b * m->b + r] = scalar_value[m->next[r]];
+}
+
+/* The blocks of one block row: counts them, and stores columns and values unless column is NULL. */
+static int64_t gather_row(merge *m, karst_index i, int64_t rows, const double *scalar_value, karst_index *column,
+                          double *value)
+{
+  int64_t count = 0, bb = (int64_t)m->b * m->b, padding = ((int64_t)i + 1) * m->b - rows;
+  karst_index block_column, last = -1;
+  merge_begin(m, i, rows);
+  while ((block_column = merge_peek(m)) >= 0) {
+    double *block = column ? value + count * bb : NULL;
+    if (block) memset(block, 0, (size_t)bb * sizeof *block);
+    merge_take(m, block_column, scalar_value, block);
+    if (column) column[count] = block_column;
+    last = block_column;
+    count++;
+  }
+  if (padding <= 0) return count;
+  if (last != i) { /* the last block row: its diagonal block comes last */
+    if (column) column[count] = i;
+    if (column) memset(value + count * bb, 0, (size_t)bb * sizeof *value);
+    count++;
+  }
+  if (column)
+    for (int64_t r = m->b - padding; r < m->b; r++) value[(count - 1) * bb + r * m->b + r] = 1;
+  return count;
+}
+
+/* Scalars into blocks of b. */
+static karst_status gather_blocks(const karst_matrix *A, const double *scalar_value, int b, karst_matrix **result)
+{
+  karst_context *context = A->context;
+  int64_t rows = A->block_rows, blocks = 0;
+  karst_index block_rows = (karst_index)((rows + b - 1) / b);
+  karst_index *row_start = NULL, *column = NULL;
+  double *value = NULL;
+  merge m = {.row_start = A->row_start, .column = A->column, .b = b};
+  karst_status status = karst_allocate(context, &m.next, 2 * b, sizeof *m.next, "a row's positions");
+  if (status) return status;
+  m.end = m.next + b;
+  status = karst_allocate(context, &row_start, (int64_t)block_rows + 1, sizeof *row_start, "the matrix's row starts");
+  if (status) goto fail;
+  for (karst_index i = 0; i < block_rows; i++) {
+    row_start[i] = (karst_index)blocks; /* never more than the scalar entries, but for one block of padding */
+    blocks += gather_row(&m, i, rows, NULL, NULL, NULL);
+  }
+  row_start[block_rows] = (karst_index)blocks;
+  status = karst_allocate(context, &column, blocks, sizeof *column, "the matrix's columns");
+  if (!status)
+    status = karst_allocate(context, &value, blocks, (size_t)b * (size_t)b * sizeof *value, "the matrix's values");
+  if (status) goto fail;
+  for (karst_index i = 0; i < block_rows; i++)
+    gather_row(&m, i, rows, scalar_value, column + row_start[i], value + karst_block_offset(b, row_start[i]));
+  karst_release(context, m.next);
+  if ((int64_t)block_rows * b > rows)
+    karst_tell(context, KARST_MESSAGE_NOTE,
+               "%lld rows are no multiple of the block size %d: padded with %lld unit rows", (long long)rows, b,
+               (long long)((int64_t)block_rows * b - rows));
+  return karst_matrix_adopt(context, block_rows, b, rows, row_start, column, value, result);
+
+fail:
+  karst_release(context, m.next);
+  karst_release(context, row_start);
+  karst_release(context, column);
+  return status;
+}
+
+/* Writes scalar row r of block row i; entries in padding columns are left out. Returns their number. */
+static int64_t split_row(const karst_matrix *A, const double *block_value, karst_index i, int r, karst_index *column,
+                         double *value)
+{
+  int b = A->block_size;
+  int64_t count = 0;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+    for (int c = 0; c < b; c++) {
+      int64_t scalar_column = (int64_t)A->column[k] * b + c;
+      if (scalar_column >= A->rows_unpadded) break;
+      column[count] = (karst_index)scalar_column;
+      value[count++] = block_value[karst_block_offset(b, k) + c * b + r];
+    }
+  return count;
+}
+
+/* Blocks into scalars; the padding goes. */
+static karst_status split_blocks(const karst_matrix *A, const double *block_value, karst_matrix **result)
+{
+  karst_context *context = A->context;
+  int b = A->block_size;
+  int64_t rows = A->rows_unpadded, entries = karst_block_offset(b, karst_matrix_blocks(A)), end = 0;
+  karst_index *row_start = NULL, *column = NULL;
+  double *value = NULL;
+  karst_status status = KARST_SUCCESS;
+  if (entries != (int64_t)(karst_index)entries || rows != (int64_t)(karst_index)rows)
+    return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%lld scalar entries are more than the index type can count",
+                      (long long)entries);
+  status = karst_allocate(context, &row_start, rows + 1, sizeof *row_start, "the matrix's row starts");
+  if (!status) status = karst_allocate(context, &column, entries, sizeof *column, "the matrix's columns");
+  if (!status) status = karst_allocate(context, &value, entries, sizeof *value, "the matrix's values");
+  if (status) {
+    karst_release(context, row_start);
+    karst_release(context, column);
+    return status;
+  }
+  for (int64_t row = 0; row < rows; row++) {
+    row_start[row] = (karst_index)end;
+    end += split_row(A, block_value, (karst_index)(row / b), (int)(row % b), column + end, value + end);
+  }
+  row_start[rows] = (karst_index)end;
+  return karst_matrix_adopt(context, (karst_index)rows, 1, rows, row_start, column, value, result);
+}
+
+karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value)
+{
+  karst_context *context = matrix->context;
+  int64_t count = karst_block_offset(matrix->block_size, karst_matrix_blocks(matrix));
+  *value = matrix->value;
+  if (context->backend->kind == KARST_BACKEND_CPU) return KARST_SUCCESS;
+  karst_status status = karst_allocate(context, value, count, sizeof **value, "the matrix's values");
+  if (!status) status = context->backend->download(context, *value, matrix->value, (size_t)count * sizeof **value);
+  if (status) karst_matrix_host_value_done(matrix, *value);
+  return status;
+}
+
+void karst_matrix_host_value_done(const karst_matrix *matrix, double *value)
+{
+  if (value != matrix->value) karst_release(matrix->context, value);
+}
+
+/* A copy with the same block size. */
+static karst_status duplicate(const karst_matrix *A, const double *value, karst_matrix **result)
+{
+  karst_status status =
+      karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, value, KARST_COPY, result);
+  if (!status) (*result)->rows_unpadded = A->rows_unpadded;
+  return status;
+}
+
+karst_status karst_matrix_convert(const karst_matrix *matrix, int block_size, karst_matrix **result)
+{
+  karst_matrix *scalar = NULL;
+  double *value;
+  karst_status status;
+  if (result) *result = NULL;
+  if (!matrix || !result) return KARST_ERROR_ARGUMENT;
+  if (block_size < 1 || block_size > KARST_BLOCK_SIZE_MAX)
+    return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible", block_size,
+                      KARST_BLOCK_SIZE_MAX);
+  if (matrix->block_size != 1 && block_size != 1 && block_size != matrix->block_size) {
+    status = karst_matrix_convert(matrix, 1, &scalar);
+    if (!status) status = karst_matrix_convert(scalar, block_size, result);
+    karst_matrix_destroy(scalar);
+    return status;
+  }
+  status = karst_matrix_host_value(matrix, &value);
+  if (status) return status;
+  if (matrix->block_size == block_size)
+    status = duplicate(matrix, value, result);
+  else if (block_size == 1)
+    status = split_blocks(matrix, value, result);
+  else
+    status = gather_blocks(matrix, value, block_size, result);
+  karst_matrix_host_value_done(matrix, value);
+  return status;
+}

@@ -1,0 +1,159 @@
+/* vector.c - vectors in device memory. */
+#include "vector.h"
+
+#include <math.h>
+
+karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory)
+{
+  void *block = NULL;
+  size_t bytes;
+  *memory = NULL;
+  if (count < 0 || __builtin_mul_overflow((size_t)(count ? count : 1), sizeof(double), &bytes) || bytes > PTRDIFF_MAX)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld scalars", what, (long long)count);
+  karst_status status = context->backend->allocate(context, bytes, what, &block);
+  *memory = block;
+  return status;
+}
+
+/* A vector without values yet. */
+static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
+{
+  karst_status status;
+  if (!vector) return KARST_ERROR_ARGUMENT;
+  *vector = NULL;
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (length < 0) return karst_fail(context, KARST_ERROR_ARGUMENT, "a vector of length %lld", (long long)length);
+  status = karst_allocate_zero(context, vector, 1, sizeof **vector, "a vector");
+  if (status) return status;
+  (*vector)->context = context;
+  (*vector)->length = length;
+  context->objects++;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_vector_create(karst_context *context, int64_t length, karst_vector **vector)
+{
+  karst_status status = make(context, length, vector);
+  if (status) return status;
+  status = karst_device_doubles(context, length, "a vector", &(*vector)->values);
+  if (status) {
+    karst_vector_destroy(*vector);
+    *vector = NULL;
+    return status;
+  }
+  (*vector)->owns_values = true;
+  context->backend->fill(context, length, 0, (*vector)->values);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_vector_wrap(karst_context *context, int64_t length, double *values, karst_vector **vector)
+{
+  if (vector) *vector = NULL;
+  if (context && !values && length > 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vector's values are NULL");
+  karst_status status = make(context, length, vector);
+  if (status) return status;
+  (*vector)->values = values;
+  return KARST_SUCCESS;
+}
+
+void karst_vector_destroy(karst_vector *vector)
+{
+  if (!vector) return;
+  karst_context *context = vector->context;
+  if (vector->owns_values) context->backend->release(context, vector->values);
+  karst_release(context, vector);
+  context->objects--;
+}
+
+int64_t karst_vector_length(const karst_vector *vector) { return vector ? vector->length : 0; }
+
+double *karst_vector_values(karst_vector *vector) { return vector ? vector->values : NULL; }
+
+static karst_status check_count(const karst_vector *vector, int64_t count, const double *host)
+{
+  if (!vector) return KARST_ERROR_ARGUMENT;
+  if (count < 0 || count > vector->length)
+    return karst_fail(vector->context, KARST_ERROR_ARGUMENT, "%lld values for a vector of length %lld",
+                      (long long)count, (long long)vector->length);
+  if (count > 0 && !host) return karst_fail(vector->context, KARST_ERROR_ARGUMENT, "the vector's values are NULL");
+  return KARST_SUCCESS;
+}
+
+karst_status karst_vector_set(karst_vector *vector, int64_t count, const double *host)
+{
+  karst_status status = check_count(vector, count, host);
+  if (status || count == 0) return status;
+  return vector->context->backend->upload(vector->context, vector->values, host, (size_t)count * sizeof *host);
+}
+
+karst_status karst_vector_get(const karst_vector *vector, int64_t count, double *host)
+{
+  karst_status status = check_count(vector, count, host);
+  if (status || count == 0) return status;
+  return vector->context->backend->download(vector->context, host, vector->values, (size_t)count * sizeof *host);
+}
+
+karst_status karst_vector_fill(karst_vector *vector, double value)
+{
+  if (!vector) return KARST_ERROR_ARGUMENT;
+  vector->context->backend->fill(vector->context, vector->length, value, vector->values);
+  return KARST_SUCCESS;
+}
+
+/* splitmix64 (Steele, Lea, Flood, 2014): the state after i steps is known, so number i depends on seed and i alone. */
+static double random_number(uint64_t seed, uint64_t i)
+{
+  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  z ^= z >> 31;
+  return (double)(z >> 11) * 0x1p-52 - 1;
+}
+
+karst_status karst_vector_fill_random(karst_vector *vector, uint64_t seed)
+{
+  double *host;
+  karst_status status;
+  if (!vector) return KARST_ERROR_ARGUMENT;
+  status = karst_allocate(vector->context, &host, vector->length, sizeof *host, "a random vector");
+  if (status) return status;
+  for (int64_t i = 0; i < vector->length; i++) host[i] = random_number(seed, (uint64_t)i);
+  status = karst_vector_set(vector, vector->length, host);
+  karst_release(vector->context, host);
+  return status;
+}
+
+karst_status karst_vector_norm(const karst_vector *vector, double *norm)
+{
+  double *square;
+  karst_status status;
+  if (!vector || !norm) return KARST_ERROR_ARGUMENT;
+  karst_context *context = vector->context;
+  const double *x = vector->values;
+  status = karst_device_doubles(context, 1, "a norm", &square);
+  if (status) return status;
+  context->backend->dots(context, vector->length, 1, &x, x, square);
+  status = context->backend->download(context, norm, square, sizeof *norm);
+  if (!status) *norm = sqrt(*norm);
+  context->backend->release(context, square);
+  return status;
+}
+
+karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector *y)
+{
+  double *factor;
+  karst_status status;
+  if (!x || !y) return KARST_ERROR_ARGUMENT;
+  karst_context *context = y->context;
+  if (x->context != context || x->length != y->length)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld cannot be added",
+                      (long long)x->length, (long long)y->length);
+  status = karst_device_doubles(context, 1, "a factor", &factor);
+  if (status) return status;
+  status = context->backend->upload(context, factor, &alpha, sizeof alpha);
+  const double *values = x->values;
+  if (!status) context->backend->combine(context, y->length, 1, 1, factor, &values, NULL, y->values, NULL);
+  context->backend->release(context, factor);
+  return status;
+}

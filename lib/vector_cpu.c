@@ -1,0 +1,176 @@
+/* vector_cpu.c - vector operations on the CPU, written to move each vector through memory once.
+ *
+ * A vector of n scalars is cut into SEGMENTS pieces whose limits depend on n alone. Each piece has its own partial
+ * sums, added in order at the end, so that a sum has the same bits for every number of threads. Inside a piece the work
+ * goes tile by tile: a tile of y stays in the first-level cache while all the x stream past it. */
+#include "cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  SEGMENTS = 64, /* more than the threads that a memory system can feed */
+  TILE = 1024,   /* scalars: 8 KiB of y */
+  LANES = 8,     /* independent partial sums: two AVX registers, or four SSE */
+  BATCH = 32     /* vectors whose partial sums are kept at a time */
+};
+
+static void segment_limits(int64_t n, int segment, int64_t *first, int64_t *last)
+{
+  int64_t lines = (n + LANES - 1) / LANES; /* limits on cache lines */
+  *first = karst_share(lines, segment, SEGMENTS) * LANES;
+  *last = karst_share(lines, segment + 1, SEGMENTS) * LANES;
+  if (*first > n) *first = n;
+  if (*last > n) *last = n;
+}
+
+static double add_lanes(const double *lane)
+{
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+KARST_KERNEL static double dot(int64_t n, const double *restrict x, const double *restrict y)
+{
+  double lane[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) lane[l] += x[i + l] * y[i + l];
+  for (int l = 0; i < n; i++, l++) lane[l] += x[i] * y[i];
+  return add_lanes(lane);
+}
+
+/* y += c[0] x[0] + ... + c[3] x[3] */
+KARST_KERNEL static void add_four(int64_t n, const double *c, const double *restrict x0, const double *restrict x1,
+                                  const double *restrict x2, const double *restrict x3, double *restrict y)
+{
+  const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
+  for (int64_t i = 0; i < n; i++) y[i] += (c0 * x0[i] + c1 * x1[i]) + (c2 * x2[i] + c3 * x3[i]);
+}
+
+KARST_KERNEL static void add_one(int64_t n, double c, const double *restrict x, double *restrict y)
+{
+  for (int64_t i = 0; i < n; i++) y[i] += c * x[i];
+}
+
+KARST_KERNEL static void scale(int64_t n, double factor, const double *x, double *y)
+{
+  for (int64_t i = 0; i < n; i++) y[i] = factor * x[i];
+}
+
+void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x)
+{
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (int64_t i = 0; i < n; i++) x[i] = value;
+}
+
+void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y)
+{
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (int64_t i = 0; i < n; i++) y[i] = x[i];
+}
+
+void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
+                    double *result)
+{
+  (void)context;
+  for (int begin = 0; begin < count; begin += BATCH) {
+    int batch = count - begin < BATCH ? count - begin : BATCH;
+    double partial[SEGMENTS][BATCH];
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+    for (int s = 0; s < SEGMENTS; s++) {
+      int64_t first, last;
+      segment_limits(n, s, &first, &last);
+      for (int i = 0; i < batch; i++) partial[s][i] = 0;
+      for (int64_t at = first; at < last; at += TILE) {
+        int64_t size = last - at < TILE ? last - at : TILE;
+        for (int i = 0; i < batch; i++) partial[s][i] += dot(size, x[begin + i] + at, y + at);
+      }
+    }
+    for (int i = 0; i < batch; i++) {
+      double sum = 0;
+      for (int s = 0; s < SEGMENTS; s++) sum += partial[s][i];
+      result[begin + i] = sum;
+    }
+  }
+}
+
+/* One tile of combine: y = beta y + sum_i factor[i] x[i] */
+static void combine_tile(int64_t size, int64_t at, int count, double sign, const double *coefficient,
+                         const double *const *x, double beta, double *y)
+{
+  int i = 0;
+  if (beta == 0)
+    memset(y + at, 0, (size_t)size * sizeof *y);
+  else if (beta != 1)
+    scale(size, beta, y + at, y + at);
+  for (; i + 4 <= count; i += 4) {
+    double c[4] = {sign * coefficient[i], sign * coefficient[i + 1], sign * coefficient[i + 2],
+                   sign * coefficient[i + 3]};
+    add_four(size, c, x[i] + at, x[i + 1] + at, x[i + 2] + at, x[i + 3] + at, y + at);
+  }
+  for (; i < count; i++) add_one(size, sign * coefficient[i], x[i] + at, y + at);
+}
+
+void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
+                       const double *const *x, const double *beta, double *y, double *norm2)
+{
+  double partial[SEGMENTS], factor = beta ? *beta : 1;
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (int s = 0; s < SEGMENTS; s++) {
+    int64_t first, last;
+    segment_limits(n, s, &first, &last);
+    partial[s] = 0;
+    for (int64_t at = first; at < last; at += TILE) {
+      int64_t size = last - at < TILE ? last - at : TILE;
+      combine_tile(size, at, count, sign, coefficient, x, factor, y);
+      if (norm2) partial[s] += dot(size, y + at, y + at);
+    }
+  }
+  if (!norm2) return;
+  double sum = 0;
+  for (int s = 0; s < SEGMENTS; s++) sum += partial[s];
+  *norm2 = sum;
+}
+
+void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
+{
+  double norm = sqrt(*norm2), inverse = norm > 0 && isfinite(norm) ? 1 / norm : 0;
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (int s = 0; s < SEGMENTS; s++) {
+    int64_t first, last;
+    segment_limits(n, s, &first, &last);
+    if (inverse != 0)
+      scale(last - first, inverse, x + first, y + first);
+    else
+      memset(y + first, 0, (size_t)(last - first) * sizeof *y);
+  }
+}
+
+void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
+                        const double *d, double *result)
+{
+  double value = sign * (*a / *b);
+  (void)context;
+  if (c && d) value *= *c / *d;
+  *result = isfinite(value) ? value : 0;
+}
+
+void karst_gather_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                      double *y)
+{
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)i * b, x + (int64_t)index[i] * b, (size_t)b * sizeof *y);
+}
+
+void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                       double *y)
+{
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)index[i] * b, x + (int64_t)i * b, (size_t)b * sizeof *y);
+}
