@@ -61,13 +61,30 @@ struct karst_backend {
   /* r = b - A x; norm2, unless NULL: r . r */
   void (*residual)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                    double *norm2);
+  /* inverse(i) = A(i,i)^-1, b-by-b blocks one after the other; diagonal[i]: where block (i,i) stands in A, device.
+   * Waits for the device. The first block row that is singular or not finite goes into *reason and *block_row, which
+   * else stay as they are. */
+  karst_status (*invert_diagonal)(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
+                                  double *inverse, karst_reason *reason, karst_index *block_row);
   /* In each block row i of count rows: y(i) = S(i) x(i) for b-by-b blocks S(i) stored one after the other. */
   void (*multiply_diagonal)(karst_context *context, karst_index count, int b, const double *S, const double *x,
                             double *y);
+  /* A(i,j) = S(i) A(i,j) for b-by-b blocks S(i) */
+  void (*scale_rows)(karst_context *context, karst_matrix *A, const double *S);
+  /* d[r] = 1 / sqrt|a_rr| for each scalar row, 1 where the diagonal entry is 0 or not finite */
+  void (*diagonal_scale)(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d);
+  /* a_rc = d[r] a_rc d[c] */
+  void (*scale_symmetric)(karst_context *context, karst_matrix *A, const double *d);
+  /* y[i] = d[i] x[i]; y may be x */
+  void (*multiply_elements)(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 };
 
 extern const struct karst_backend karst_backend_cpu;
 extern const struct karst_backend karst_backend_cuda; /* gpu/; a stand-in without CUDA refuses to open */
+
+/* count indices, copied to device memory. */
+karst_status karst_device_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
+                                  karst_index **memory);
 
 /* count scalars of device memory; a count of 0 is taken as 1. */
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory);

@@ -62,5 +62,10 @@ const struct karst_backend karst_backend_cpu = {
     .scatter = karst_scatter_cpu,
     .multiply = karst_multiply_cpu,
     .residual = karst_residual_cpu,
+    .invert_diagonal = karst_invert_diagonal_cpu,
     .multiply_diagonal = karst_multiply_diagonal_cpu,
+    .scale_rows = karst_scale_rows_cpu,
+    .diagonal_scale = karst_diagonal_scale_cpu,
+    .scale_symmetric = karst_scale_symmetric_cpu,
+    .multiply_elements = karst_multiply_elements_cpu,
 };

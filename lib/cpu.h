@@ -82,7 +82,15 @@ void karst_scatter_cpu(karst_context *context, karst_index count, int b, const k
 void karst_multiply_cpu(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_residual_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                         double *norm2);
+
+/* diagonal_cpu.c */
+karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
+                                       double *inverse, karst_reason *reason, karst_index *block_row);
 void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int b, const double *S, const double *x,
                                  double *y);
+void karst_scale_rows_cpu(karst_context *context, karst_matrix *A, const double *S);
+void karst_diagonal_scale_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d);
+void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const double *d);
+void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
 #endif

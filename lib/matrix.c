@@ -64,16 +64,6 @@ static karst_status make(karst_context *context, karst_index block_rows, int blo
   return KARST_SUCCESS;
 }
 
-/* Copies count indices of the pattern to device memory. */
-static karst_status upload_pattern(karst_context *context, const karst_index *host, int64_t count, karst_index **device)
-{
-  void *memory;
-  size_t bytes = (size_t)count * sizeof *host;
-  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, "the matrix's pattern", &memory);
-  *device = memory;
-  return status ? status : context->backend->upload(context, memory, host, bytes);
-}
-
 /* Gives the matrix its arrays on the device. On the CPU these are the host arrays. */
 static karst_status place(karst_matrix *matrix, double *value)
 {
@@ -87,8 +77,10 @@ static karst_status place(karst_matrix *matrix, double *value)
     matrix->value = value;
     return KARST_SUCCESS;
   }
-  status = upload_pattern(context, matrix->row_start, (int64_t)matrix->block_rows + 1, &matrix->device_row_start);
-  if (!status) status = upload_pattern(context, matrix->column, blocks, &matrix->device_column);
+  status = karst_device_indices(context, (int64_t)matrix->block_rows + 1, matrix->row_start, "the matrix's row starts",
+                                &matrix->device_row_start);
+  if (!status)
+    status = karst_device_indices(context, blocks, matrix->column, "the matrix's columns", &matrix->device_column);
   if (!status) status = karst_device_doubles(context, values, "the matrix's values", &matrix->value);
   if (!status) status = context->backend->upload(context, matrix->value, value, (size_t)values * sizeof *value);
   return status;

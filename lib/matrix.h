@@ -29,6 +29,10 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
 void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
 
+/* diagonal[i]: where block (i,i) stands, in device memory that the caller releases; KARST_ERROR_MATRIX for a missing
+ * one. */
+karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal);
+
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 

@@ -67,14 +67,3 @@ void karst_residual_cpu(karst_context *context, const karst_matrix *A, const dou
   multiply(context, A, x, b, r);
   if (norm2) karst_dots_cpu(context, (int64_t)A->block_rows * A->block_size, 1, &vector, r, norm2);
 }
-
-void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int b, const double *S, const double *x,
-                                 double *y)
-{
-  (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
-  for (karst_index i = 0; i < count; i++) {
-    for (int r = 0; r < b; r++) y[(int64_t)i * b + r] = 0;
-    karst_block_add_product(b, S + karst_block_offset(b, i), x + (int64_t)i * b, y + (int64_t)i * b);
-  }
-}

@@ -9,7 +9,8 @@
 
 struct karst_precond_ops {
   const char *name;
-  const char *help; /* one line */
+  const char *help;    /* one line */
+  bool needs_diagonal; /* every block row must have its diagonal block */
 
   /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p. What it has
    * allocated when it fails, destroy gives back. */

@@ -15,6 +15,16 @@ karst_status karst_device_doubles(karst_context *context, int64_t count, const c
   return status;
 }
 
+karst_status karst_device_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
+                                  karst_index **memory)
+{
+  void *block = NULL;
+  size_t bytes = (size_t)count * sizeof *host;
+  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, what, &block);
+  *memory = block;
+  return status ? status : context->backend->upload(context, block, host, bytes);
+}
+
 /* A vector without values yet. */
 static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
 {

@@ -1,0 +1,198 @@
+/* options.c - the one table of the library's options: struct field, name, range, default and help in one place. */
+#include "options.h"
+
+#include "krylov.h"
+#include "ordering.h"
+#include "precond.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { NAME, INTEGER, REAL };
+
+struct option {
+  const char *name;
+  enum kind kind;
+  size_t field;                    /* offset in karst_options */
+  const char *(*choice)(size_t i); /* NAME: the names allowed, NULL past the last */
+  double least;                    /* INTEGER, REAL: the smallest value; the largest integer is INT_MAX */
+  const char *default_value;
+  const char *help;
+};
+
+static const char *solver_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
+
+static const char *precond_name(size_t i) { return karst_precond_table[i] ? karst_precond_table[i]->name : NULL; }
+
+static const char *ordering_name(size_t i) { return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL; }
+
+static const char *side_name(size_t i)
+{
+  static const char *const names[] = {"right", "left", NULL};
+  return names[i];
+}
+
+static const char *orthogonalise_name(size_t i)
+{
+  static const char *const names[] = {"once", "twice", NULL};
+  return names[i];
+}
+
+static const char *scale_name(size_t i)
+{
+  static const char *const names[] = {"none", "diagonal", "block", NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_options, name)
+
+static const struct option table[] = {
+    {"solver", NAME, FIELD(solver), solver_name, 0, "gmres", "the Krylov method"},
+    {"restart", INTEGER, FIELD(restart), NULL, 1, "30", "basis vectors of gmres, directions kept by orthomin"},
+    {"rtol", REAL, FIELD(rtol), NULL, 0, "1e-8", "stop when the true residual is at most R times the norm of b"},
+    {"atol", REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
+    {"max-iterations", INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
+    {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner"},
+    {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
+     "classical Gram-Schmidt of gmres, once or repeated"},
+    {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
+    {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk"},
+    {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
+    {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
+    {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},
+};
+
+enum { OPTIONS = sizeof table / sizeof table[0] };
+
+/* "right|left|..." */
+static void join_choices(const struct option *option, char *text, size_t size)
+{
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t i = 0; option->choice(i) && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "|" : "", option->choice(i));
+}
+
+int karst_options_info(size_t i, karst_option_info *info)
+{
+  if (i >= OPTIONS || !info) return 0;
+  const struct option *option = &table[i];
+  info->name = option->name;
+  info->default_value = option->default_value;
+  info->help = option->help;
+  if (option->kind == NAME)
+    join_choices(option, info->value, sizeof info->value);
+  else
+    snprintf(info->value, sizeof info->value, "%s", option->kind == INTEGER ? "N" : "R");
+  return 1;
+}
+
+/* Names are equal with '-' and '_' alike. */
+static bool same_name(const char *a, const char *b)
+{
+  for (; *a && *b; a++, b++)
+    if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
+  return *a == *b;
+}
+
+/* The table's own text for a name, or NULL. */
+static const char *find_choice(const struct option *option, const char *name)
+{
+  for (size_t i = 0; name && option->choice(i); i++)
+    if (strcmp(option->choice(i), name) == 0) return option->choice(i);
+  return NULL;
+}
+
+static karst_status set_name(karst_context *context, const struct option *option, const char *value, char *field)
+{
+  const char *name = find_choice(option, value);
+  char choices[128];
+  if (!name) {
+    join_choices(option, choices, sizeof choices);
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", option->name, value, choices);
+  }
+  memcpy(field, &name, sizeof name);
+  return KARST_SUCCESS;
+}
+
+static karst_status set_number(karst_context *context, const struct option *option, const char *value, char *field)
+{
+  char *end = NULL;
+  bool integer = option->kind == INTEGER;
+  double number = value[0] == ' ' || value[0] == '\0' ? NAN : strtod(value, &end);
+  if (isnan(number) || isinf(number) || *end != '\0' || (integer && number != floor(number)))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", option->name, value,
+                      integer ? "a whole number" : "a number");
+  if (number < option->least || (integer && number > INT_MAX))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", option->name, value,
+                      option->least, integer && number > INT_MAX ? ", at most 2147483647" : "");
+  if (integer) {
+    int whole = (int)number;
+    memcpy(field, &whole, sizeof whole);
+  } else {
+    memcpy(field, &number, sizeof number);
+  }
+  return KARST_SUCCESS;
+}
+
+static karst_status set(karst_context *context, const struct option *option, const char *value, karst_options *options)
+{
+  char *field = (char *)options + option->field;
+  return option->kind == NAME ? set_name(context, option, value, field) : set_number(context, option, value, field);
+}
+
+karst_status karst_options_set(karst_context *context, karst_options *options, const char *name, const char *value)
+{
+  char names[256];
+  size_t used = 0;
+  if (!context || !options || !name || !value) return KARST_ERROR_ARGUMENT;
+  for (int i = 0; i < OPTIONS; i++)
+    if (same_name(table[i].name, name)) return set(context, &table[i], value, options);
+  for (int i = 0; i < OPTIONS && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", table[i].name);
+  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", name, names);
+}
+
+void karst_options_default(karst_options *options)
+{
+  karst_context nobody = {.threads = 1}; /* where errors would go: the defaults in the table have none */
+  if (!options) return;
+  *options = (karst_options){0};
+  for (int i = 0; i < OPTIONS; i++) set(&nobody, &table[i], table[i].default_value, options);
+}
+
+/* A number that a caller wrote into the struct. */
+static karst_status check_number(karst_context *context, const struct option *option, const char *field)
+{
+  double number;
+  if (option->kind == INTEGER) {
+    int whole;
+    memcpy(&whole, field, sizeof whole);
+    number = whole;
+  } else {
+    memcpy(&number, field, sizeof number);
+  }
+  if (number >= option->least && number <= DBL_MAX) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_OPTION, "%s %g is out of range: at least %g", option->name, number,
+                    option->least);
+}
+
+karst_status karst_options_normalise(karst_context *context, karst_options *options)
+{
+  karst_status status = KARST_SUCCESS;
+  for (int i = 0; i < OPTIONS && !status; i++) {
+    char *field = (char *)options + table[i].field;
+    if (table[i].kind == NAME) {
+      const char *name;
+      memcpy(&name, field, sizeof name);
+      status = set_name(context, &table[i], name ? name : "", field);
+    } else {
+      status = check_number(context, &table[i], field);
+    }
+  }
+  return status;
+}

@@ -1,0 +1,102 @@
+/* precond.c - a preconditioner as an object: found by name, prepared, factored, applied. */
+#include "precond.h"
+
+#include "clock.h"
+#include "options.h"
+#include "vector.h"
+
+#include <string.h>
+
+static const struct karst_precond_ops *find(const char *name)
+{
+  for (size_t i = 0; karst_precond_table[i]; i++)
+    if (strcmp(karst_precond_table[i]->name, name) == 0) return karst_precond_table[i];
+  return NULL;
+}
+
+karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                   karst_precond **precond)
+{
+  double begin = karst_clock();
+  karst_status status = karst_allocate_zero(context, precond, 1, sizeof **precond, "a preconditioner");
+  if (status) return status;
+  karst_precond *p = *precond;
+  p->ops = find(options->precond);
+  p->context = context;
+  p->A = A;
+  p->options = *options;
+  p->block_row = -1;
+  context->objects++;
+  if (p->ops->needs_diagonal) status = karst_matrix_check_diagonal(A);
+  if (!status) status = p->ops->setup(p);
+  if (status) {
+    karst_precond_destroy(p);
+    *precond = NULL;
+    return status;
+  }
+  p->time_symbolic = karst_clock() - begin;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_precond_create(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                  karst_precond **precond)
+{
+  karst_options own;
+  karst_status status;
+  if (precond) *precond = NULL;
+  if (!context || !precond || !A) return KARST_ERROR_ARGUMENT;
+  if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  karst_options_default(&own);
+  if (options) own = *options;
+  status = karst_options_normalise(context, &own);
+  if (!status) status = karst_precond_prepare(context, &own, A, precond);
+  if (!status) status = karst_precond_update(*precond);
+  if (status) {
+    karst_precond_destroy(*precond);
+    *precond = NULL;
+  }
+  return status;
+}
+
+void karst_precond_destroy(karst_precond *precond)
+{
+  if (!precond) return;
+  karst_context *context = precond->context;
+  precond->ops->destroy(precond);
+  karst_release(context, precond);
+  context->objects--;
+}
+
+karst_status karst_precond_update(karst_precond *precond)
+{
+  double begin = karst_clock();
+  if (!precond) return KARST_ERROR_ARGUMENT;
+  precond->reason = KARST_SOUND;
+  precond->block_row = -1;
+  precond->shifted = 0;
+  karst_status status = precond->ops->update(precond);
+  precond->time_factor = karst_clock() - begin;
+  return status;
+}
+
+karst_reason karst_precond_outcome(const karst_precond *precond, karst_index *block_row)
+{
+  if (block_row) *block_row = precond ? precond->block_row : -1;
+  return precond ? precond->reason : KARST_SOUND;
+}
+
+karst_status karst_precond_apply(const karst_precond *precond, const karst_vector *r, karst_vector *z)
+{
+  if (!precond) return KARST_ERROR_ARGUMENT;
+  karst_context *context = precond->context;
+  int64_t rows = karst_matrix_rows(precond->A);
+  if (!r || !z || r->length != rows || z->length != rows || r->context != context || z->context != context)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "r and z must be vectors of length %lld", (long long)rows);
+  if (r->values == z->values && rows > 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z are the same");
+  if (precond->reason != KARST_SOUND)
+    return karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
+                      karst_reason_text(precond->reason), (long long)precond->block_row);
+  precond->ops->apply(precond, r->values, z->values);
+  return KARST_SUCCESS;
+}
