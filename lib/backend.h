@@ -75,8 +75,9 @@ struct karst_backend {
   void (*diagonal_scale)(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d);
   /* a_rc = d[r] a_rc d[c] */
   void (*scale_symmetric)(karst_context *context, karst_matrix *A, const double *d);
-  /* y[i] = d[i] x[i]; y may be x */
+  /* y[i] = d[i] x[i], and y[i] = x[i] / d[i]; y may be x */
   void (*multiply_elements)(karst_context *context, int64_t n, const double *d, const double *x, double *y);
+  void (*divide_elements)(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 };
 
 extern const struct karst_backend karst_backend_cpu;

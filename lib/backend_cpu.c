@@ -68,4 +68,5 @@ const struct karst_backend karst_backend_cpu = {
     .diagonal_scale = karst_diagonal_scale_cpu,
     .scale_symmetric = karst_scale_symmetric_cpu,
     .multiply_elements = karst_multiply_elements_cpu,
+    .divide_elements = karst_divide_elements_cpu,
 };

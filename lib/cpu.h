@@ -92,5 +92,6 @@ void karst_scale_rows_cpu(karst_context *context, karst_matrix *A, const double 
 void karst_diagonal_scale_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d);
 void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const double *d);
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
+void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
 #endif

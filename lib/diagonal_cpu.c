@@ -90,3 +90,10 @@ void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double
 #pragma omp parallel for num_threads(context->threads) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = d[i] * x[i];
 }
+
+void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)
+{
+  (void)context;
+#pragma omp parallel for num_threads(context->threads) schedule(static)
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] / d[i];
+}

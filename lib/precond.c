@@ -14,6 +14,11 @@ static const struct karst_precond_ops *find(const char *name)
   return NULL;
 }
 
+karst_status karst_precond_check(const karst_options *options, const karst_matrix *A)
+{
+  return find(options->precond)->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
+}
+
 karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
                                    karst_precond **precond)
 {
@@ -27,8 +32,7 @@ karst_status karst_precond_prepare(karst_context *context, const karst_options *
   p->options = *options;
   p->block_row = -1;
   context->objects++;
-  if (p->ops->needs_diagonal) status = karst_matrix_check_diagonal(A);
-  if (!status) status = p->ops->setup(p);
+  status = p->ops->setup(p);
   if (status) {
     karst_precond_destroy(p);
     *precond = NULL;
@@ -49,6 +53,7 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
   karst_options_default(&own);
   if (options) own = *options;
   status = karst_options_normalise(context, &own);
+  if (!status) status = karst_precond_check(&own, A);
   if (!status) status = karst_precond_prepare(context, &own, A, precond);
   if (!status) status = karst_precond_update(*precond);
   if (status) {

@@ -41,6 +41,9 @@ struct karst_precond {
 
 extern const struct karst_precond_ops *const karst_precond_table[]; /* ends with NULL */
 
+/* Whether A has the diagonal blocks that options->precond needs. */
+karst_status karst_precond_check(const karst_options *options, const karst_matrix *A);
+
 /* Allocates a preconditioner and runs ops->setup, without factoring. */
 karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
                                    karst_precond **precond);

@@ -1,0 +1,83 @@
+/* ilu_cpu.c - the CPU instance of the ILU kernels: its table and its plan. */
+#include "ilu_cpu.h"
+
+#include "cpu.h"
+
+/* The blocks of the widest row of L, D and U. */
+static int64_t widest_row(const karst_ilu *ilu)
+{
+  int64_t widest = 1;
+  for (karst_index i = 0; i < ilu->rows; i++) {
+    int64_t width =
+        1 + (ilu->lower_start[i + 1] - ilu->lower_start[i]) + (ilu->upper_start[i + 1] - ilu->upper_start[i]);
+    if (width > widest) widest = width;
+  }
+  return widest;
+}
+
+static karst_status make_workspace(karst_context *context, const karst_ilu *ilu, karst_ilu_workspace *w)
+{
+  int64_t b = ilu->block_size;
+  karst_status status = karst_allocate(context, &w->position, ilu->rows, sizeof *w->position, "the factorization");
+  if (!status) status = karst_allocate(context, &w->row, b * b * widest_row(ilu), sizeof *w->row, "the factorization");
+  if (!status) status = karst_allocate(context, &w->block, b * b + 2 * b, sizeof *w->block, "the factorization");
+  if (!status) status = karst_allocate(context, &w->pivot, b, sizeof *w->pivot, "the factorization");
+  if (!status)
+    for (karst_index i = 0; i < ilu->rows; i++) w->position[i] = -1;
+  return status;
+}
+
+static karst_status plan(karst_context *context, karst_ilu *ilu)
+{
+  karst_ilu_plan *made;
+  karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
+  if (status) return status;
+  ilu->plan = made;
+  status = karst_schedule_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, context->threads,
+                                 &made->lower);
+  if (!status)
+    status = karst_schedule_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, context->threads,
+                                   &made->upper);
+  if (!status)
+    status = karst_allocate_zero(context, &made->workspace, context->threads, sizeof *made->workspace, "block ILU");
+  if (status) return status;
+  made->threads = made->lower.levels > 1 ? context->threads : 1;
+  for (int t = 0; t < made->threads && !status; t++) status = make_workspace(context, ilu, &made->workspace[t]);
+  ilu->plan_memory = made->threads * (int64_t)ilu->rows * (int64_t)sizeof(karst_index);
+  return status;
+}
+
+static void plan_destroy(karst_context *context, karst_ilu *ilu)
+{
+  karst_ilu_plan *made = ilu->plan;
+  if (!made) return;
+  for (int t = 0; t < made->threads && made->workspace; t++) {
+    karst_release(context, made->workspace[t].position);
+    karst_release(context, made->workspace[t].row);
+    karst_release(context, made->workspace[t].block);
+    karst_release(context, made->workspace[t].pivot);
+  }
+  karst_release(context, made->workspace);
+  karst_schedule_destroy(context, &made->lower);
+  karst_schedule_destroy(context, &made->upper);
+  karst_release(context, made);
+}
+
+void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
+                          karst_index *last)
+{
+  karst_index begin = schedule->level_start[level], end = schedule->level_start[level + 1];
+  int64_t base = schedule->run_work[begin], work = schedule->run_work[end] - base;
+  karst_index run = begin;
+  while (run < end && schedule->run_work[run] - base < karst_share(work, thread, team)) run++;
+  *first = run;
+  while (run < end && schedule->run_work[run] - base < karst_share(work, thread + 1, team)) run++;
+  *last = run;
+}
+
+const struct karst_ilu_kernels karst_ilu_kernels_cpu = {
+    .plan = plan,
+    .plan_destroy = plan_destroy,
+    .factor = karst_ilu_factor_cpu,
+    .solve = karst_ilu_solve_cpu,
+};

@@ -1,0 +1,177 @@
+/* ilu_factor_cpu.c - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4), on the CPU.
+ *
+ * Row i of A is spread over the row's pattern; then, for each p < i in the pattern, ascending,
+ *
+ *     a_ij -= a_ip U'_pj          for the j > p in both patterns
+ *
+ * with a_ip not yet multiplied by D_p^-1: as L_ip U_pj = (a_ip D_p^-1) (D_p U'_pj), the split U = D U' of equation (5)
+ * costs nothing extra. At the end of the row D_i = a_ii is inverted, L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
+#include "ilu_cpu.h"
+
+#include "cpu.h"
+#include "dense.h"
+
+#include <string.h>
+
+/* What one thread found out. */
+typedef struct finding {
+  karst_reason reason;
+  karst_index block_row; /* the first bad one, or rows */
+  int64_t shifted;
+} finding;
+
+static void find(finding *f, karst_reason reason, karst_index i)
+{
+  if (i >= f->block_row) return;
+  f->reason = reason;
+  f->block_row = i;
+}
+
+/* Numbers the columns of row i (L, diagonal, U) in w->position and returns their count; forget undoes it. */
+KARST_INLINE karst_index number_columns(const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
+{
+  karst_index count = 0;
+  for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++)
+    w->position[ilu->lower_column[k]] = count++;
+  w->position[i] = count++;
+  for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++)
+    w->position[ilu->upper_column[k]] = count++;
+  return count;
+}
+
+KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
+{
+  for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++) w->position[ilu->lower_column[k]] = -1;
+  w->position[i] = -1;
+  for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
+}
+
+/* The row of A, spread over the pattern. */
+KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_index width, karst_ilu_workspace *w)
+{
+  const int64_t bb = (int64_t)b * b;
+  for (int64_t v = 0; v < width * bb; v++) w->row[v] = 0;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+    for (int64_t v = 0; v < bb; v++) w->row[w->position[A->column[k]] * bb + v] = A->value[k * bb + v];
+}
+
+KARST_INLINE void eliminate(int b, const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
+{
+  const int64_t bb = (int64_t)b * b;
+  const double *pivot_entry = w->row;
+  for (karst_index l = ilu->lower_start[i]; l < ilu->lower_start[i + 1]; l++, pivot_entry += bb) {
+    karst_index p = ilu->lower_column[l];
+    for (karst_index k = ilu->upper_start[p]; k < ilu->upper_start[p + 1]; k++) {
+      karst_index position = w->position[ilu->upper_column[k]];
+      if (position >= 0) karst_block_subtract_multiply(b, pivot_entry, ilu->upper + k * bb, w->row + position * bb);
+    }
+  }
+}
+
+/* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
+KARST_INLINE void invert_pivot(int b, karst_ilu *ilu, karst_index i, karst_index width, double shift,
+                               karst_ilu_workspace *w, finding *f)
+{
+  const int64_t bb = (int64_t)b * b;
+  const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
+  double *inverse = ilu->inverse_diagonal + i * bb, largest = 0;
+  for (int64_t v = 0; v < bb; v++) inverse[v] = diagonal[v];
+  karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
+  if (reason == KARST_SOUND) return;
+  for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
+  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+  for (int64_t v = 0; v < bb; v++) inverse[v] = 0;
+  if (replace)
+    for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
+  f->shifted += replace;
+  if (!replace) find(f, reason, i);
+}
+
+/* Stores L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
+KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_ilu_workspace *w, finding *f)
+{
+  const int64_t bb = (int64_t)b * b;
+  const double *entry = w->row;
+  double poison = 0; /* stays 0 unless an entry is NaN or infinite */
+  for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++, entry += bb) {
+    double *stored = ilu->lower + k * bb;
+    karst_block_multiply(b, entry, ilu->inverse_diagonal + ilu->lower_column[k] * bb, stored);
+    for (int64_t v = 0; v < bb; v++) poison += stored[v] * 0;
+  }
+  entry += bb;
+  for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
+    double *stored = ilu->upper + k * bb;
+    karst_block_multiply(b, ilu->inverse_diagonal + i * bb, entry, stored);
+    for (int64_t v = 0; v < bb; v++) poison += stored[v] * 0;
+  }
+  if (poison != 0) find(f, KARST_NOT_FINITE, i);
+}
+
+typedef void factor_rows_function(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
+                                  double shift, karst_ilu_workspace *w, finding *f);
+
+KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
+                              double shift, karst_ilu_workspace *w, finding *f)
+{
+  for (karst_index i = first; i < last; i++) {
+    karst_index width = number_columns(ilu, i, w);
+    spread_row(b, A, i, width, w);
+    eliminate(b, ilu, i, w);
+    forget_columns(ilu, i, w);
+    invert_pivot(b, ilu, i, width, shift, w, f);
+    store_row(b, ilu, i, w, f);
+  }
+}
+
+#define INSTANCE(B)                                                                                                    \
+  KARST_KERNEL static void factor_rows_##B(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last, \
+                                           double shift, karst_ilu_workspace *w, finding *f)                           \
+  {                                                                                                                    \
+    factor_rows(B, A, ilu, first, last, shift, w, f);                                                                  \
+  }
+KARST_BLOCK_SIZES(INSTANCE)
+#undef INSTANCE
+
+KARST_KERNEL static void factor_rows_any(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
+                                         double shift, karst_ilu_workspace *w, finding *f)
+{
+  factor_rows(ilu->block_size, A, ilu, first, last, shift, w, f);
+}
+
+static factor_rows_function *instance(int b)
+{
+#define ENTRY(B) [B] = factor_rows_##B,
+  static factor_rows_function *const table[] = {KARST_BLOCK_SIZES(ENTRY)};
+#undef ENTRY
+  return b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? table[b] : factor_rows_any;
+}
+
+karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+                                  karst_factor_outcome *outcome)
+{
+  const karst_ilu_plan *plan = ilu->plan;
+  const karst_schedule *schedule = &plan->lower;
+  factor_rows_function *rows = instance(ilu->block_size);
+  finding all = {KARST_SOUND, ilu->rows, 0};
+  (void)context;
+#pragma omp parallel num_threads(plan->threads)
+  {
+    finding mine = {KARST_SOUND, ilu->rows, 0};
+    for (karst_index level = 0; level < schedule->levels; level++) {
+      karst_index run, end;
+      karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
+      for (; run < end; run++)
+        rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, &plan->workspace[karst_thread()], &mine);
+#pragma omp barrier
+    }
+#pragma omp critical(karst_ilu_factor)
+    {
+      find(&all, mine.reason, mine.block_row);
+      all.shifted += mine.shifted;
+    }
+  }
+  outcome->reason = all.reason;
+  outcome->block_row = all.reason == KARST_SOUND ? -1 : all.block_row;
+  outcome->shifted = all.shifted;
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,103 @@
+/* ilu_solve_cpu.c - z = (L D U')^-1 r on the CPU, in two sweeps over one vector:
+ *
+ *     forward    z_i = r_i - sum_{p < i} L_ip z_p
+ *     backward   z_i = D_i^-1 z_i - sum_{j > i} U'_ij z_j
+ *
+ * The multiplication by D_i^-1 stands in the backward sweep, where it does not depend on the rows before: what one row
+ * waits for from the last is a single block product in both sweeps. Sums end with the neighbour that is computed last,
+ * so that the others are ready when it arrives.
+ *
+ * Bytes moved: L, D^-1 and U' with their columns once, r once, z read and written twice. */
+#include "ilu_cpu.h"
+
+#include "cpu.h"
+#include "dense.h"
+
+typedef void sweep_function(const karst_ilu *ilu, karst_index first, karst_index last, const double *r, double *z);
+
+KARST_INLINE void forward(int b, const karst_ilu *ilu, karst_index first, karst_index last, const double *r, double *z)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_index *start = ilu->lower_start, *column = ilu->lower_column;
+  for (karst_index i = first; i < last; i++) {
+    double sum[b];
+    for (int c = 0; c < b; c++) sum[c] = r[(int64_t)i * b + c];
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      karst_block_subtract_product(b, ilu->lower + k * bb, z + (int64_t)column[k] * b, sum);
+    for (int c = 0; c < b; c++) z[(int64_t)i * b + c] = sum[c];
+  }
+}
+
+KARST_INLINE void backward(int b, const karst_ilu *ilu, karst_index first, karst_index last, double *z)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_index *start = ilu->upper_start, *column = ilu->upper_column;
+  for (karst_index i = last; i-- > first;) {
+    double sum[b];
+    for (int c = 0; c < b; c++) sum[c] = 0;
+    karst_block_add_product(b, ilu->inverse_diagonal + i * bb, z + (int64_t)i * b, sum);
+    for (karst_index k = start[i + 1]; k-- > start[i];)
+      karst_block_subtract_product(b, ilu->upper + k * bb, z + (int64_t)column[k] * b, sum);
+    for (int c = 0; c < b; c++) z[(int64_t)i * b + c] = sum[c];
+  }
+}
+
+#define INSTANCE(B)                                                                                                    \
+  KARST_KERNEL static void forward_##B(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,     \
+                                       double *z)                                                                      \
+  {                                                                                                                    \
+    forward(B, ilu, first, last, r, z);                                                                                \
+  }                                                                                                                    \
+  KARST_KERNEL static void backward_##B(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,    \
+                                        double *z)                                                                     \
+  {                                                                                                                    \
+    (void)r;                                                                                                           \
+    backward(B, ilu, first, last, z);                                                                                  \
+  }
+KARST_BLOCK_SIZES(INSTANCE)
+#undef INSTANCE
+
+KARST_KERNEL static void forward_any(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,
+                                     double *z)
+{
+  forward(ilu->block_size, ilu, first, last, r, z);
+}
+
+KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,
+                                      double *z)
+{
+  (void)r;
+  backward(ilu->block_size, ilu, first, last, z);
+}
+
+/* Runs of one level in parallel, level after level. */
+static void sweep(const karst_context *context, const karst_schedule *schedule, sweep_function *rows,
+                  const karst_ilu *ilu, const double *r, double *z)
+{
+  if (schedule->levels == 1 && schedule->level_start[1] == 1) { /* nothing to share out */
+    rows(ilu, schedule->run_first[0], schedule->run_last[0], r, z);
+    return;
+  }
+  (void)context;
+#pragma omp parallel num_threads(context->threads)
+  for (karst_index level = 0; level < schedule->levels; level++) {
+    karst_index run, end;
+    karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
+    for (; run < end; run++) rows(ilu, schedule->run_first[run], schedule->run_last[run], r, z);
+#pragma omp barrier
+  }
+}
+
+void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
+{
+#define FORWARD(B) [B] = forward_##B,
+#define BACKWARD(B) [B] = backward_##B,
+  static sweep_function *const forwards[] = {forward_any, KARST_BLOCK_SIZES(FORWARD)};
+  static sweep_function *const backwards[] = {backward_any, KARST_BLOCK_SIZES(BACKWARD)};
+#undef FORWARD
+#undef BACKWARD
+  const karst_ilu_plan *plan = ilu->plan;
+  int instance = ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0;
+  sweep(context, &plan->lower, forwards[instance], ilu, r, z);
+  sweep(context, &plan->upper, backwards[instance], ilu, r, z);
+}

@@ -1,0 +1,59 @@
+/* jacobi.c - block Jacobi: z_i = A_ii^-1 r_i for each block row i.
+ *
+ * The smallest complete preconditioner, and the example of CONTRIBUTING.md. Its numbers come from two operations that
+ * every backend has: the inverses of the diagonal blocks, and their product with a vector. */
+#include "precond.h"
+
+struct jacobi {
+  karst_index *diagonal; /* [block_rows] where each diagonal block stands in A, device memory */
+  double *inverse;       /* [b*b*block_rows] the inverse blocks, device memory */
+};
+
+static karst_status setup(karst_precond *p)
+{
+  karst_context *context = p->context;
+  int64_t rows = p->A->block_rows, entries = karst_block_offset(p->A->block_size, rows);
+  struct jacobi *jacobi;
+  karst_status status = karst_allocate_zero(context, &jacobi, 1, sizeof *jacobi, "block Jacobi");
+  if (status) return status;
+  p->data = jacobi;
+  status = karst_matrix_locate_diagonal(p->A, &jacobi->diagonal);
+  if (!status) status = karst_device_doubles(context, entries, "block Jacobi", &jacobi->inverse);
+  p->factor_entries = entries;
+  p->memory = entries * (int64_t)sizeof(double) + rows * (int64_t)sizeof(karst_index);
+  return status;
+}
+
+static karst_status update(karst_precond *p)
+{
+  struct jacobi *jacobi = p->data;
+  return p->context->backend->invert_diagonal(p->context, p->A, jacobi->diagonal, jacobi->inverse, &p->reason,
+                                              &p->block_row);
+}
+
+static void apply(const karst_precond *p, const double *r, double *z)
+{
+  const struct jacobi *jacobi = p->data;
+  p->context->backend->multiply_diagonal(p->context, p->A->block_rows, p->A->block_size, jacobi->inverse, r, z);
+}
+
+static void destroy(karst_precond *p)
+{
+  struct jacobi *jacobi = p->data;
+  if (!jacobi) return;
+  p->context->backend->release(p->context, jacobi->diagonal);
+  p->context->backend->release(p->context, jacobi->inverse);
+  karst_release(p->context, jacobi);
+}
+
+extern const struct karst_precond_ops karst_precond_jacobi;
+
+const struct karst_precond_ops karst_precond_jacobi = {
+    .name = "jacobi",
+    .help = "block Jacobi: the inverse diagonal blocks",
+    .needs_diagonal = true,
+    .setup = setup,
+    .update = update,
+    .apply = apply,
+    .destroy = destroy,
+};

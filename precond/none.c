@@ -1,0 +1,26 @@
+/* none.c - no preconditioner: z = r. */
+#include "precond.h"
+
+static karst_status setup(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+static void apply(const karst_precond *p, const double *r, double *z)
+{
+  p->context->backend->copy(p->context, karst_matrix_rows(p->A), r, z);
+}
+
+static void destroy(karst_precond *p) { (void)p; }
+
+extern const struct karst_precond_ops karst_precond_none;
+
+const struct karst_precond_ops karst_precond_none = {
+    .name = "none",
+    .help = "no preconditioner",
+    .setup = setup,
+    .update = setup,
+    .apply = apply,
+    .destroy = destroy,
+};

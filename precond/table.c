@@ -1,0 +1,11 @@
+/* table.c - all preconditioners. A new one adds a line to each list. */
+#include "precond.h"
+
+extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk;
+
+const struct karst_precond_ops *const karst_precond_table[] = {
+    &karst_precond_none,
+    &karst_precond_jacobi,
+    &karst_precond_iluk,
+    NULL,
+};

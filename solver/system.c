@@ -1,0 +1,164 @@
+/* system.c - see system.h: the caller's matrix, ordered and scaled. */
+#include "system.h"
+
+#include "clock.h"
+#include "ordering.h"
+#include "symbolic.h"
+
+#include <string.h>
+
+static const struct karst_ordering_ops *find_ordering(const char *name)
+{
+  for (size_t i = 0; karst_ordering_table[i]; i++)
+    if (strcmp(karst_ordering_table[i]->name, name) == 0) return karst_ordering_table[i];
+  return NULL;
+}
+
+/* permutation[new] = old; the identity where only scaling asks for a copy. */
+static karst_status make_permutation(karst_system *s, const struct karst_ordering_ops *ordering)
+{
+  const karst_matrix *A = s->original;
+  karst_status status =
+      karst_allocate(s->context, &s->permutation, A->block_rows, sizeof *s->permutation, "the ordering");
+  if (status) return status;
+  if (ordering->compute) return ordering->compute(s->context, A->block_rows, A->row_start, A->column, s->permutation);
+  for (karst_index i = 0; i < A->block_rows; i++) s->permutation[i] = i;
+  return KARST_SUCCESS;
+}
+
+/* The permuted pattern with undefined values, and where each block comes from. */
+static karst_status make_copy(karst_system *s)
+{
+  karst_context *context = s->context;
+  const karst_matrix *A = s->original;
+  karst_index *row_start = NULL, *column = NULL, *source = NULL;
+  int64_t blocks = karst_matrix_blocks(A), values = karst_block_offset(A->block_size, blocks);
+  double *value = NULL;
+  karst_status status = karst_pattern_permute(context, A->block_rows, A->row_start, A->column, s->permutation,
+                                              &row_start, &column, &source);
+  if (status) return status;
+  status = karst_device_indices(context, blocks, source, "the ordering", &s->device_source);
+  karst_release(context, source);
+  if (!status)
+    status = karst_device_indices(context, A->block_rows, s->permutation, "the ordering", &s->device_permutation);
+  if (!status) status = karst_allocate_zero(context, &value, values, sizeof *value, "the ordered matrix");
+  if (status) {
+    karst_release(context, row_start);
+    karst_release(context, column);
+    return status;
+  }
+  status =
+      karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, value, &s->copy);
+  if (status) return status;
+  s->matrix = s->copy;
+  s->memory +=
+      values * (int64_t)sizeof(double) + (2 * blocks + 3 * (int64_t)A->block_rows) * (int64_t)sizeof(karst_index);
+  return KARST_SUCCESS;
+}
+
+static karst_status make_vectors(karst_system *s, const char *scale)
+{
+  karst_context *context = s->context;
+  int64_t rows = karst_matrix_rows(s->original), bb = (int64_t)s->original->block_size * s->original->block_size;
+  karst_status status = karst_device_doubles(context, rows, "the ordered right-hand side", &s->rhs);
+  if (!status) status = karst_device_doubles(context, rows, "the ordered solution", &s->solution);
+  s->memory += 2 * rows * (int64_t)sizeof(double);
+  if (status || strcmp(scale, "none") == 0) return status;
+  status = karst_matrix_locate_diagonal(s->copy, &s->diagonal);
+  bool block = strcmp(scale, "block") == 0;
+  int64_t scalars = block ? bb * s->original->block_rows : rows;
+  if (!status)
+    status = karst_device_doubles(context, scalars, "the scaling", block ? &s->block_scale : &s->diagonal_scale);
+  s->memory += scalars * (int64_t)sizeof(double);
+  return status;
+}
+
+karst_status karst_system_setup(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                karst_system *system)
+{
+  const struct karst_ordering_ops *ordering = find_ordering(options->ordering);
+  double begin = karst_clock();
+  *system = (karst_system){.context = context, .original = A, .matrix = A, .block_row = -1};
+  bool scaled = strcmp(options->scale, "none") != 0;
+  if (!ordering->compute && !scaled) return KARST_SUCCESS;
+  if (scaled) {
+    karst_status missing = karst_matrix_check_diagonal(A); /* here, where the row has the caller's number */
+    if (missing) return missing;
+  }
+  karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->name);
+  karst_status status = make_permutation(system, ordering);
+  if (!status) status = make_copy(system);
+  if (!status) status = make_vectors(system, options->scale);
+  system->time_order = karst_clock() - begin;
+  return status;
+}
+
+karst_status karst_system_update(karst_system *s)
+{
+  const struct karst_backend *backend = s->context->backend;
+  const karst_matrix *A = s->original;
+  karst_status status = KARST_SUCCESS;
+  s->reason = KARST_SOUND;
+  s->block_row = -1;
+  if (!s->copy) return KARST_SUCCESS;
+  backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->device_source,
+                  A->value, s->copy->value);
+  if (s->diagonal_scale) {
+    backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
+    backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
+  }
+  if (s->block_scale) {
+    status = backend->invert_diagonal(s->context, s->copy, s->diagonal, s->block_scale, &s->reason, &s->block_row);
+    s->block_row = karst_system_original_row(s, s->block_row);
+    if (!status && s->reason == KARST_SOUND) backend->scale_rows(s->context, s->copy, s->block_scale);
+  }
+  return status;
+}
+
+void karst_system_destroy(karst_system *s)
+{
+  karst_context *context = s->context;
+  if (!context) return;
+  karst_release(context, s->permutation);
+  context->backend->release(context, s->device_permutation);
+  context->backend->release(context, s->device_source);
+  context->backend->release(context, s->diagonal);
+  context->backend->release(context, s->diagonal_scale);
+  context->backend->release(context, s->block_scale);
+  context->backend->release(context, s->rhs);
+  context->backend->release(context, s->solution);
+  karst_matrix_destroy(s->copy);
+  *s = (karst_system){0};
+}
+
+void karst_system_enter(const karst_system *s, const double *b, const double *x)
+{
+  const struct karst_backend *backend = s->context->backend;
+  karst_index rows = s->original->block_rows;
+  int size = s->original->block_size;
+  int64_t n = karst_matrix_rows(s->original);
+  if (s->block_scale) { /* S A x = S b; the solution's place holds b meanwhile */
+    backend->gather(s->context, rows, size, s->device_permutation, b, s->solution);
+    backend->multiply_diagonal(s->context, rows, size, s->block_scale, s->solution, s->rhs);
+  } else {
+    backend->gather(s->context, rows, size, s->device_permutation, b, s->rhs);
+  }
+  backend->gather(s->context, rows, size, s->device_permutation, x, s->solution);
+  if (s->diagonal_scale) { /* (D A D) (D^-1 x) = D b */
+    backend->multiply_elements(s->context, n, s->diagonal_scale, s->rhs, s->rhs);
+    backend->divide_elements(s->context, n, s->diagonal_scale, s->solution, s->solution);
+  }
+}
+
+void karst_system_leave(const karst_system *s, double *x)
+{
+  const struct karst_backend *backend = s->context->backend;
+  if (s->diagonal_scale)
+    backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, s->solution, s->solution);
+  backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->device_permutation, s->solution, x);
+}
+
+karst_index karst_system_original_row(const karst_system *s, karst_index block_row)
+{
+  return block_row >= 0 && s->permutation ? s->permutation[block_row] : block_row;
+}

@@ -1,0 +1,41 @@
+/* system.h - the system as the solver sees it: the caller's matrix, ordered and scaled. */
+#ifndef KARST_SOLVER_SYSTEM_H
+#define KARST_SOLVER_SYSTEM_H
+
+#include "matrix.h"
+
+/* With natural ordering and no scaling, matrix is the caller's own; else an owned copy
+ *     B = P (D A D) P^T      scale diagonal: D = diag(|a_rr|)^-1/2, keeps symmetry
+ *     B = S P A P^T          scale block: S the inverse diagonal blocks of P A P^T */
+typedef struct karst_system {
+  karst_context *context;
+  const karst_matrix *original; /* not owned */
+  const karst_matrix *matrix;   /* what preconditioner and Krylov method work on */
+  karst_matrix *copy;           /* owns matrix when it is a copy, else NULL */
+  karst_index *permutation;     /* [block_rows] new to old, host; NULL: natural */
+  karst_index *device_permutation;
+  karst_index *device_source; /* [blocks] which block of the original a block of the copy is, device; NULL: natural */
+  karst_index *diagonal;      /* [block_rows] diagonal blocks of the copy, device; only for scaling */
+  double *diagonal_scale;     /* [rows] D in the new order, device; NULL unless scale is diagonal */
+  double *block_scale;        /* [b*b*block_rows] S, device; NULL unless scale is block */
+  double *rhs, *solution;     /* [rows] work vectors in the new order, device; NULL for the caller's own system */
+  karst_reason reason;        /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
+  karst_index block_row;      /* in the caller's order */
+  int64_t memory;             /* bytes held */
+  double time_order;
+} karst_system;
+
+/* The pattern half: ordering, permuted pattern, work space. On failure destroy gives back what was made. */
+karst_status karst_system_setup(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                karst_system *system);
+/* The numeric half: permuted and scaled values. */
+karst_status karst_system_update(karst_system *system);
+void karst_system_destroy(karst_system *system);
+
+/* system->rhs and system->solution from the caller's b and x, and x back. */
+void karst_system_enter(const karst_system *system, const double *b, const double *x);
+void karst_system_leave(const karst_system *system, double *x);
+/* A block row of the system in the caller's order; -1 stays. */
+karst_index karst_system_original_row(const karst_system *system, karst_index block_row);
+
+#endif
