@@ -32,22 +32,41 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
+/* Where the diagonal block of row i stands, or -1. */
+static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
+{
+  karst_index low = matrix->row_start[i], end = matrix->row_start[i + 1], high = end;
+  while (low < high) {
+    karst_index middle = low + (high - low) / 2;
+    if (matrix->column[middle] < i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < end && matrix->column[low] == i ? low : -1;
+}
+
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;
-  for (karst_index i = 0; i < matrix->block_rows; i++) {
-    karst_index low = matrix->row_start[i], high = matrix->row_start[i + 1];
-    while (low < high) {
-      karst_index middle = low + (high - low) / 2;
-      if (matrix->column[middle] < i)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    if (low == matrix->row_start[i + 1] || matrix->column[low] != i)
+  for (karst_index i = 0; i < matrix->block_rows; i++)
+    if (find_diagonal(matrix, i) < 0)
       return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry", (long long)i);
-  }
   return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal)
+{
+  karst_context *context = matrix->context;
+  karst_index *host;
+  *diagonal = NULL;
+  karst_status status = karst_matrix_check_diagonal(matrix);
+  if (!status) status = karst_allocate(context, &host, matrix->block_rows, sizeof *host, "the diagonal's positions");
+  if (status) return status;
+  for (karst_index i = 0; i < matrix->block_rows; i++) host[i] = find_diagonal(matrix, i);
+  status = karst_device_indices(context, matrix->block_rows, host, "the diagonal's positions", diagonal);
+  karst_release(context, host);
+  return status;
 }
 
 /* An empty shell that owns nothing yet. */

@@ -39,6 +39,29 @@ KARST_KERNEL static double dot(int64_t n, const double *restrict x, const double
   return add_lanes(lane);
 }
 
+/* sum[v] += x[v] . y for four vectors: four streams at once keep the memory busier than one. */
+KARST_KERNEL static void dot_four(int64_t n, const double *restrict x0, const double *restrict x1,
+                                  const double *restrict x2, const double *restrict x3, const double *restrict y,
+                                  double *restrict sum)
+{
+  double lane[4][LANES] = {{0}};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      lane[0][l] += x0[i + l] * y[i + l];
+      lane[1][l] += x1[i + l] * y[i + l];
+      lane[2][l] += x2[i + l] * y[i + l];
+      lane[3][l] += x3[i + l] * y[i + l];
+    }
+  for (int l = 0; i < n; i++, l++) {
+    lane[0][l] += x0[i] * y[i];
+    lane[1][l] += x1[i] * y[i];
+    lane[2][l] += x2[i] * y[i];
+    lane[3][l] += x3[i] * y[i];
+  }
+  for (int v = 0; v < 4; v++) sum[v] += add_lanes(lane[v]);
+}
+
 /* y += c[0] x[0] + ... + c[3] x[3] */
 KARST_KERNEL static void add_four(int64_t n, const double *c, const double *restrict x0, const double *restrict x1,
                                   const double *restrict x2, const double *restrict x3, double *restrict y)
@@ -71,6 +94,15 @@ void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *
   for (int64_t i = 0; i < n; i++) y[i] = x[i];
 }
 
+/* One tile of dots: sum[i] += x[i] . y */
+static void dots_tile(int64_t size, int64_t at, int count, const double *const *x, const double *y, double *sum)
+{
+  int i = 0;
+  for (; i + 4 <= count; i += 4)
+    dot_four(size, x[i] + at, x[i + 1] + at, x[i + 2] + at, x[i + 3] + at, y + at, sum + i);
+  for (; i < count; i++) sum[i] += dot(size, x[i] + at, y + at);
+}
+
 void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
                     double *result)
 {
@@ -85,7 +117,7 @@ void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *
       for (int i = 0; i < batch; i++) partial[s][i] = 0;
       for (int64_t at = first; at < last; at += TILE) {
         int64_t size = last - at < TILE ? last - at : TILE;
-        for (int i = 0; i < batch; i++) partial[s][i] += dot(size, x[begin + i] + at, y + at);
+        dots_tile(size, at, batch, x + begin, y, partial[s]);
       }
     }
     for (int i = 0; i < batch; i++) {
