@@ -34,6 +34,10 @@ karst_status karst_levels_create(karst_context *context, karst_index rows, const
                                  const karst_index *column, bool lower, karst_levels *levels);
 void karst_levels_destroy(karst_context *context, karst_levels *levels);
 
+/* Sorts items 0 .. count - 1 by level, stably: levels of the items in, level_start [levels + 1] and item [count] out. */
+void karst_levels_group(karst_index count, const karst_index *level, karst_index levels, karst_index *level_start,
+                        karst_index *item);
+
 /* A schedule of a triangular sweep for a few threads. Rows are cut into runs of consecutive rows, and the runs sorted
  * into levels: a run depends only on runs of lower levels (and within itself on its own earlier rows). Runs keep the
  * matrix's storage order, so that a thread streams through memory, where levels of single rows would jump about.
@@ -43,7 +47,7 @@ typedef struct karst_schedule {
   karst_index *level_start; /* [levels + 1] into run */
   karst_index *run_first;   /* [runs] first row of each run, in level order */
   karst_index *run_last;    /* [runs] one past its last row */
-  int64_t *run_work;        /* [runs + 1] running total of the entries in the runs before this one, in level order */
+  int64_t *run_work;        /* [runs + 1] running total, in level order, of the runs' entries with the diagonal */
 } karst_schedule;
 
 /* threads: how many the schedule is for. With one thread, or where the pattern offers no parallelism worth its
@@ -62,9 +66,30 @@ karst_status karst_pattern_permute(karst_context *context, karst_index n, const 
 karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
                                       karst_index *inverse);
 
+/* The pattern of A^T. Threads of the context are used. */
+karst_status karst_pattern_transpose(karst_context *context, karst_index n, const karst_index *row_start,
+                                     const karst_index *column, karst_index **transposed_start,
+                                     karst_index **transposed_column);
+
+/* Whether each entry off the diagonal has its mirror image. */
+karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
+                                        const karst_index *column, bool *symmetric);
+
+/* Counts start[1 .. n] of n rows become row starts. KARST_ERROR_INDEX_OVERFLOW where karst_index cannot count them;
+ * what: for the error. */
+karst_status karst_counts_to_starts(karst_context *context, karst_index n, karst_index *start, const char *what);
+
 /* The pattern of A + A^T without the diagonal, for orderings. */
 karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
+
+/* The orderings behind lib/ordering.h's table, each in its file: arguments as for karst_ordering_ops.compute. */
+karst_status karst_order_rcm(karst_context *context, karst_index n, const karst_index *row_start,
+                             const karst_index *column, karst_index *permutation);
+karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
+                             const karst_index *column, karst_index *permutation);
+karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
+                               const karst_index *column, karst_index *permutation);
 
 #endif

@@ -1,0 +1,40 @@
+/* amd.c - approximate minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996)) through
+ * SuiteSparse's AMD, which orders A + A^T itself and takes its work space from malloc. */
+#include "config.h"
+
+#include "symbolic.h"
+
+#ifdef HAVE_AMD
+
+#include <amd.h>
+
+#if KARST_INDEX_BITS == 64
+#define order_by_amd amd_l_order
+#else
+#define order_by_amd amd_order
+#endif
+
+karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
+                             const karst_index *column, karst_index *permutation)
+{
+  int outcome = (int)order_by_amd(n, row_start, column, permutation, NULL, NULL);
+  if (outcome == AMD_OUT_OF_MEMORY)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: AMD could not order %lld block rows",
+                      (long long)n);
+  if (outcome < 0)
+    return karst_fail(context, KARST_ERROR_MATRIX, "AMD refused the pattern of %lld block rows with its status %d",
+                      (long long)n, outcome);
+  return KARST_SUCCESS;
+}
+
+#else
+
+karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
+                             const karst_index *column, karst_index *permutation)
+{
+  (void)n, (void)row_start, (void)column, (void)permutation;
+  return karst_fail(context, KARST_ERROR_NOT_BUILT,
+                    "ordering amd needs SuiteSparse's AMD, and Karst was built without it");
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* pattern.c - operations on a square pattern of n rows: transpose, symmetrise, permute.
+ *
+ * All take time proportional to n and the entries. Sorting is by transposition: who walks the rows of a pattern in
+ * ascending order and appends to the rows of its transpose leaves those sorted (Gustavson, ACM Trans. Math. Softw.
+ * 4 (1978), "Two fast algorithms for sparse matrices"). */
+#include "config.h"
+
+#include "symbolic.h"
+
+#include "cpu.h"
+
+#if KARST_INDEX_BITS == 64
+#define INDEX_MAX INT64_MAX
+#else
+#define INDEX_MAX INT32_MAX
+#endif
+
+karst_status karst_counts_to_starts(karst_context *context, karst_index n, karst_index *start, const char *what)
+{
+  int64_t total = 0;
+  start[0] = 0;
+  for (karst_index i = 1; i <= n; i++) {
+    if (start[i] > INDEX_MAX - total)
+      return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
+                        "%s have more than %lld entries from block row %lld on: configure with --enable-int64", what,
+                        (long long)INDEX_MAX, (long long)(i - 1));
+    total += start[i];
+    start[i] = (karst_index)total;
+  }
+  return KARST_SUCCESS;
+}
+
+/* Row starts that were used as cursors, each now at the end of its row, become starts again. */
+static void rewind_starts(karst_index n, karst_index *start)
+{
+  for (karst_index i = n; i > 0; i--) start[i] = start[i - 1];
+  start[0] = 0;
+}
+
+karst_status karst_pattern_transpose(karst_context *context, karst_index n, const karst_index *row_start,
+                                     const karst_index *column, karst_index **transposed_start,
+                                     karst_index **transposed_column)
+{
+  karst_index *start = NULL, *transposed = NULL;
+  karst_status status;
+  *transposed_start = *transposed_column = NULL;
+  if ((status = karst_allocate_zero(context, &start, (int64_t)n + 1, sizeof *start, "a transposed pattern")) ||
+      (status = karst_allocate(context, &transposed, row_start[n], sizeof *transposed, "a transposed pattern")))
+    goto fail;
+
+    /* Every thread reads the whole pattern and keeps the columns of its share: no two write to the same place, and the
+   * result does not depend on their number. */
+#pragma omp parallel num_threads(context->threads)
+  {
+    karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
+    karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());
+    for (karst_index k = 0; k < row_start[n]; k++)
+      if (column[k] >= first && column[k] < last) start[column[k] + 1]++;
+  }
+  if ((status = karst_counts_to_starts(context, n, start, "the rows of a transposed pattern"))) goto fail;
+#pragma omp parallel num_threads(context->threads)
+  {
+    karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
+    karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());
+    for (karst_index i = 0; i < n; i++)
+      for (karst_index k = row_start[i]; k < row_start[i + 1]; k++)
+        if (column[k] >= first && column[k] < last) transposed[start[column[k]]++] = i;
+  }
+  rewind_starts(n, start);
+  *transposed_start = start;
+  *transposed_column = transposed;
+  return KARST_SUCCESS;
+
+fail:
+  karst_release(context, start);
+  karst_release(context, transposed);
+  return status;
+}
+
+karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
+                                        const karst_index *column, bool *symmetric)
+{
+  karst_index *next; /* [n] the first entry of each row's lower part whose mirror image was not met yet */
+  karst_status status = karst_allocate(context, &next, n, sizeof *next, "the test of a pattern for symmetry");
+  *symmetric = false;
+  if (status) return status;
+  for (karst_index i = 0; i < n; i++) next[i] = row_start[i];
+  bool matched = true;
+  for (karst_index i = 0; i < n && matched; i++) {
+    /* All rows above have been through: a lower entry that is left has no image. */
+    matched = next[i] == row_start[i + 1] || column[next[i]] >= i;
+    for (karst_index k = next[i]; k < row_start[i + 1] && matched; k++) {
+      karst_index j = column[k];
+      if (j == i) continue;
+      matched = next[j] < row_start[j + 1] && column[next[j]] == i;
+      next[j]++;
+    }
+  }
+  karst_release(context, next);
+  *symmetric = matched;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
+                                      karst_index *inverse)
+{
+  for (karst_index i = 0; i < n; i++) inverse[i] = -1;
+  for (karst_index i = 0; i < n; i++) {
+    karst_index old = permutation[i];
+    if (old < 0 || old >= n)
+      return karst_fail(context, KARST_ERROR_ARGUMENT, "entry %lld of the permutation is %lld, not among 0 .. %lld",
+                        (long long)i, (long long)old, (long long)n - 1);
+    if (inverse[old] >= 0)
+      return karst_fail(context, KARST_ERROR_ARGUMENT, "entries %lld and %lld of the permutation are both %lld",
+                        (long long)inverse[old], (long long)i, (long long)old);
+    inverse[old] = i;
+  }
+  return KARST_SUCCESS;
+}
+
+/* The transpose of P A P^T: start is zero, row and block have an element for each entry. Row c holds the new rows, in
+ * ascending order, that have an entry in the new column c, and which entry of A that is. */
+static karst_status permute_transposed(karst_context *context, karst_index n, const karst_index *row_start,
+                                       const karst_index *column, const karst_index *permutation,
+                                       const karst_index *inverse, karst_index *start, karst_index *row,
+                                       karst_index *block)
+{
+  for (karst_index k = 0; k < row_start[n]; k++) start[inverse[column[k]] + 1]++;
+  karst_status status = karst_counts_to_starts(context, n, start, "the columns of a permuted pattern");
+  if (status) return status;
+  for (karst_index i = 0; i < n; i++) {
+    for (karst_index k = row_start[permutation[i]]; k < row_start[permutation[i] + 1]; k++) {
+      karst_index at = start[inverse[column[k]]]++;
+      row[at] = i;
+      block[at] = k;
+    }
+  }
+  rewind_starts(n, start);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_pattern_permute(karst_context *context, karst_index n, const karst_index *row_start,
+                                   const karst_index *column, const karst_index *permutation,
+                                   karst_index **permuted_start, karst_index **permuted_column, karst_index **source)
+{
+  const char *what = "a permuted pattern";
+  karst_index entries = row_start[n];
+  karst_index *inverse = NULL, *t_start = NULL, *t_row = NULL, *t_block = NULL;
+  karst_index *start = NULL, *permuted = NULL, *block = NULL;
+  karst_status status;
+  *permuted_start = *permuted_column = *source = NULL;
+  if ((status = karst_allocate(context, &inverse, n, sizeof *inverse, what)) ||
+      (status = karst_allocate_zero(context, &t_start, (int64_t)n + 1, sizeof *t_start, what)) ||
+      (status = karst_allocate(context, &t_row, entries, sizeof *t_row, what)) ||
+      (status = karst_allocate(context, &t_block, entries, sizeof *t_block, what)) ||
+      (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, what)) ||
+      (status = karst_allocate(context, &permuted, entries, sizeof *permuted, what)) ||
+      (status = karst_allocate(context, &block, entries, sizeof *block, what)) ||
+      (status = karst_permutation_invert(context, n, permutation, inverse)) ||
+      (status = permute_transposed(context, n, row_start, column, permutation, inverse, t_start, t_row, t_block)))
+    goto finish;
+
+  for (karst_index i = 0; i < n; i++) start[i + 1] = row_start[permutation[i] + 1] - row_start[permutation[i]];
+  if ((status = karst_counts_to_starts(context, n, start, "the rows of a permuted pattern"))) goto finish;
+  for (karst_index j = 0; j < n; j++) {
+    for (karst_index k = t_start[j]; k < t_start[j + 1]; k++) {
+      karst_index at = start[t_row[k]]++;
+      permuted[at] = j;
+      block[at] = t_block[k];
+    }
+  }
+  rewind_starts(n, start);
+  *permuted_start = start;
+  *permuted_column = permuted;
+  *source = block;
+  start = permuted = block = NULL;
+
+finish:
+  karst_release(context, inverse);
+  karst_release(context, t_start);
+  karst_release(context, t_row);
+  karst_release(context, t_block);
+  karst_release(context, start);
+  karst_release(context, permuted);
+  karst_release(context, block);
+  return status;
+}
+
+/* Merges the ascending columns of row i of A and of A^T into merged, without i; merged may be NULL. Returns how many. */
+static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
+                             const karst_index *b_end, karst_index *merged)
+{
+  karst_index count = 0;
+  while (a < a_end || b < b_end) {
+    karst_index j = b == b_end || (a < a_end && *a < *b) ? *a : *b;
+    if (a < a_end && *a == j) a++;
+    if (b < b_end && *b == j) b++;
+    if (j == i) continue;
+    if (merged) merged[count] = j;
+    count++;
+  }
+  return count;
+}
+
+karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,
+                                      const karst_index *column, karst_index **symmetric_start,
+                                      karst_index **symmetric_column)
+{
+  karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
+  karst_status status;
+  *symmetric_start = *symmetric_column = NULL;
+  if ((status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column)) ||
+      (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
+    goto finish;
+  for (karst_index i = 0; i < n; i++)
+    start[i + 1] = merge_row(i, column + row_start[i], column + row_start[i + 1], t_column + t_start[i],
+                             t_column + t_start[i + 1], NULL);
+  if ((status = karst_counts_to_starts(context, n, start, "the rows of a symmetric pattern")) ||
+      (status = karst_allocate(context, &merged, start[n], sizeof *merged, "a symmetric pattern")))
+    goto finish;
+  for (karst_index i = 0; i < n; i++)
+    merge_row(i, column + row_start[i], column + row_start[i + 1], t_column + t_start[i], t_column + t_start[i + 1],
+              merged + start[i]);
+  *symmetric_start = start;
+  *symmetric_column = merged;
+  start = NULL;
+
+finish:
+  karst_release(context, t_start);
+  karst_release(context, t_column);
+  karst_release(context, start);
+  return status;
+}

@@ -1,0 +1,192 @@
+/* schedule.c - a triangular sweep cut into runs of consecutive rows, for a few threads.
+ *
+ * Level sets of single rows (Anderson and Saad 1989) jump about in memory and have a barrier for every few
+ * microseconds of work. Here rows that form a chain, each depending on the one swept before it, stay together: they
+ * could not run at the same time anyway. On a grid in its natural order such a run is one line of cells, and the runs'
+ * levels are the level sets of the grid of lines. Runs are formed of consecutive rows and their dependencies point
+ * backward, so any cutting has levels.
+ *
+ * The file counts rows by their position in the sweep: position p is row p of a forward sweep, row rows - 1 - p of a
+ * backward sweep. start [rows + 1] and column [start[rows]] hold the strict triangle, columns ascending. */
+#include "config.h"
+
+#include "symbolic.h"
+
+#include "cpu.h"
+
+/* Rows of a run. Shorter ones do not pay for their place in the schedule; longer ones delay the runs that wait for
+ * them, on the 1024 cells of a two-dimensional grid line for instance. */
+#define SHORTEST_RUN 32
+#define LONGEST_RUN 128
+/* What a barrier costs, in entries that a thread works through meanwhile: about half a microsecond. */
+#define BARRIER_ENTRIES 500
+
+struct sweep {
+  karst_index rows;
+  const karst_index *start, *column;
+  bool lower;
+};
+
+static karst_index row_at(const struct sweep *sweep, karst_index position)
+{
+  return sweep->lower ? position : sweep->rows - 1 - position;
+}
+
+/* Whether the row at this position depends on the one just before: then that is its nearest dependency. */
+static bool is_chained(const struct sweep *sweep, karst_index position)
+{
+  karst_index row = row_at(sweep, position);
+  if (position == 0 || sweep->start[row] == sweep->start[row + 1]) return false;
+  return sweep->lower ? sweep->column[sweep->start[row + 1] - 1] == row - 1
+                      : sweep->column[sweep->start[row]] == row + 1;
+}
+
+/* Cuts the sweep into runs and returns their number; run r is positions cut[r] .. cut[r + 1] - 1. A chain of rows
+ * gives one run, or several of like length where it is too long; chains that are too short are joined. */
+static karst_index cut_runs(const struct sweep *sweep, karst_index *cut)
+{
+  karst_index runs = 0, open = 0; /* open: where the run begins that has no end yet */
+  cut[0] = 0;
+  for (karst_index chain = 0, end; chain < sweep->rows; chain = end) {
+    for (end = chain + 1; end < sweep->rows && is_chained(sweep, end);) end++;
+    karst_index length = end - chain;
+    if (length >= SHORTEST_RUN) {
+      if (open < chain) open = cut[++runs] = chain;
+      for (karst_index pieces = 1 + (length - 1) / LONGEST_RUN; pieces > 0; pieces--)
+        open = cut[++runs] = open + (end - open) / pieces;
+    } else if (end - open >= SHORTEST_RUN || end == sweep->rows) {
+      open = cut[++runs] = end;
+    }
+  }
+  return runs;
+}
+
+/* The most runs there can be: those shorter than SHORTEST_RUN precede a longer one or are the last. */
+static karst_index most_runs(karst_index rows) { return 2 * (rows / SHORTEST_RUN) + 1; }
+
+/* The level of each run, one more than the highest among the runs it depends on; returns how many levels there are.
+ * row_level: [rows], work space. */
+static karst_index find_levels(const struct sweep *sweep, karst_index runs, const karst_index *cut,
+                               karst_index *row_level, karst_index *run_level)
+{
+  karst_index levels = 0;
+  for (karst_index r = 0; r < runs; r++) {
+    karst_index level = 0;
+    for (karst_index p = cut[r]; p < cut[r + 1]; p++) {
+      karst_index row = row_at(sweep, p);
+      row_level[row] = -1; /* rows of this run do not count */
+      for (karst_index k = sweep->start[row]; k < sweep->start[row + 1]; k++)
+        if (row_level[sweep->column[k]] >= level) level = row_level[sweep->column[k]] + 1;
+    }
+    for (karst_index p = cut[r]; p < cut[r + 1]; p++) row_level[row_at(sweep, p)] = level;
+    run_level[r] = level;
+    if (level >= levels) levels = level + 1;
+  }
+  return levels;
+}
+
+/* Fills the arrays of a schedule whose runs are order[0], order[1], ... */
+static void list_runs(const struct sweep *sweep, karst_index runs, const karst_index *cut, const karst_index *order,
+                      karst_schedule *schedule)
+{
+  schedule->run_work[0] = 0;
+  for (karst_index i = 0; i < runs; i++) {
+    karst_index from = row_at(sweep, cut[order[i]]), to = row_at(sweep, cut[order[i] + 1] - 1);
+    karst_index first = sweep->lower ? from : to, last = (sweep->lower ? to : from) + 1;
+    schedule->run_first[i] = first;
+    schedule->run_last[i] = last;
+    schedule->run_work[i + 1] = schedule->run_work[i] + (sweep->start[last] - sweep->start[first]) + (last - first);
+  }
+}
+
+/* Whether the schedule should be faster than the plain sweep. Threads that take the runs of a level as they come need
+ * at most W / T + (1 - 1 / T) w for a level of W entries whose largest run has w (Graham, SIAM J. Appl. Math. 17
+ * (1969)), and then a barrier. A fifth must be gained at least, for that leaves out what threads pay for reading
+ * what another one has just written. */
+static bool is_worth_it(const karst_schedule *schedule, int threads)
+{
+  double parallel = 0, share = 1.0 / threads;
+  for (karst_index l = 0; l < schedule->levels; l++) {
+    int64_t largest = 0;
+    const int64_t *work = schedule->run_work;
+    for (karst_index r = schedule->level_start[l]; r < schedule->level_start[l + 1]; r++)
+      if (work[r + 1] - work[r] > largest) largest = work[r + 1] - work[r];
+    int64_t level_work = work[schedule->level_start[l + 1]] - work[schedule->level_start[l]];
+    parallel += share * (double)level_work + (1 - share) * (double)largest + BARRIER_ENTRIES;
+  }
+  return parallel <= 0.8 * (double)schedule->run_work[schedule->level_start[schedule->levels]];
+}
+
+static karst_status allocate_schedule(karst_context *context, karst_index levels, karst_index runs,
+                                      karst_schedule *schedule)
+{
+  const char *what = "the schedule of a triangular sweep";
+  karst_status status;
+  schedule->levels = levels;
+  if ((status = karst_allocate(context, &schedule->level_start, (int64_t)levels + 1, sizeof(karst_index), what)) ||
+      (status = karst_allocate(context, &schedule->run_first, runs, sizeof(karst_index), what)) ||
+      (status = karst_allocate(context, &schedule->run_last, runs, sizeof(karst_index), what)) ||
+      (status = karst_allocate(context, &schedule->run_work, (int64_t)runs + 1, sizeof(int64_t), what)))
+    karst_schedule_destroy(context, schedule);
+  return status;
+}
+
+/* One level, one run. */
+static karst_status plan_plain(karst_context *context, const struct sweep *sweep, karst_schedule *schedule)
+{
+  const karst_index cut[2] = {0, sweep->rows}, order[1] = {0};
+  karst_index runs = sweep->rows > 0;
+  karst_status status = allocate_schedule(context, runs, runs, schedule);
+  if (status) return status;
+  schedule->level_start[0] = 0;
+  schedule->level_start[runs] = runs;
+  list_runs(sweep, runs, cut, order, schedule);
+  return KARST_SUCCESS;
+}
+
+static karst_status plan_levels(karst_context *context, const struct sweep *sweep, karst_schedule *schedule)
+{
+  const char *what = "the runs of a triangular sweep";
+  karst_index *cut = NULL, *row_level = NULL, *run_level = NULL, *order = NULL;
+  karst_status status;
+  if ((status = karst_allocate(context, &cut, (int64_t)most_runs(sweep->rows) + 1, sizeof *cut, what)) ||
+      (status = karst_allocate(context, &row_level, sweep->rows, sizeof *row_level, what)))
+    goto finish;
+  karst_index runs = cut_runs(sweep, cut);
+  if ((status = karst_allocate(context, &run_level, runs, sizeof *run_level, what)) ||
+      (status = karst_allocate(context, &order, runs, sizeof *order, what)))
+    goto finish;
+  karst_index levels = find_levels(sweep, runs, cut, row_level, run_level);
+  if ((status = allocate_schedule(context, levels, runs, schedule))) goto finish;
+  karst_levels_group(runs, run_level, levels, schedule->level_start, order);
+  list_runs(sweep, runs, cut, order, schedule);
+
+finish:
+  karst_release(context, cut);
+  karst_release(context, row_level);
+  karst_release(context, run_level);
+  karst_release(context, order);
+  return status;
+}
+
+karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
+                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule)
+{
+  const struct sweep sweep = {rows, start, column, lower};
+  *schedule = (karst_schedule){0};
+  if (threads > 1) {
+    karst_status status = plan_levels(context, &sweep, schedule);
+    if (status || is_worth_it(schedule, threads)) return status;
+    karst_schedule_destroy(context, schedule);
+  }
+  return plan_plain(context, &sweep, schedule);
+}
+
+void karst_schedule_destroy(karst_context *context, karst_schedule *schedule)
+{
+  karst_release(context, schedule->level_start);
+  karst_release(context, schedule->run_first);
+  karst_release(context, schedule->run_last);
+  karst_release(context, schedule->run_work);
+  *schedule = (karst_schedule){0};
+}

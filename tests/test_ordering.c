@@ -1,0 +1,195 @@
+/* Each ordering is a permutation, of any pattern, the same in every run, and good for what it is made for: RCM for the
+ * bandwidth, AMD and METIS for the fill. */
+#include "config.h"
+
+#include "ordering.h"
+#include "symbolic.h"
+
+#include "failing_allocator.h"
+#include "patterns.h"
+
+#include <string.h>
+
+static const struct karst_ordering_ops *find(const char *name)
+{
+  for (const struct karst_ordering_ops *const *entry = karst_ordering_table; *entry; entry++)
+    if (strcmp((*entry)->name, name) == 0) return *entry;
+  return NULL;
+}
+
+static bool is_built(const char *name)
+{
+#ifndef HAVE_AMD
+  if (strcmp(name, "amd") == 0) return false;
+#endif
+#ifndef HAVE_METIS
+  if (strcmp(name, "metis") == 0) return false;
+#endif
+  return name != NULL;
+}
+
+static bool is_permutation(karst_context *context, karst_index n, const karst_index *permutation)
+{
+  karst_index *inverse = pattern_memory(n, sizeof *inverse);
+  bool valid = karst_permutation_invert(context, n, permutation, inverse) == KARST_SUCCESS;
+  free(inverse);
+  return valid;
+}
+
+/* The pattern in a new order; the caller frees it. */
+static struct pattern reordered(karst_context *context, const struct pattern *A, const karst_index *permutation)
+{
+  karst_index *start, *column, *source;
+  struct pattern result = pattern_empty(A->n, A->start[A->n]);
+  tap_need(context, karst_pattern_permute(context, A->n, A->start, A->column, permutation, &start, &column, &source),
+           "permute");
+  memcpy(result.start, start, ((size_t)A->n + 1) * sizeof *start);
+  memcpy(result.column, column, (size_t)start[A->n] * sizeof *column);
+  karst_release(context, start);
+  karst_release(context, column);
+  karst_release(context, source);
+  return result;
+}
+
+static karst_index bandwidth(const struct pattern *A)
+{
+  karst_index widest = 0;
+  for (karst_index i = 0; i < A->n; i++) {
+    for (karst_index k = A->start[i]; k < A->start[i + 1]; k++) {
+      karst_index distance = A->column[k] > i ? A->column[k] - i : i - A->column[k];
+      if (distance > widest) widest = distance;
+    }
+  }
+  return widest;
+}
+
+/* Entries of the exact factors: the fill of a level that nothing exceeds. */
+static int64_t exact_fill(karst_context *context, const struct pattern *A)
+{
+  karst_ilu_pattern pattern;
+  tap_need(context, karst_ilu_symbolic(context, A->n, A->start, A->column, (int)A->n, &pattern), "symbolic");
+  int64_t entries = (int64_t)pattern.lower_start[A->n] + pattern.upper_start[A->n] + A->n;
+  karst_ilu_pattern_destroy(context, &pattern);
+  return entries;
+}
+
+static void test_missing(karst_context *context, const struct karst_ordering_ops *ops)
+{
+  struct pattern A = pattern_grid(3, 3, 1);
+  karst_index permutation[9];
+  karst_status status = ops->compute(context, A.n, A.start, A.column, permutation);
+  tap_ok(status == KARST_ERROR_NOT_BUILT, "%s says what is missing: %s", ops->name, karst_context_error(context));
+  pattern_free(&A);
+}
+
+/* Patterns with empty and nearly full rows, several components, no rows, one row. */
+static void test_random(karst_context *context, const struct karst_ordering_ops *ops)
+{
+  int wrong = 0;
+  for (int c = 0; c < 60; c++) {
+    karst_index n = (karst_index)(c < 4 ? c : 1 + tap_random_index(120));
+    struct pattern A = pattern_random(n, c % 4 == 0 ? 0 : c % 4 == 1 ? 0.005 : 0.05);
+    karst_index *first = pattern_memory(n, sizeof *first), *second = pattern_memory(n, sizeof *second);
+    tap_need(context, ops->compute(context, n, A.start, A.column, first), ops->name);
+    tap_need(context, ops->compute(context, n, A.start, A.column, second), ops->name);
+    wrong += !is_permutation(context, n, first) || memcmp(first, second, (size_t)n * sizeof *first) != 0;
+    free(first);
+    free(second);
+    pattern_free(&A);
+  }
+  tap_ok(wrong == 0, "%s: permutations of random patterns, twice the same", ops->name);
+}
+
+static void test_bandwidth(karst_context *context)
+{
+  struct pattern grid = pattern_grid(12, 30, 1);
+  karst_index *shuffle = pattern_shuffle(grid.n), *order = pattern_memory(grid.n, sizeof *order);
+  struct pattern shuffled = reordered(context, &grid, shuffle);
+  tap_need(context, karst_order_rcm(context, shuffled.n, shuffled.start, shuffled.column, order), "rcm");
+  struct pattern result = reordered(context, &shuffled, order);
+  /* From a corner the levels are diagonals of at most 12 cells, and an edge spans two neighbouring levels at most. */
+  tap_ok(bandwidth(&result) < 2 * 12, "rcm: a shuffled 12x30 grid goes from bandwidth %ld to %ld (natural: 12)",
+         (long)bandwidth(&shuffled), (long)bandwidth(&result));
+  free(shuffle);
+  free(order);
+  pattern_free(&grid);
+  pattern_free(&shuffled);
+  pattern_free(&result);
+}
+
+/* Two paths that do not touch: each must come out as a path, with bandwidth 1. */
+static void test_components(karst_context *context)
+{
+  struct pattern path = pattern_grid(40, 1, 1);
+  karst_index kept = 0;
+  for (karst_index i = 0, k = 0; i < path.n; i++) {
+    for (; k < path.start[i + 1]; k++) {
+      bool crossing = (i < 15) != (path.column[k] < 15);
+      if (!crossing) path.column[kept++] = path.column[k];
+    }
+    path.start[i + 1] = kept;
+  }
+  karst_index *shuffle = pattern_shuffle(path.n), *order = pattern_memory(path.n, sizeof *order);
+  struct pattern shuffled = reordered(context, &path, shuffle);
+  tap_need(context, karst_order_rcm(context, shuffled.n, shuffled.start, shuffled.column, order), "rcm");
+  struct pattern result = reordered(context, &shuffled, order);
+  tap_ok(bandwidth(&result) == 1, "rcm: two shuffled paths come out with bandwidth 1");
+  free(shuffle);
+  free(order);
+  pattern_free(&path);
+  pattern_free(&shuffled);
+  pattern_free(&result);
+}
+
+static void test_fill(karst_context *context, const struct karst_ordering_ops *ops)
+{
+  struct pattern grid = pattern_grid(30, 30, 1);
+  karst_index *order = pattern_memory(grid.n, sizeof *order);
+  tap_need(context, ops->compute(context, grid.n, grid.start, grid.column, order), ops->name);
+  struct pattern result = reordered(context, &grid, order);
+  int64_t natural = exact_fill(context, &grid), ordered = exact_fill(context, &result);
+  tap_ok(2 * ordered < natural, "%s: the exact factors of a 30x30 grid have %lld entries, less than half of %lld",
+         ops->name, (long long)ordered, (long long)natural);
+  free(order);
+  pattern_free(&grid);
+  pattern_free(&result);
+}
+
+struct ordering_run {
+  const struct karst_ordering_ops *ops;
+  struct pattern pattern;
+};
+
+static karst_status run_ordering(karst_context *context, void *user)
+{
+  const struct ordering_run *run = user;
+  karst_index *order = pattern_memory(run->pattern.n, sizeof *order);
+  karst_status status = run->ops->compute(context, run->pattern.n, run->pattern.start, run->pattern.column, order);
+  free(order);
+  return status;
+}
+
+int main(void)
+{
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_ok(find("natural") && !find("natural")->compute, "natural needs nothing computed");
+  test_bandwidth(context);
+  test_components(context);
+  static const char *const names[] = {"rcm", "amd", "metis"};
+  for (int i = 0; i < 3; i++) {
+    const struct karst_ordering_ops *ops = find(names[i]);
+    if (!tap_ok(ops && ops->help, "%s is in the table", names[i])) continue;
+    if (!is_built(names[i])) {
+      test_missing(context, ops);
+      continue;
+    }
+    test_random(context, ops);
+    if (strcmp(names[i], "rcm") != 0) test_fill(context, ops);
+    struct ordering_run run = {ops, pattern_grid(6, 5, 1)};
+    fail_each_allocation(run_ordering, &run, names[i]);
+    pattern_free(&run.pattern);
+  }
+  karst_context_destroy(context);
+  return tap_done();
+}

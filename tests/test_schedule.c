@@ -1,0 +1,130 @@
+/* A schedule holds each row once, in runs that depend on earlier rows of their own and on runs of lower levels only;
+ * its running totals are right; one thread, or no parallelism, gives the plain sweep. */
+#include "symbolic.h"
+
+#include "failing_allocator.h"
+#include "patterns.h"
+
+/* Whether the schedule of a strict triangle keeps its promises. */
+static bool is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
+                     const karst_index *column, bool lower)
+{
+  karst_index *level = pattern_memory(rows, sizeof *level), *run = pattern_memory(rows, sizeof *run), r = 0, held = 0;
+  int64_t work = 0;
+  bool valid = schedule->level_start[0] == 0;
+  for (karst_index i = 0; i < rows; i++) run[i] = -1;
+  for (karst_index l = 0; l < schedule->levels; l++) {
+    valid = valid && schedule->level_start[l + 1] > schedule->level_start[l];
+    for (; r < schedule->level_start[l + 1]; r++) {
+      valid = valid && schedule->run_work[r] == work && schedule->run_first[r] < schedule->run_last[r];
+      for (karst_index i = schedule->run_first[r]; i < schedule->run_last[r]; i++) {
+        valid = valid && run[i] < 0;
+        run[i] = r;
+        level[i] = l;
+        work += start[i + 1] - start[i] + 1;
+        held++;
+      }
+    }
+  }
+  valid = valid && held == rows && schedule->run_work[r] == work;
+  for (karst_index i = 0; i < rows; i++) {
+    for (karst_index k = start[i]; k < start[i + 1]; k++) {
+      karst_index j = column[k];
+      bool swept_before = lower ? j < i : j > i;
+      valid = valid && (level[j] < level[i] || (run[j] == run[i] && swept_before));
+    }
+  }
+  free(level);
+  free(run);
+  return valid;
+}
+
+static void test_random(karst_context *context)
+{
+  int wrong = 0, parallel = 0;
+  for (int c = 0; c < 60; c++) {
+    karst_index n = c < 4 ? c : (karst_index)tap_random_index(c % 10 == 1 ? 5000 : 300);
+    struct pattern A = pattern_random(n, c % 4 == 0 ? 0.001 : c % 4 == 1 ? 0 : 0.05);
+    karst_ilu_pattern pattern;
+    tap_need(context, karst_ilu_symbolic(context, n, A.start, A.column, 0, &pattern), "symbolic");
+    for (int threads = 1; threads <= 4; threads++) {
+      karst_schedule lower, upper;
+      tap_need(context,
+               karst_schedule_create(context, n, pattern.lower_start, pattern.lower_column, true, threads, &lower),
+               "forward");
+      tap_need(context,
+               karst_schedule_create(context, n, pattern.upper_start, pattern.upper_column, false, threads, &upper),
+               "backward");
+      wrong += !is_valid(&lower, n, pattern.lower_start, pattern.lower_column, true);
+      wrong += !is_valid(&upper, n, pattern.upper_start, pattern.upper_column, false);
+      parallel += lower.level_start[lower.levels] > 1;
+      karst_schedule_destroy(context, &lower);
+      karst_schedule_destroy(context, &upper);
+    }
+    karst_ilu_pattern_destroy(context, &pattern);
+    pattern_free(&A);
+  }
+  tap_ok(wrong == 0, "random triangles: all dependencies are in lower levels or earlier in the same run");
+  tap_ok(parallel > 0, "some of these schedules have parallelism");
+}
+
+/* level k fill of a grid with lines of nx cells; levels: what the forward and the backward schedule must have, 0: more
+ * than one. */
+static void check_grid(karst_context *context, karst_index nx, karst_index ny, karst_index nz, int k, int threads,
+                       karst_index levels)
+{
+  struct pattern A = pattern_grid(nx, ny, nz);
+  karst_ilu_pattern pattern;
+  karst_schedule lower, upper;
+  tap_need(context, karst_ilu_symbolic(context, A.n, A.start, A.column, k, &pattern), "symbolic");
+  tap_need(context,
+           karst_schedule_create(context, A.n, pattern.lower_start, pattern.lower_column, true, threads, &lower), "L");
+  tap_need(context,
+           karst_schedule_create(context, A.n, pattern.upper_start, pattern.upper_column, false, threads, &upper), "U");
+  tap_ok(is_valid(&lower, A.n, pattern.lower_start, pattern.lower_column, true) &&
+             is_valid(&upper, A.n, pattern.upper_start, pattern.upper_column, false) &&
+             (levels > 0 ? lower.levels == levels : lower.levels > 1) && upper.levels == lower.levels,
+         "%ldx%ldx%ld cells, k = %d, %d threads: both sweeps valid, %ld and %ld levels of %ld and %ld runs", (long)nx,
+         (long)ny, (long)nz, k, threads, (long)lower.levels, (long)upper.levels, (long)lower.level_start[lower.levels],
+         (long)upper.level_start[upper.levels]);
+  karst_schedule_destroy(context, &lower);
+  karst_schedule_destroy(context, &upper);
+  karst_ilu_pattern_destroy(context, &pattern);
+  pattern_free(&A);
+}
+
+static karst_status run_schedule(karst_context *context, void *user)
+{
+  const struct pattern *A = user;
+  karst_ilu_pattern pattern;
+  karst_schedule schedule = {0};
+  karst_status status = karst_ilu_symbolic(context, A->n, A->start, A->column, 0, &pattern);
+  for (int threads = 1; threads <= 2 && !status; threads++) {
+    status = karst_schedule_create(context, A->n, pattern.lower_start, pattern.lower_column, true, threads, &schedule);
+    karst_schedule_destroy(context, &schedule);
+  }
+  karst_ilu_pattern_destroy(context, &pattern);
+  return status;
+}
+
+int main(void)
+{
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  test_random(context);
+  check_grid(context, 40, 30, 30, 0, 2, 59);  /* a run is a line of cells, levels are those of the 30x30 lines */
+  check_grid(context, 40, 30, 30, 0, 1, 1);   /* one thread: the plain sweep */
+  check_grid(context, 2000, 1, 1, 0, 4, 1);   /* one chain: nothing to share */
+  check_grid(context, 8, 8, 1, 0, 2, 1);      /* too small for barriers */
+  check_grid(context, 40, 30, 30, 2, 2, 0);   /* with fill */
+  check_grid(context, 1000, 200, 1, 0, 2, 0); /* long lines are cut */
+  check_grid(context, 20, 60, 60, 0, 2, 0);   /* short lines are joined */
+  karst_context_destroy(context);
+
+  struct pattern parallel = pattern_grid(32, 20, 20), serial = pattern_grid(3, 3, 3);
+  fail_each_allocation(run_schedule, &parallel, "schedule in parallel");
+  fail_each_allocation(run_schedule, &serial, "schedule of a small system");
+  pattern_free(&parallel);
+  pattern_free(&serial);
+  return tap_done();
+}
