@@ -12,10 +12,10 @@
  *
  * Rows are searched twice, to count and to store, so that the arrays have their final size from the beginning.
  * Besides the result the memory is two karst_index a row and thread, and the second one is touched only as far as a
- * search goes; without symmetry also A^T, and once more the larger of L's two forms while U does not exist.
+ * search goes. Without symmetry it is also A^T, and L twice before U exists.
  *
- * On poisson3d:120x120x120 one thread takes about 0.2, 0.5 and 1.2 s for k = 1, 2, 3, where merging rows with levels (IKJ)
- * took 0.3, 0.6 and 1.4 s, and memory for the levels. */
+ * On poisson3d:120x120x120 one thread takes about 0.2, 0.5 and 1.2 s for k = 1, 2, 3; merging rows with their levels
+ * (IKJ) took 0.3, 0.6 and 1.4 s, and memory for the levels. */
 #include "config.h"
 
 #include "symbolic.h"
