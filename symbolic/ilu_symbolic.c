@@ -4,8 +4,8 @@
  * (Yang, Liu, He and Chen, Algorithm 3). By the fill-path theorem with levels (Hysom and Pothen, "A scalable parallel
  * algorithm for incomplete factor preconditioning", SIAM J. Sci. Comput. 22 (2001), and "Level-based incomplete LU
  * factorization: graph model and algorithms", LLNL UCRL-JC-150789 (2002)) L_ij is one less than the length of a
- * shortest path from i to j in the graph of A whose inner vertices are all smaller than i and j. So row i of U is what a
- * breadth-first search from i through vertices smaller than i meets beyond i in at most k + 1 steps: no row needs
+ * shortest path from i to j in the graph of A whose inner vertices are all smaller than i and j. So row i of U is what
+ * a breadth-first search from i through vertices smaller than i meets beyond i in at most k + 1 steps: no row needs
  * another, threads share them, and no fill has to be kept with its level.
  *
  * L is the transpose of the U of A^T. Where A's pattern is symmetric, the usual case, that is the transpose of U.

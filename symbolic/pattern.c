@@ -186,7 +186,8 @@ finish:
   return status;
 }
 
-/* Merges the ascending columns of row i of A and of A^T into merged, without i; merged may be NULL. Returns how many. */
+/* Merges the ascending columns of row i of A and of A^T into merged, without i; merged may be NULL. Returns their
+ * number. */
 static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
                              const karst_index *b_end, karst_index *merged)
 {

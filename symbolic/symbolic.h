@@ -34,7 +34,8 @@ karst_status karst_levels_create(karst_context *context, karst_index rows, const
                                  const karst_index *column, bool lower, karst_levels *levels);
 void karst_levels_destroy(karst_context *context, karst_levels *levels);
 
-/* Sorts items 0 .. count - 1 by level, stably: levels of the items in, level_start [levels + 1] and item [count] out. */
+/* Sorts items 0 .. count - 1 by level, stably: levels of the items in, level_start [levels + 1] and item [count]
+ * out. */
 void karst_levels_group(karst_index count, const karst_index *level, karst_index levels, karst_index *level_start,
                         karst_index *item);
 
