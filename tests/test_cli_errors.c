@@ -1,0 +1,217 @@
+/* test_cli_errors.c - bad options and bad files: each command ends with its exit status and one sentence, and prints
+ * nothing else. */
+#include "cli.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char matrix[512]; /* a good one, 3 rows */
+
+static void expect(int status, const char *tool, const char *const argument[])
+{
+  char line[512] = "";
+  size_t used = 0;
+  for (size_t i = 0; argument[i] && used < sizeof line; i++)
+    used += (size_t)snprintf(line + used, sizeof line - used, " %s", argument[i]);
+  const struct cli_run *run = cli_run(tool, argument);
+  bool fine = run->status == status && cli_is_one_sentence(run, tool);
+  tap_ok(fine, "status %d and one sentence: %s%s", status, tool, line);
+  tap_note("%s%s", fine ? "" : "status or text is wrong: ", run->err);
+  if (!fine) printf("# status %d, output: %s\n", run->status, run->out);
+}
+
+/* Options of solve that are refused with status 2, each beside a good matrix. */
+static void test_options(void)
+{
+  static const char *const bad[][2] = {
+      {"--block", "0"},
+      {"--block", "-1"},
+      {"--block", "three"},
+      {"--block", "1.5"},
+      {"--block", "99999999999999999999"},
+      {"--restart", "0"},
+      {"--restart", "-3"},
+      {"--restart", "3000000000"},
+      {"--rtol", "nan"},
+      {"--rtol", "-1e-8"},
+      {"--rtol", "inf"},
+      {"--rtol", "1e-8x"},
+      {"--rtol", ""},
+      {"--atol", "small"},
+      {"--atol", "-1"},
+      {"--max-iterations", "-1"},
+      {"--max-iterations", "1e99"},
+      {"--level", "-1"},
+      {"--level", "two"},
+      {"--level", "0.5"},
+      {"--shift", "-1"},
+      {"--shift", "nan"},
+      {"--solver", "jacoby"},
+      {"--solver", ""},
+      {"--precond", "ilu"},
+      {"--ordering", "random"},
+      {"--side", "up"},
+      {"--scale", "rows"},
+      {"--orthogonalise", "thrice"},
+      {"--threads", "0"},
+      {"--threads", "many"},
+      {"--repeat", "0"},
+      {"--repeat", "-2"},
+      {"--device", "gpu"},
+      {"--device", "cuda:x"},
+      {"--device", "cuda:-1"},
+      {"--device", ""},
+      {"--rhs", "/nonexistent/rhs.mtx"},
+      {"--rhs", "random:x"},
+      {"--rhs", "random:"},
+      {"--rhs", ""},
+      {"--history", "/nonexistent/history"},
+      {"--history", "/tmp"},
+      {"--frobnicate", "1"},
+      {"--rto", "1"},
+      {"-x", "1"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    expect(2, "solve", (const char *[]){matrix, bad[i][0], bad[i][1], NULL});
+  expect(2, "solve", (const char *[]){NULL});
+  expect(2, "solve", (const char *[]){"--quiet", NULL});
+  expect(2, "solve", (const char *[]){matrix, matrix, NULL});
+  expect(2, "solve", (const char *[]){matrix, "--rtol", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--json=yes", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--rtol=", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--quiet", "--solution", "/nonexistent/x.mtx", NULL});
+  expect(2, "compare", (const char *[]){matrix, NULL});
+  expect(2, "compare", (const char *[]){matrix, matrix, matrix, NULL});
+  expect(2, "compare", (const char *[]){matrix, matrix, "--rtol", "nan", NULL});
+  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", "-1", NULL});
+  expect(2, "convert", (const char *[]){matrix, NULL});
+  expect(2, "convert", (const char *[]){matrix, "/nonexistent/a.mtx", NULL});
+  expect(2, "convert", (const char *[]){matrix, tap_scratch("a.xyz"), NULL});
+  expect(2, "convert", (const char *[]){matrix, tap_scratch("a.mtx"), "--block", "0", NULL});
+}
+
+/* Matrix arguments that cannot be read. */
+static void test_matrices(void)
+{
+  static const char *const bad[][2] = {
+      {"empty.mtx", ""},
+      {"text.mtx", "hello, world\n"},
+      {"banner.mtx", "%%MatrixMarket matrix coordinate\n2 2 1\n1 1 1\n"},
+      {"pattern.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n"},
+      {"complex.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n"},
+      {"short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n"},
+      {"long.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n2 2 1\n"},
+      {"zero.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n0 1 1\n2 2 1\n"},
+      {"outside.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n3 2 1\n"},
+      {"negative.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n-2 2 1\n"},
+      {"wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n"},
+      {"nan.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n"},
+      {"huge.mtx", "%%MatrixMarket matrix coordinate real general\n99999999999 99999999999 1\n1 1 1\n"},
+      {"empty.rb", ""},
+      {"binary.kbsr", "\x7f\x45\x4c\x46 not a matrix"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    expect(2, "solve", (const char *[]){tap_write(bad[i][0], bad[i][1], -1), NULL});
+  expect(2, "solve", (const char *[]){"/tmp", NULL});
+  expect(2, "solve", (const char *[]){"/nonexistent/matrix.mtx", NULL});
+  expect(2, "solve", (const char *[]){"", NULL});
+  expect(2, "solve", (const char *[]){"poisson9d:3x3", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:0x4", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:4x-4", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:4xfour", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:4x4x4x4", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:99999999x99999999", NULL});
+  expect(2, "solve", (const char *[]){"poisson2d:4x4,colour=red", NULL});
+  expect(2, "compare", (const char *[]){matrix, "/nonexistent/matrix.mtx", NULL});
+  expect(2, "compare", (const char *[]){matrix, "poisson2d:4x4", NULL});
+  expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
+}
+
+/* The sentence about a right-hand side of wrong length has both lengths. */
+static void test_rhs_length(void)
+{
+  const char *rhs = tap_write("four.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\n1\n1\n1\n", -1);
+  const struct cli_run *run = CLI_RUN("solve", matrix, "--rhs", rhs);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "4 rows") &&
+             strstr(run->err, "matrix 3"),
+         "a right-hand side of wrong length is refused with both lengths");
+  tap_note("%s", run->err);
+}
+
+/* A name that is no file and no problem is answered with the problems there are, an unknown option with the options. */
+static void test_lists(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "poison2d:4x4");
+  bool all = run->status == 2;
+  for (size_t i = 0; karst_gallery_name(i); i++) all &= strstr(run->err, karst_gallery_name(i)) != NULL;
+  tap_ok(all, "an unknown problem is answered with the names of the gallery");
+  run = CLI_RUN("solve", matrix, "--frobnicate");
+  karst_option_info info;
+  all = run->status == 2 && strstr(run->err, "--solution") && strstr(run->err, "--json");
+  for (size_t i = 0; karst_options_info(i, &info); i++) all = all && strstr(run->err, info.name);
+  tap_ok(all, "an unknown option is answered with the names of all options");
+  run = CLI_RUN("solve", "--help");
+  all = run->status == 0 && run->err[0] == '\0' && strstr(run->out, "--rhs") && strstr(run->out, "exit status");
+  for (size_t i = 0; karst_options_info(i, &info); i++) all = all && strstr(run->out, info.help);
+  tap_ok(all, "--help lists all options");
+  run = CLI_RUN("solve", "--version");
+  tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
+}
+
+static void test_device(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", matrix, "--device", "cuda");
+  if (run->status == 0)
+    tap_skip("a GPU is there", "--device cuda without a GPU: status 3 and one sentence");
+  else
+    tap_ok(run->status == 3 && cli_is_one_sentence(run, "solve"),
+           "--device cuda without a GPU: status 3 and one sentence");
+  expect(3, "solve", (const char *[]){matrix, "--device", "cuda:99", NULL});
+}
+
+/* Output that cannot be written is noticed. */
+static void test_output(void)
+{
+  const char *const arguments[] = {matrix, NULL};
+  int ends[2], full = open("/dev/full", O_WRONLY);
+  if (full < 0) {
+    tap_skip("there is no /dev/full", "a full disk is noticed");
+  } else {
+    const struct cli_run *run = cli_run_into(full, "solve", arguments);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk is noticed");
+    tap_note("%s", run->err);
+    run = CLI_RUN("solve", matrix, "--quiet", "--history", "/dev/full");
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --history is noticed");
+    run = CLI_RUN("solve", matrix, "--quiet", "--solution", "/dev/full");
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --solution is noticed");
+    close(full);
+  }
+  if (pipe(ends) != 0) return;
+  close(ends[0]);
+  const struct cli_run *run = cli_run_into(ends[1], "solve", arguments);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a closed pipe is noticed");
+  tap_note("%s", run->err);
+  close(ends[1]);
+}
+
+int main(void)
+{
+  cli_need("solve");
+  snprintf(matrix, sizeof matrix, "%s",
+           tap_write("good.mtx",
+                     "%%MatrixMarket matrix coordinate real general\n"
+                     "3 3 5\n1 1 4\n1 2 -1\n2 2 4\n3 2 -1\n3 3 4\n",
+                     -1));
+  tap_ok(CLI_RUN("solve", matrix)->status == 0, "the matrix beside the bad options is a good one");
+  test_options();
+  test_matrices();
+  test_rhs_length();
+  test_lists();
+  test_device();
+  test_output();
+  return tap_done();
+}

@@ -1,0 +1,160 @@
+/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files: what is written in one format is the
+ * same matrix when read back from it. */
+#include "config.h"
+
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
+
+/* A path that survives the next call of tap_scratch. */
+static const char *scratch(const char *file)
+{
+  static char path[4][512];
+  static unsigned next;
+  char *copy = path[next++ % 4];
+  snprintf(copy, sizeof path[0], "%s", tap_scratch(file));
+  return copy;
+}
+
+static void test_convert(void)
+{
+  static const char *const outputs[] = {"a.mtx", "a.mtx.gz", "a.kbsr"};
+  for (size_t i = 0; i < 3; i++) {
+    const char *path = scratch(outputs[i]), *beside = scratch("a_b.mtx");
+    const struct cli_run *run = CLI_RUN("convert", "blackoil:4x3x2", path);
+    bool written = run->status == 0 && !run->out[0] && !run->err[0];
+    tap_note("%s", run->err);
+    tap_ok(written && agree("blackoil:4x3x2", path), "%s is the matrix of the gallery", outputs[i]);
+    tap_ok(access(beside, R_OK) == 0, "%s has its right-hand side beside it", outputs[i]);
+    run = CLI_RUN("solve", path);
+    tap_ok(run->status == 0 && strstr(run->out, "block size 3") && strstr(run->out, "came with the matrix"),
+           "%s is solved with its block size and right-hand side", outputs[i]);
+    unlink(path);
+    unlink(beside);
+  }
+  const char *path = scratch("padded.kbsr");
+  const struct cli_run *run = CLI_RUN("convert", "poisson2d:5x5", path, "--block", "3");
+  tap_ok(run->status == 0 && strstr(run->err, "padded") && agree("poisson2d:5x5", path),
+         "a padded matrix is still the same");
+  run = CLI_RUN("solve", path);
+  tap_ok(run->status == 0 && strstr(run->out, "25 rows") && strstr(run->out, "block size 3"),
+         "and comes back with its block size and its rows");
+}
+
+static void test_compare(void)
+{
+  const char *a = scratch("a.mtx"), *b = scratch("b.mtx");
+  tap_write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n2 1 1e-3\n2 2 4\n", -1);
+  tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 4.5\n", -1);
+  const struct cli_run *run = CLI_RUN("compare", a, b);
+  tap_ok(run->status == 1 && strstr(run->out, "largest difference 0.5, relative 0.111111, in row 1, column 1"),
+         "compare finds the largest difference of two patterns");
+  tap_note("%s", run->out);
+  tap_ok(CLI_RUN("compare", a, b, "--atol=0.5", "--rtol=0")->status == 0, "--atol is met exactly");
+  tap_ok(CLI_RUN("compare", a, b, "--atol=0.49", "--rtol=0")->status == 1, "--atol is missed");
+  tap_ok(CLI_RUN("compare", a, b, "--rtol=0.12")->status == 0, "--rtol is relative to the second");
+  tap_ok(CLI_RUN("compare", a, a, "--rtol=0")->status == 0, "a matrix agrees with itself");
+  tap_write("a.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n", -1);
+  tap_write("b.mtx", "1\n2\n-3\n", -1);
+  run = CLI_RUN("compare", a, b);
+  tap_ok(run->status == 1 && strstr(run->out, "difference 6, relative 2, in row 2 "),
+         "compare reads vectors, plain too");
+  tap_write("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n3\n", -1);
+  run = CLI_RUN("compare", b, a);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 4"),
+         "a malformed vector is named with its line");
+  tap_write("b.mtx", "1\n2\n", -1);
+  run = CLI_RUN("compare", a, b);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "3 and 2 rows"),
+         "vectors of two lengths are not compared");
+}
+
+#ifdef HAVE_SUITESPARSE
+#define HEADER(type, sizes)                                                                                            \
+  "A small matrix                                                          SMALL   \n"                                 \
+  "             3             1             1             1\n" type "           " sizes "\n"                           \
+  "(26I3)          (26I3)          (3E25.16)           \n"
+
+static void test_rutherford_boeing(void)
+{
+  const char *rb = scratch("small.rb"), *mtx = scratch("small.mtx"), *plain = scratch("small.data");
+  const struct cli_run *run;
+  tap_write("small.mtx",
+            "%%MatrixMarket matrix coordinate real general\n3 3 7\n1 1 4\n1 2 -1\n2 1 -1\n2 2 5\n2 3 -2\n"
+            "3 2 -2\n3 3 6.5\n",
+            -1);
+  tap_write("small.rb", HEADER("rsa", "3 3 5 0") "1 3 5 6\n1 2 2 3 3\n4.0 -1.0 5 -2 6.5e0\n", -1);
+  tap_ok(agree(mtx, rb), "a symmetric Rutherford-Boeing file is expanded");
+  tap_write("small.data", HEADER("RUA", "3 3 5 0") "1 3 5 6\n1 2 2 3 3\n4.0 -1.0 5 -2 6.5e0\n", -1);
+  tap_write("small.mtx",
+            "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 4\n2 1 -1\n2 2 5\n3 2 -2\n3 3 6.5\n", -1);
+  tap_ok(agree(mtx, plain), "an unsymmetric one is known by its content, whatever its name");
+  run = CLI_RUN("solve", plain, "--block=2", "--rtol=1e-12");
+  tap_ok(run->status == 0 && strstr(run->out, "block size 2") && strstr(run->err, "padded"), "and solved with blocks");
+  tap_write("small.rb", HEADER("rza", "3 3 2 0") "1 2 3 3\n2 3\n1.5 -2\n", -1);
+  tap_write("small.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n2 1 1.5\n1 2 -1.5\n3 2 -2\n2 3 2\n",
+            -1);
+  tap_ok(agree(mtx, rb), "a skew-symmetric one is expanded");
+}
+
+static void test_rutherford_boeing_errors(void)
+{
+  static const char *const bad[][2] = {
+      {"a pattern", HEADER("pua", "2 2 2 0") "1 2 3\n1 2\n"},
+      {"complex values", HEADER("cua", "2 2 2 0") "1 2 3\n1 2\n1 0 1 0\n"},
+      {"finite elements", HEADER("rse", "2 2 2 1") "1 2 3\n1 2\n1 1\n"},
+      {"a rectangular matrix", HEADER("rra", "3 2 2 0") "1 2 3\n1 2\n1 1\n"},
+      {"an unknown type", HEADER("xua", "2 2 2 0") "1 2 3\n1 2\n1 1\n"},
+      {"no sizes", HEADER("rua", "") "1 2 3\n1 2\n1 1\n"},
+      {"sizes of 0", HEADER("rua", "0 0 0 0") "1\n"},
+      {"negative sizes", HEADER("rua", "-2 -2 2 0") "1 2 3\n1 2\n1 1\n"},
+      {"huge sizes", HEADER("rua", "2 2 4000000000000000000 0") "1 2 3\n1 2\n1 1\n"},
+      {"a header cut short", "title\n 3 1 1 1\nrua 2 2 2 0\n"},
+      {"column starts that fall", HEADER("rua", "2 2 2 0") "1 4 3\n1 2\n1 1\n"},
+      {"column starts cut short", HEADER("rua", "2 2 2 0") "1 2\n"},
+      {"a row index of 0", HEADER("rua", "2 2 2 0") "1 2 3\n0 2\n1 1\n"},
+      {"a row index too large", HEADER("rua", "2 2 2 0") "1 2 3\n1 3\n1 1\n"},
+      {"an entry twice", HEADER("rua", "2 2 3 0") "1 3 4\n1 1 2\n1 1 1\n"},
+      {"upper entries of a symmetric matrix", HEADER("rsa", "2 2 3 0") "1 2 4\n1 1 2\n1 1 1\n"},
+      {"values cut short", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1\n"},
+      {"text among the values", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1 one\n"},
+      {"NaN", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1 nan\n"},
+      {"Fortran's D exponents", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0D+00 2.0D+00\n"},
+      {"numbers that touch", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0-2.0\n"},
+  };
+  const char *path = scratch("bad.rb");
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    tap_write("bad.rb", bad[i][1], -1);
+    const struct cli_run *run = CLI_RUN("solve", path);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "Rutherford-Boeing: %s", bad[i][0]);
+    tap_note("%s", run->err);
+  }
+}
+#else
+static void test_rutherford_boeing(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", tap_write("small.rb", "", 0));
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "Rutherford-Boeing files need SuiteSparse");
+}
+static void test_rutherford_boeing_errors(void)
+{
+  tap_skip("built without SuiteSparse", "malformed Rutherford-Boeing files");
+}
+#endif
+
+int main(void)
+{
+  cli_need("compare");
+  cli_need("convert");
+  cli_need("solve");
+  test_convert();
+  test_compare();
+  test_rutherford_boeing();
+  test_rutherford_boeing_errors();
+  return tap_done();
+}

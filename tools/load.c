@@ -1,0 +1,89 @@
+/* load.c - see load.h. */
+#include "load.h"
+#include "rutherford_boeing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_gallery_name(const char *name)
+{
+  const char *problem;
+  size_t length = strcspn(name, ":");
+  for (size_t i = 0; (problem = karst_gallery_name(i)); i++)
+    if (strlen(problem) == length && strncmp(problem, name, length) == 0) return true;
+  return false;
+}
+
+static int fail_unknown(const char *name)
+{
+  char list[1024] = "";
+  size_t used = 0;
+  const char *problem;
+  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
+  return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s", name, list);
+}
+
+/* Through the library, or through RBio. */
+static int read_file(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+{
+  karst_matrix *scalar;
+  if (!is_rutherford_boeing(path)) {
+    karst_status status = karst_matrix_read(context, path, block_size, matrix);
+    return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  }
+  int exit_status = read_rutherford_boeing(context, path, &scalar);
+  if (exit_status != TOOL_GO_ON || block_size <= 1) {
+    *matrix = scalar;
+    return exit_status;
+  }
+  karst_status status = karst_matrix_convert(scalar, block_size, matrix);
+  karst_matrix_destroy(scalar);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs)
+{
+  struct stat file;
+  karst_status status;
+  *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0) {
+    if (!is_gallery_name(name)) return fail_unknown(name);
+    status = karst_gallery_create(context, name, block_size, matrix, rhs);
+    return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  }
+  int exit_status = read_file(context, name, block_size, matrix);
+  if (exit_status != TOOL_GO_ON || !rhs) return exit_status;
+  status = karst_vector_read_beside(context, name, rhs);
+  if (!status) return TOOL_GO_ON;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  return tool_fail_library(context, status);
+}
+
+int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)
+{
+  *values = malloc((size_t)(count ? count : 1) * sizeof **values);
+  if (!*values) return tool_fail_memory("a vector's values");
+  karst_status status = karst_vector_get(vector, count, *values);
+  if (!status) return TOOL_GO_ON;
+  free(*values);
+  *values = NULL;
+  return tool_fail_library(context, status);
+}
+
+int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values)
+{
+  int64_t b = karst_matrix_block_size(matrix), count = b * b * karst_matrix_blocks(matrix);
+  karst_vector *view; /* is only read, so the matrix stays as it is */
+  karst_status status = karst_vector_wrap(context, count, (double *)karst_matrix_value(matrix), &view);
+  *values = NULL;
+  if (status) return tool_fail_library(context, status);
+  int exit_status = tool_vector_to_host(context, view, count, values);
+  karst_vector_destroy(view);
+  return exit_status;
+}

@@ -1,0 +1,181 @@
+/* rutherford_boeing.c - matrices in Rutherford-Boeing files (and Harwell-Boeing, its predecessor), through RBio.
+ *
+ * I. Duff, R. Grimes, J. Lewis, The Rutherford-Boeing sparse matrix collection, 1997. Four header lines (five in some
+ * Harwell-Boeing files), then column starts, row indices and values in compressed columns. The third header line has
+ * the type, three letters: real, integer, pattern or complex; symmetric, unsymmetric, skew (z), Hermitian or
+ * rectangular; assembled or elements.
+ *
+ * RBio takes numbers apart at blanks and ignores what follows a number in its field. Numbers that touch, Fortran's
+ * D exponents and other text would become wrong values, so the characters are checked first; this also gives errors
+ * the line number that RBio does not know. RBio is GPL, and therefore here and not in the library. */
+#include "config.h"
+
+#include "rutherford_boeing.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool is_rutherford_boeing(const char *path)
+{
+  static const char *const endings[] = {".rb", ".hb", ".rua", ".rsa", ".rza", ".rra", ".iua", ".isa", ".pua", ".psa"};
+  const char *ending = strrchr(path, '.');
+  char line[256], type[4], digit[2];
+  for (size_t i = 0; ending && i < sizeof endings / sizeof endings[0]; i++)
+    if (strcasecmp(ending, endings[i]) == 0) return true;
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  bool third = true;
+  for (int number = 1; third && number <= 3; number++)
+    third = fgets(line, sizeof line, file) != NULL && strchr(line, '\n') && line[0] != '%';
+  fclose(file);
+  return third && sscanf(line, "%3s %1[0-9]", type, digit) == 2 && strlen(type) == 3 &&
+         strchr("rcpi", tolower((unsigned char)type[0])) && strchr("suhzr", tolower((unsigned char)type[1])) &&
+         strchr("ae", tolower((unsigned char)type[2]));
+}
+
+#ifdef HAVE_SUITESPARSE
+#include <RBio.h>
+
+static const char *error_text(int64_t code)
+{
+  static const struct {
+    int code;
+    const char *text;
+  } known[] = {
+      {RBIO_CP_INVALID, "the column starts are not ascending, or do not end at the number of entries"},
+      {RBIO_ROW_INVALID, "a row index is out of range"},
+      {RBIO_DUPLICATE, "an entry is stored twice"},
+      {RBIO_EXTRANEOUS, "a symmetric matrix has entries in its upper triangle"},
+      {RBIO_TYPE_INVALID, "the type on line 3 is none of the format's"},
+      {RBIO_DIM_INVALID, "lines 2 and 3 do not have sizes that fit the type"},
+      {RBIO_JUMBLED, "the row indices of a column are not ascending"},
+      {RBIO_OUT_OF_MEMORY, "out of memory for the sizes on line 3"},
+      {RBIO_UNSUPPORTED, "matrices stored as finite elements are not supported"},
+      {RBIO_HEADER_IOERROR, "the file ends within the header"},
+      {RBIO_CP_IOERROR, "the column starts are incomplete or have something that is no integer"},
+      {RBIO_ROW_IOERROR, "the row indices are incomplete or have something that is no integer"},
+      {RBIO_VALUE_IOERROR, "the values are incomplete or have something that is no number"},
+      {RBIO_FILE_IOERROR, "the file cannot be opened"},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (known[i].code == code) return known[i].text;
+  return "RBio cannot read it";
+}
+
+/* The first character of a line of numbers that RBio would not read as Fortran does; NULL where there is none. */
+static const char *strange_character(const char *line)
+{
+  static const char allowed[] = "0123456789+-.eE \r\n";
+  const char *strange = line + strspn(line, allowed);
+  if (*strange) return strange;
+  for (const char *sign = line; (sign = strpbrk(sign, "+-")); sign++)
+    if (sign != line && !strchr(" eE", sign[-1])) return sign;
+  return NULL;
+}
+
+static int check_characters(const char *path)
+{
+  char *line = NULL;
+  size_t capacity = 0;
+  int status = TOOL_GO_ON;
+  FILE *file = fopen(path, "r");
+  if (!file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  for (long long number = 1; status == TOOL_GO_ON && getline(&line, &capacity, file) >= 0; number++) {
+    if (number <= 4 || (number == 5 && strchr("FfMm", line[0]))) continue;
+    const char *strange = strange_character(line);
+    if (!strange) continue;
+    status = tool_fail(TOOL_FAILED, "%s, line %lld, column %td: numbers must be decimal and set apart by blanks", path,
+                       number, strange - line + 1);
+  }
+  if (status == TOOL_GO_ON && ferror(file)) status = tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  free(line);
+  fclose(file);
+  return status;
+}
+
+/* From compressed columns, rows ascending, to compressed rows, columns ascending. */
+static int transpose(karst_context *context, int64_t n, const int64_t *start, const int64_t *row, const double *value,
+                     karst_matrix **matrix)
+{
+  karst_index rows = (karst_index)n;
+  size_t entries = (size_t)start[n];
+  karst_index *row_start = calloc((size_t)n + 2, sizeof *row_start);
+  karst_index *column = malloc(entries * sizeof *column);
+  double *transposed = malloc(entries * sizeof *transposed);
+  int status = TOOL_GO_ON;
+  if (!row_start || !column || !transposed) {
+    status = tool_fail_memory("the matrix");
+    goto clean_up;
+  }
+  karst_index *next = row_start + 1; /* next[i] moves from the start of row i to the start of row i + 1 */
+  for (int64_t k = 0; k < start[n]; k++) next[row[k] + 1]++;
+  for (karst_index i = 0; i < rows; i++) next[i + 1] += next[i];
+  for (karst_index j = 0; j < rows; j++)
+    for (int64_t k = start[j]; k < start[j + 1]; k++) {
+      karst_index to = next[row[k]]++;
+      column[to] = j;
+      transposed[to] = value[k];
+    }
+  if (karst_matrix_create(context, rows, 1, row_start, column, transposed, KARST_COPY, matrix))
+    status = tool_fail_library(context, KARST_ERROR_MATRIX);
+clean_up:
+  free(row_start);
+  free(column);
+  free(transposed);
+  return status;
+}
+
+/* What RBread makes of a file: sizes, kind (0 real, 1 pattern, 2 and 4 complex, 3 integer), compressed columns. */
+struct content {
+  int64_t rows, columns, kind;
+  int64_t *start, *row;
+  double *value;
+};
+
+static int take_over(karst_context *context, const char *path, const struct content *content, karst_matrix **matrix)
+{
+  const int64_t limit = KARST_INDEX_BITS == 64 ? INT64_MAX : INT32_MAX;
+  if (content->kind == 1) return tool_fail(TOOL_FAILED, "%s: a pattern without values cannot be solved", path);
+  if (content->kind != 0 && content->kind != 3) return tool_fail(TOOL_FAILED, "%s: the values are complex", path);
+  if (content->rows != content->columns)
+    return tool_fail(TOOL_FAILED, "%s: the matrix is not square: %lld rows, %lld columns", path,
+                     (long long)content->rows, (long long)content->columns);
+  if (content->rows >= limit || content->start[content->rows] > limit)
+    return tool_fail(TOOL_FAILED, "%s: more entries than 32 bits can count: configure with --enable-int64", path);
+  return transpose(context, content->rows, content->start, content->row, content->value, matrix);
+}
+
+int read_rutherford_boeing(karst_context *context, const char *path, karst_matrix **matrix)
+{
+  char title[73], key[9], type[4];
+  int64_t symmetry, size, zeros;
+  struct content content = {0};
+  *matrix = NULL;
+  int status = check_characters(path);
+  if (status != TOOL_GO_ON) return status;
+  char *name = strdup(path); /* RBio's interface takes no const */
+  if (!name) return tool_fail_memory("a file name");
+  int64_t code = RBread(name, true, 0, title, key, type, &content.rows, &content.columns, &content.kind, &symmetry,
+                        &size, &zeros, &content.start, &content.row, &content.value, NULL, NULL, NULL);
+  free(name);
+  status = code ? tool_fail(TOOL_FAILED, "%s: %s", path, error_text(code)) : take_over(context, path, &content, matrix);
+  free(content.start);
+  free(content.row);
+  free(content.value);
+  return status;
+}
+
+#else
+
+int read_rutherford_boeing(karst_context *context, const char *path, karst_matrix **matrix)
+{
+  (void)context;
+  *matrix = NULL;
+  return tool_fail(TOOL_FAILED, "%s: this build has no SuiteSparse, which reads Rutherford-Boeing files", path);
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
+ *
+ * A user's program: it calls nothing but what karst.h declares. */
+#include "load.h"
+#include "solve.h"
+#include "watch.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What one run holds; each is NULL until it is there. */
+struct run {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *own; /* the right-hand side that came with A */
+  karst_vector *b, *x;
+  karst_solver *solver;
+};
+
+static void release(struct run *run)
+{
+  karst_solver_destroy(run->solver);
+  karst_vector_destroy(run->x);
+  karst_vector_destroy(run->b);
+  karst_vector_destroy(run->own);
+  karst_matrix_destroy(run->A);
+}
+
+/* The device asked for, and as many threads as asked for: by default the processors online, where the library was
+ * built with threads. */
+static int choose_device(struct run *run, const struct solve_settings *settings)
+{
+  karst_status status = karst_context_set_device(run->context, settings->device);
+  if (status) {
+    int exit_status = tool_fail_library(run->context, status);
+    return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
+  }
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  status = karst_context_set_threads(run->context, settings->threads ? settings->threads
+                                                   : online > 1      ? (int)online
+                                                                     : 1);
+  return status && settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+}
+
+static int read_system(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  double start = tool_clock();
+  watch_phase(watch, "read");
+  int exit_status =
+      tool_load_matrix(run->context, settings->matrix, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(run->context, karst_matrix_rows(run->A), &run->x);
+  if (status) return tool_fail_library(run->context, status);
+  report->time_read = tool_clock() - start;
+  report->rows = karst_matrix_rows_unpadded(run->A);
+  report->block = karst_matrix_block_size(run->A);
+  report->entries = (int64_t)report->block * report->block * karst_matrix_blocks(run->A);
+  return TOOL_GO_ON;
+}
+
+static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  karst_status status = karst_solver_create(run->context, &report->settings->options, &run->solver);
+  if (status) return tool_fail_library(run->context, status);
+  karst_solver_set_monitor(run->solver, watch_iteration, watch);
+  status = karst_solver_setup(run->solver, run->A);
+  if (status) return tool_fail_library(run->context, status);
+  watch_phase(watch, "solve");
+  status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
+  if (!status) status = karst_solver_get_info(run->solver, &report->info);
+  return status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+  qsort(values, (size_t)count, sizeof *values, ascending);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* New values, factorization and a solution from zero, as a simulator does; factor and solve: [settings->repeat]. */
+static karst_status repeat(struct run *run, struct watch *watch, int times, const double *value, double *factor,
+                           double *solve)
+{
+  karst_solver_info info = {0};
+  karst_result result;
+  karst_status status = KARST_SUCCESS;
+  for (int i = 0; i < times && !status; i++) {
+    watch_phase(watch, "repeat");
+    status = karst_matrix_update_values(run->A, value);
+    if (!status) status = karst_solver_update(run->solver);
+    if (!status) status = karst_vector_fill(run->x, 0);
+    if (!status) status = karst_solver_solve(run->solver, run->b, run->x, &result);
+    if (!status) status = karst_solver_get_info(run->solver, &info);
+    factor[i] = info.time_factor;
+    solve[i] = info.time_solve;
+  }
+  return status;
+}
+
+static int solve_again(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  int times = report->settings->repeat;
+  double *value, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
+  if (!seconds) return tool_fail_memory("the times of --repeat");
+  int exit_status = tool_matrix_to_host(run->context, run->A, &value);
+  if (exit_status == TOOL_GO_ON) {
+    karst_status status = repeat(run, watch, times, value, seconds, seconds + times);
+    if (status) exit_status = tool_fail_library(run->context, status);
+  }
+  if (exit_status == TOOL_GO_ON)
+    report->repeat = (struct solve_repeat){median(seconds, times), median(seconds + times, times)};
+  free(value);
+  free(seconds);
+  return exit_status;
+}
+
+/* The solution without the rows that pad the last block. */
+static int write_solution(struct run *run, const struct solve_report *report)
+{
+  karst_vector *x;
+  double *values;
+  int exit_status = tool_vector_to_host(run->context, run->x, report->rows, &values);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(run->context, report->rows, &x);
+  if (!status) status = karst_vector_set(x, report->rows, values);
+  if (!status) status = karst_vector_write(x, report->settings->solution);
+  karst_vector_destroy(x);
+  free(values);
+  return status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+}
+
+static int print_report(struct run *run, struct solve_report *report)
+{
+  report->device = karst_context_device(run->context);
+  report->threads = karst_context_threads(run->context);
+  report->explanation = karst_solver_explain(run->solver);
+  if (report->settings->json) return solve_print_json(report);
+  if (!report->settings->quiet) solve_print_text(report);
+  return TOOL_GO_ON;
+}
+
+static int solve(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  int status = choose_device(run, settings);
+  if (status == TOOL_GO_ON) status = read_system(run, watch, report);
+  if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
+  if (status == TOOL_GO_ON) status = watch_close_history(watch);
+  if (status == TOOL_GO_ON && settings->repeat) status = solve_again(run, watch, report);
+  if (status == TOOL_GO_ON && settings->reference) {
+    watch_phase(watch, "reference");
+    status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
+  }
+  watch_erase(watch);
+  if (status == TOOL_GO_ON) status = print_report(run, report);
+  if (status == TOOL_GO_ON && settings->solution) status = write_solution(run, report);
+  if (status == TOOL_GO_ON) status = report->result.reason > 0 ? TOOL_YES : TOOL_NO;
+  return status;
+}
+
+int main(int argc, char *argv[])
+{
+  struct run run = {0};
+  struct watch watch = {0};
+  struct solve_settings settings;
+  struct solve_report report = {.settings = &settings};
+  tool_start(argv[0]);
+  karst_status created = karst_context_create(NULL, &run.context);
+  if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
+  int status = solve_parse(run.context, argc, argv, &settings);
+  if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
+  if (status == TOOL_GO_ON && settings.reference) status = reference_check();
+  if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
+  if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
+  watch_erase(&watch);
+  watch_close_history(&watch);
+  release(&run);
+  karst_context_destroy(run.context);
+  return tool_finish(status);
+}

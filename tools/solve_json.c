@@ -1,0 +1,135 @@
+/* solve_json.c - the report of solve for programs: one JSON object. Numbers that are not finite become null. */
+#include "config.h"
+
+#include "solve.h"
+
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#include <math.h>
+
+/* Text that is not UTF-8, which a file name may be, cannot be written in JSON and becomes null. */
+static void set_text(json_t *object, const char *key, const char *value)
+{
+  json_t *text = json_string(value);
+  json_object_set_new(object, key, text ? text : json_null());
+}
+
+static void set_integer(json_t *object, const char *key, int64_t value)
+{
+  json_object_set_new(object, key, json_integer(value));
+}
+
+static void set_real(json_t *object, const char *key, double value)
+{
+  json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void set_input(json_t *object, const struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  set_text(object, "matrix", settings->matrix);
+  set_integer(object, "rows", report->rows);
+  set_integer(object, "block", report->block);
+  set_integer(object, "nnz", report->entries);
+  set_text(object, "rhs", report->rhs);
+  set_text(object, "device", settings->device);
+  set_text(object, "device_name", report->device);
+  set_integer(object, "threads", report->threads);
+}
+
+static void set_options(json_t *object, const karst_options *options)
+{
+  set_text(object, "solver", options->solver);
+  set_integer(object, "restart", options->restart);
+  set_real(object, "rtol", options->rtol);
+  set_real(object, "atol", options->atol);
+  set_integer(object, "max_iterations", options->max_iterations);
+  set_text(object, "side", options->side);
+  set_text(object, "orthogonalise", options->orthogonalise);
+  set_text(object, "precond", options->precond);
+  set_integer(object, "level", options->level);
+  set_text(object, "ordering", options->ordering);
+  set_text(object, "scale", options->scale);
+  set_real(object, "shift", options->shift);
+}
+
+static void set_result(json_t *object, const struct solve_report *report)
+{
+  const karst_result *result = &report->result;
+  set_integer(object, "iterations", result->iterations);
+  json_object_set_new(object, "converged", json_boolean(result->reason > 0));
+  set_text(object, "reason", karst_reason_text(result->reason));
+  set_text(object, "explanation", report->explanation);
+  json_object_set_new(object, "block_row", result->block_row < 0 ? json_null() : json_integer(result->block_row));
+  set_real(object, "residual", result->residual);
+  set_real(object, "relative_residual", result->relative_residual);
+}
+
+static void set_info(json_t *object, const struct solve_report *report)
+{
+  const karst_solver_info *info = &report->info;
+  json_t *times = json_object();
+  set_integer(object, "factor_entries", info->factor_entries);
+  set_real(object, "fill", info->fill);
+  set_integer(object, "levels_lower", info->levels_lower);
+  set_integer(object, "levels_upper", info->levels_upper);
+  set_integer(object, "shifted", info->shifted);
+  set_integer(object, "memory", info->memory);
+  set_real(times, "read", report->time_read);
+  set_real(times, "order", info->time_order);
+  set_real(times, "symbolic", info->time_symbolic);
+  set_real(times, "factor", info->time_factor);
+  set_real(times, "transfer", info->time_transfer);
+  set_real(times, "solve", info->time_solve);
+  json_object_set_new(object, "times", times);
+}
+
+/* The objects of --repeat and --reference: null where they were not asked for. */
+static void set_extras(json_t *object, const struct solve_report *report)
+{
+  json_t *repeat = json_null(), *reference = json_null();
+  if (report->settings->repeat) {
+    repeat = json_object();
+    set_integer(repeat, "count", report->settings->repeat);
+    set_real(repeat, "factor", report->repeat.factor);
+    set_real(repeat, "solve", report->repeat.solve);
+  }
+  if (report->settings->reference) {
+    reference = json_object();
+    json_object_set_new(reference, "singular", json_boolean(report->reference.singular));
+    set_real(reference, "difference", report->reference.difference);
+    set_real(reference, "residual", report->reference.residual);
+    set_real(reference, "rcond", report->reference.rcond);
+    set_real(reference, "time", report->reference.time);
+  }
+  json_object_set_new(object, "repeat", repeat);
+  json_object_set_new(object, "reference", reference);
+}
+
+int solve_print_json(const struct solve_report *report)
+{
+  json_t *object = json_object();
+  if (!object) return tool_fail_memory("the JSON report");
+  set_input(object, report);
+  set_options(object, &report->settings->options);
+  set_result(object, report);
+  set_info(object, report);
+  set_extras(object, report);
+  bool written = json_dumpf(object, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;
+  json_decref(object);
+  return written ? TOOL_GO_ON : tool_finish(TOOL_FAILED);
+}
+
+int solve_check_json(void) { return TOOL_GO_ON; }
+
+#else
+
+int solve_print_json(const struct solve_report *report)
+{
+  (void)report;
+  return solve_check_json();
+}
+
+int solve_check_json(void) { return tool_fail(TOOL_FAILED, "--json needs jansson, and this build has none"); }
+
+#endif

@@ -1,0 +1,84 @@
+/* solve_text.c - the report of solve for readers. */
+#include "solve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In one of a few buffers of its own: a norm, or the words for one that is no number. */
+static const char *number(double value)
+{
+  static char text[4][32];
+  static unsigned next;
+  char *buffer = text[next++ % 4];
+  if (isfinite(value))
+    snprintf(buffer, sizeof text[0], "%.4g", value);
+  else
+    snprintf(buffer, sizeof text[0], "not finite");
+  return buffer;
+}
+
+static void print_bytes(int64_t bytes)
+{
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double size = (double)bytes;
+  size_t unit = 0;
+  for (; size >= 1024 && unit < 4; unit++) size /= 1024;
+  printf("%.*f %s", unit ? 1 : 0, size, units[unit]);
+}
+
+static void print_method(const karst_options *options)
+{
+  bool gmres = strcmp(options->solver, "gmres") == 0, orthomin = strcmp(options->solver, "orthomin") == 0;
+  printf("solver      %s", options->solver);
+  if (gmres || orthomin) printf("(%d)", options->restart);
+  if (gmres) printf(", %s preconditioning", options->side);
+  printf(", rtol %g, atol %g, at most %d iterations\n", options->rtol, options->atol, options->max_iterations);
+  printf("precond     %s", options->precond);
+  if (strcmp(options->precond, "iluk") == 0) printf(", level %d", options->level);
+  printf(", ordering %s, scale %s\n", options->ordering, options->scale);
+}
+
+static void print_factors(const karst_solver_info *info)
+{
+  printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
+  if (info->levels_lower || info->levels_upper)
+    printf("; level sets: %lld lower, %lld upper", (long long)info->levels_lower, (long long)info->levels_upper);
+  printf("; ");
+  print_bytes(info->memory);
+  printf(" held by the solver\n");
+  if (info->shifted) printf("shifted     %lld singular pivot blocks replaced\n", (long long)info->shifted);
+}
+
+static void print_reference(const struct reference *reference)
+{
+  if (reference->singular)
+    printf("reference   UMFPACK: the matrix is singular, there is no solution to compare with (%.3g s)\n",
+           reference->time);
+  else
+    printf("reference   UMFPACK: |x - x_ref| / |x_ref| = %s, |b - A x_ref| / |b| = %s, rcond %s (%.3g s)\n",
+           number(reference->difference), number(reference->residual), number(reference->rcond), reference->time);
+}
+
+void solve_print_text(const struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  const karst_solver_info *info = &report->info;
+  printf("matrix      %s: %lld rows, %lld entries, block size %d\n", settings->matrix, (long long)report->rows,
+         (long long)report->entries, report->block);
+  printf("rhs         %s\n", report->rhs);
+  print_method(&settings->options);
+  printf("device      %s\n", report->device);
+  print_factors(info);
+  printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
+         report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
+         info->time_solve);
+  if (settings->repeat)
+    printf("repeated    %d times; median seconds: factor %.3g, solve %.3g\n", settings->repeat, report->repeat.factor,
+           report->repeat.solve);
+  printf("iterations  %d\n", report->result.iterations);
+  printf("residual    |b - A x| = %s, relative %s\n", number(report->result.residual),
+         number(report->result.relative_residual));
+  if (settings->reference) print_reference(&report->reference);
+  printf("%s\n", report->explanation);
+}

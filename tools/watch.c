@@ -1,0 +1,73 @@
+/* watch.c - see watch.h. */
+#include "watch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Draws the line anew unless that was done less than a tenth of a second ago. */
+static void draw(struct watch *watch, const char *detail)
+{
+  double now = tool_clock();
+  if (!watch->terminal || watch->quiet || (watch->shown && now - watch->drawn < 0.1)) return;
+  fprintf(stderr, "\r\033[K%s%s", watch->phase, detail);
+  fflush(stderr);
+  watch->shown = true;
+  watch->drawn = now;
+}
+
+void watch_erase(struct watch *watch)
+{
+  if (watch->shown) fputs("\r\033[K", stderr);
+  watch->shown = false;
+}
+
+void watch_phase(struct watch *watch, const char *phase)
+{
+  snprintf(watch->phase, sizeof watch->phase, "%s", phase);
+  watch_erase(watch);
+  draw(watch, " ...");
+}
+
+static void receive(void *user, karst_message_kind kind, const char *text)
+{
+  struct watch *watch = user;
+  if (kind == KARST_MESSAGE_PHASE) {
+    watch_phase(watch, text);
+  } else if (!watch->quiet) {
+    watch_erase(watch);
+    tool_message(NULL, kind, text);
+  }
+}
+
+void watch_iteration(void *user, int iteration, double residual)
+{
+  struct watch *watch = user;
+  char detail[64];
+  if (watch->history) fprintf(watch->history, "%d\t%.17g\n", iteration, residual);
+  snprintf(detail, sizeof detail, ": iteration %d, residual %.2e", iteration, residual);
+  draw(watch, detail);
+}
+
+int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history)
+{
+  *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
+  karst_context_set_message(context, receive, watch);
+  if (!history) return TOOL_GO_ON;
+  watch->history = fopen(history, "w");
+  if (!watch->history) return tool_fail(TOOL_FAILED, "%s: %s", history, strerror(errno));
+  fputs("iteration\tresidual\n", watch->history);
+  return TOOL_GO_ON;
+}
+
+int watch_close_history(struct watch *watch)
+{
+  FILE *file = watch->history;
+  watch->history = NULL;
+  if (!file) return TOOL_GO_ON;
+  errno = 0;
+  bool lost = ferror(file) != 0;
+  lost |= fclose(file) != 0;
+  if (!lost) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "%s: %s", watch->history_path, errno ? strerror(errno) : "writing failed");
+}
