@@ -14,8 +14,9 @@
  * Besides the result the memory is two karst_index a row and thread, and the second one is touched only as far as a
  * search goes. Without symmetry it is also A^T, and L twice before U exists.
  *
- * On poisson3d:120x120x120 one thread takes about 0.2, 0.5 and 1.2 s for k = 1, 2, 3; merging rows with their levels
- * (IKJ) took 0.3, 0.6 and 1.4 s, and memory for the levels. */
+ * Merging rows with their levels (IKJ) was tried too. For poisson3d:120x120x120 on one thread the two were about equally
+ * fast, within what a busy machine allows to tell; it keeps the levels, cannot know its arrays' final size beforehand,
+ * and needs the rows one after the other. */
 #include "config.h"
 
 #include "symbolic.h"
