@@ -14,7 +14,7 @@
  * Besides the result the memory is two karst_index a row and thread, and the second one is touched only as far as a
  * search goes. Without symmetry it is also A^T, and L twice before U exists.
  *
- * Merging rows with their levels (IKJ) was tried too. For poisson3d:120x120x120 on one thread the two were about equally
+ * Merging rows with their levels (IKJ) was tried too. For poisson3d:120x120x120 on one thread the two were about as
  * fast, within what a busy machine allows to tell; it keeps the levels, cannot know its arrays' final size beforehand,
  * and needs the rows one after the other. */
 #include "config.h"
