@@ -2,7 +2,10 @@
  *
  * A driver sees an operator (the matrix), a preconditioner and vectors in device memory. It implements one function,
  * cycle, which improves x from a known residual. Everything around it - the true residual before and after, the
- * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c. */
+ * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
+ *
+ * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
+ * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
@@ -10,40 +13,58 @@
 
 typedef struct karst_krylov karst_krylov;
 
+/* What a method needs besides x and the residual. */
+typedef struct karst_krylov_workspace {
+  int64_t vectors; /* of n scalars, in device memory */
+  int64_t scalars; /* in device memory, with a mirror on the host */
+  int64_t host;    /* further scalars on the host */
+} karst_krylov_workspace;
+
 struct karst_krylov_ops {
   const char *name;
   const char *help; /* one line */
-  /* Work space the method needs: vectors of n scalars, and scalars in device memory. */
-  void (*workspace)(const karst_options *options, int *vectors, int *scalars);
-  /* Improves k->x, given k->r = b - A x with norm k->residual > k->target. Returns KARST_SOUND when it wants the true
-   * residual (it believes to have converged, it restarts, or the iteration limit is reached), else why it cannot go
-   * on. Allocates nothing. k->x is valid at return in every case. */
+  /* options->restart has been cut to what a system of this size can use. */
+  karst_krylov_workspace (*workspace)(const karst_options *options);
+  /* Improves k->x, given k->r = b - A x with norm k->residual > k->target. *reason: KARST_SOUND when it wants the
+   * true residual (it believes to have converged, it restarts, or the iteration limit is reached), else why it cannot
+   * go on. */
   karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
 };
 
 struct karst_krylov {
   const struct karst_krylov_ops *ops;
   karst_context *context;
-  const karst_matrix *A;
-  karst_precond *M;
+  const karst_matrix *A; /* not owned, nor is M */
+  const karst_precond *M;
   karst_options options;
   int64_t n; /* scalar unknowns */
 
-  double *memory;      /* all of the work space, one allocation */
-  int64_t memory_size; /* bytes */
-  int vectors;
-  double **vector; /* [vectors] of n scalars: the method's own */
-  double *r;       /* [n] the residual at the start of a cycle; a cycle may overwrite it */
-  double *scalar;  /* [scalars] device memory: the method's own */
-  double *host;    /* [scalars] host mirror, for downloads */
+  double *memory;      /* all of the device memory, one allocation */
+  int64_t memory_size; /* bytes held, host and device */
+  double **vector;     /* [vectors] of n scalars: the method's own */
+  double *scalar;      /* [scalars] device memory: the method's own */
+  double *host;        /* [scalars] the mirror, then the method's host scalars */
+  double *host_extra;  /* [host] where those begin */
+  double *r;           /* [n] the residual at the start of a cycle, which may overwrite it */
+  double *best;        /* [n] the x with the smallest true residual so far */
+  double *norm2;       /* device memory: r . r at the start of a cycle */
+  double *one;         /* device memory: 1 */
 
   const double *b; /* the system at hand */
   double *x;
   double target;   /* norm of the true residual to reach */
   double residual; /* norm of the true residual at the start of the cycle */
+  double goal;     /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double measure;  /* the norm that the method lowers, at the start of the cycle: residual unless cycle sets another */
   int iterations;
-  const char *not_finite_in; /* what was first seen to be NaN or infinite */
-  karst_monitor_function monitor;
+  bool claimed;     /* the cycle believes to have reached its goal */
+  int false_claims; /* cycles of this solve that believed so and were wrong */
+  int idle;         /* cycles in a row that have gained nothing */
+  double best_residual, best_measure;
+  const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
+  char not_finite_text[96];       /* where that text is, if it had to be composed */
+  karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
+  karst_monitor_function monitor; /* or NULL */
   void *monitor_user;
 };
 
@@ -51,18 +72,50 @@ extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with N
 
 /* Work space for systems with A's size. */
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                 karst_precond *M, karst_krylov **krylov);
+                                 const karst_precond *M, karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);
 
-/* Solves A x = b from x. b, x: n scalars of device memory. atol_floor: a residual norm that counts as converged by
- * rtol (the caller has computed rtol |b|). Fills reason, iterations, residual; relative_residual is the caller's. */
+/* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
+ * count as converged by rtol (the caller has computed rtol |b|) and by atol. Fills the result but for
+ * relative_residual, which is the caller's; block_row is in A's order. x is finite at return if it was at the start,
+ * and its residual is never larger than at the start. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
 /* ---- for the drivers ---- */
 
+/* y = A x */
+static inline void karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
+{
+  k->context->backend->multiply(k->context, k->A, x, y);
+}
+
+/* z = M^-1 r */
+static inline void karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
+{
+  k->M->ops->apply(k->M, r, z);
+}
+
+/* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */
+static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int64_t count)
+{
+  return k->context->backend->download(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+}
+
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
- * cycle should end because target or limit is reached. */
-bool karst_krylov_step(karst_krylov *k, double residual);
+ * cycle should end because that is at most goal (k->goal, but for a method that asks more of itself) or because the
+ * iteration limit is reached. */
+bool karst_krylov_step(karst_krylov *k, double residual, double goal);
+
+/* A vector in which a NaN may have arisen. */
+typedef struct karst_krylov_suspect {
+  const char *what; /* "the preconditioned vector" */
+  const double *values;
+} karst_krylov_suspect;
+
+/* For a cycle that has found a scalar that is not finite: *reason = KARST_NOT_FINITE, and the first of the suspects,
+ * in the order they were computed, that has an entry that is not finite goes on record, with the number of the
+ * iteration under way and the entry's block row. Not the fast path: downloads the suspects. */
+karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_suspect *suspect, karst_reason *reason);
 
 #endif

@@ -1,0 +1,175 @@
+/* bicgstab.c - the stabilised biconjugate gradient method, preconditioned from the right.
+ *
+ * Van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), 631-644; Saad, Iterative Methods for Sparse Linear Systems,
+ * 2nd edition, Algorithm 7.7, with A M^-1 for A. The shadow residual r* is the first residual of a cycle. One
+ * iteration is two products with A and two applies of M:
+ *     p^ = M^-1 p, v = A p^, alpha = rho / r*'v, s = r - alpha v
+ *     s^ = M^-1 s, t = A s^, omega = t's / t't,  r = s - omega t, x = x + alpha p^ + omega s^
+ *     rho' = r*'r, beta = (rho' / rho) (alpha / omega), p = r + beta (p - omega v)
+ * A breakdown ends the cycle, and the true residual gives a new r* and a fresh start; it ends the solve when the cycle
+ * has neither lowered the residual nor taken two iterations.
+ *
+ * Vectors read (r) and written (w) in an iteration, besides the products and applies:
+ *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
+ *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
+ * and one download of 8 scalars. Memory: r*, p, v, p^, s^, t; s takes the place of r. */
+#include "krylov.h"
+
+#include <float.h>
+#include <math.h>
+
+/* rho of this iteration and the next take turns in RHO and RHO + 1; the first LOOK scalars go to the host. Neighbours
+ * that one dots or combine makes or takes: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
+enum {
+  RHO,
+  SIGMA = RHO + 2, /* r*'v */
+  VV,
+  SS,
+  TS,
+  TT,
+  RR,
+  LOOK,
+  ALPHA = LOOK,
+  OMEGA,
+  BETA,
+  TURN, /* -beta omega */
+  UNIT, /* 1 */
+  SCALARS
+};
+
+enum { SHADOW, P, V, P_HAT, S_HAT, T, VECTORS };
+
+static karst_krylov_workspace workspace(const karst_options *options)
+{
+  (void)options;
+  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
+}
+
+static void begin(karst_krylov *k)
+{
+  const struct karst_backend *backend = k->context->backend;
+  backend->copy(k->context, k->n, k->r, k->vector[SHADOW]);
+  backend->copy(k->context, k->n, k->r, k->vector[P]);
+  backend->copy(k->context, 1, k->norm2, k->scalar + RHO);
+  backend->fill(k->context, 1, 1, k->scalar + UNIT);
+}
+
+/* From p to alpha and s, which is formed in r. */
+static void first_half(karst_krylov *k, int now)
+{
+  const struct karst_backend *backend = k->context->backend;
+  double *v = k->vector[V], *s = k->scalar;
+  const double *against[] = {k->vector[SHADOW], v};
+  karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
+  karst_krylov_multiply(k, k->vector[P_HAT], v);
+  backend->dots(k->context, k->n, 2, against, v, s + SIGMA);
+  backend->quotient(k->context, 1, s + RHO + now, s + SIGMA, NULL, NULL, s + ALPHA);
+  backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
+}
+
+/* From s to omega, r and the next rho. */
+static void second_half(karst_krylov *k, int now)
+{
+  const struct karst_backend *backend = k->context->backend;
+  double *t = k->vector[T], *s = k->scalar;
+  const double *against[] = {k->r, t};
+  karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
+  karst_krylov_multiply(k, k->vector[S_HAT], t);
+  backend->dots(k->context, k->n, 2, against, t, s + TS);
+  backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
+  backend->combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
+  backend->dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);
+}
+
+/* p = r + beta (p - omega v) */
+static void turn(karst_krylov *k, int now)
+{
+  const struct karst_backend *backend = k->context->backend;
+  double *s = k->scalar;
+  const double *add[] = {k->vector[V], k->r};
+  backend->quotient(k->context, 1, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA, s + BETA);
+  backend->quotient(k->context, -1, s + BETA, k->one, s + OMEGA, k->one, s + TURN);
+  backend->combine(k->context, k->n, 2, 1, s + TURN, add, s + BETA, k->vector[P], NULL);
+}
+
+/* x = x + alpha p^ + omega s^, or without the second step. */
+static void correct(karst_krylov *k, int steps)
+{
+  const double *add[] = {k->vector[P_HAT], k->vector[S_HAT]};
+  k->context->backend->combine(k->context, k->n, steps, 1, k->scalar + ALPHA, add, NULL, k->x, NULL);
+}
+
+static karst_status blame(karst_krylov *k, karst_reason *reason)
+{
+  const karst_krylov_suspect suspect[] = {{"the preconditioned direction", k->vector[P_HAT]},
+                                          {"the matrix times a vector", k->vector[V]},
+                                          {"the preconditioned residual", k->vector[S_HAT]},
+                                          {"the matrix times a vector", k->vector[T]},
+                                          {"the residual", k->r}};
+  return karst_krylov_blame(k, 5, suspect, reason);
+}
+
+/* x and the count of iterations move on; returns whether the cycle should end. norm: of the residual now. */
+static bool step(karst_krylov *k, int steps, double residual, double *norm)
+{
+  correct(k, steps);
+  *norm = residual;
+  return karst_krylov_step(k, residual, k->goal);
+}
+
+/* Looks at the scalars of an iteration and takes what can be taken of it. norm: of the recursive residual, before and
+ * after. *reason: why no further step is possible. *done: the cycle should end. */
+static karst_status take(karst_krylov *k, int now, double *norm, karst_reason *reason, bool *done)
+{
+  const double *s = k->host;
+  double half = sqrt(s[SS]), after = sqrt(s[RR]), next_rho = s[RHO + 1 - now];
+  *done = true;
+  if (!isfinite(s[SIGMA]) || !isfinite(s[VV])) return blame(k, reason);
+  if (fabs(s[SIGMA]) <= DBL_EPSILON * k->residual * sqrt(s[VV])) {
+    *reason = KARST_BREAKDOWN_ALPHA;
+    return KARST_SUCCESS;
+  }
+  if (!isfinite(half)) return blame(k, reason);
+  if (half <= k->goal) {
+    step(k, 1, half, norm);
+    return KARST_SUCCESS;
+  }
+  if (!isfinite(s[TS]) || !isfinite(s[TT])) return blame(k, reason);
+  if (fabs(s[TS]) <= DBL_EPSILON * half * sqrt(s[TT])) {
+    *reason = KARST_BREAKDOWN_OMEGA;
+    if (half < *norm) step(k, 1, half, norm);
+    return KARST_SUCCESS;
+  }
+  if (!isfinite(after) || !isfinite(next_rho)) return blame(k, reason);
+  *done = step(k, 2, after, norm);
+  if (fabs(next_rho) <= DBL_EPSILON * k->residual * after) *reason = KARST_BREAKDOWN_RHO;
+  return KARST_SUCCESS;
+}
+
+static karst_status cycle(karst_krylov *k, karst_reason *reason)
+{
+  int begun_at = k->iterations;
+  double norm = k->residual;
+  bool done = false;
+  begin(k);
+  for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
+    first_half(k, now);
+    second_half(k, now);
+    karst_status status = karst_krylov_look(k, 0, LOOK);
+    if (!status) status = take(k, now, &norm, reason, &done);
+    if (status) return status;
+    if (!done) turn(k, now);
+  }
+  bool fruitful = k->iterations > begun_at + 1 || norm < k->residual;
+  if (*reason != KARST_NOT_FINITE && fruitful) *reason = KARST_SOUND;
+  return KARST_SUCCESS;
+}
+
+extern const struct karst_krylov_ops karst_krylov_bicgstab;
+
+const struct karst_krylov_ops karst_krylov_bicgstab = {
+    .name = "bicgstab",
+    .help = "stabilised biconjugate gradients, for any matrix; short recurrences",
+    .workspace = workspace,
+    .cycle = cycle,
+};

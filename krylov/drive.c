@@ -1,0 +1,309 @@
+/* drive.c - what all Krylov drivers have in common: work space, the true residual, and when to stop.
+ *
+ *     repeat
+ *       r = b - A x, computed from x
+ *       stop if |r| is not finite, is at most a target, or nothing can be gained any more
+ *       let the method improve x (its cycle)
+ *
+ * A method's own recursive residual ends its cycle and no more: a solve has converged only when r says so. Where it has
+ * lied, the solve goes on as iterative refinement (Wilkinson, Rounding Errors in Algebraic Processes, 1963; Demmel,
+ * Hida, Kahan, Li, Mukherjee and Riedy, ACM Trans. Math. Softw. 32 (2006), 325-351): r is computed to twice the
+ * working precision, and a cycle makes a correction d from zero, so that x = x + d is rounded once. That reaches
+ * targets at the level of the rounding errors of x.
+ *
+ * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
+ * worse. */
+#include "krylov.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  LINE = 8,      /* scalars in a cache line */
+  IDLE_LIMIT = 3 /* cycles in a row without gain: stagnation */
+};
+
+/* A cycle has gained something when it lowered the true residual to less than this part of the best so far, for one
+ * that claimed to have converged; for another, the norm that the method lowers. The first catches rounding, the second
+ * a restarted method that stands still, and not one that is slow. */
+static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
+
+static const struct karst_krylov_ops *find(const char *name)
+{
+  for (size_t i = 0; karst_krylov_table[i]; i++)
+    if (strcmp(karst_krylov_table[i]->name, name) == 0) return karst_krylov_table[i];
+  return NULL;
+}
+
+/* Cuts one allocation of device memory into vectors and scalars. */
+static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *need)
+{
+  /* Vectors begin on cache lines, an odd number of lines apart: no power of two puts them into one cache set. */
+  int64_t stride = ((k->n + LINE - 1) / LINE | 1) * LINE, count;
+  if (__builtin_mul_overflow(stride, need->vectors + 2, &count) || count > INT64_MAX / 16 - need->scalars)
+    return karst_fail(k->context, KARST_ERROR_NO_MEMORY, "out of memory: %lld Krylov vectors of %lld scalars",
+                      (long long)need->vectors, (long long)k->n);
+  count += need->scalars + 2;
+  karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->memory);
+  if (status) return status;
+  k->memory_size += count * (int64_t)sizeof(double);
+  for (int64_t i = 0; i < need->vectors; i++) k->vector[i] = k->memory + i * stride;
+  k->r = k->memory + need->vectors * stride;
+  k->best = k->r + stride;
+  k->norm2 = k->best + stride;
+  k->one = k->norm2 + 1;
+  k->scalar = k->one + 1;
+  k->context->backend->fill(k->context, 1, 1, k->one);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                 const karst_precond *M, karst_krylov **krylov)
+{
+  karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
+  if (status) return status;
+  karst_krylov *k = *krylov;
+  k->ops = find(options->solver);
+  k->context = context;
+  k->A = A;
+  k->M = M;
+  k->options = *options;
+  k->n = karst_matrix_rows(A);
+
+  /* No more directions than unknowns or iterations. */
+  int64_t useful = k->n < options->max_iterations ? k->n : options->max_iterations;
+  if (k->options.restart > useful) k->options.restart = useful > 1 ? (int)useful : 1;
+  karst_krylov_workspace need = k->ops->workspace(&k->options);
+
+  status = karst_allocate(context, &k->vector, need.vectors, sizeof *k->vector, "the Krylov driver's vector list");
+  if (!status)
+    status =
+        karst_allocate(context, &k->host, need.scalars + need.host, sizeof *k->host, "the Krylov driver's scalars");
+  if (!status) status = make_vectors(k, &need);
+  if (status) {
+    karst_krylov_destroy(k);
+    *krylov = NULL;
+    return status;
+  }
+  k->host_extra = k->host + need.scalars;
+  k->memory_size += need.vectors * (int64_t)sizeof *k->vector + (need.scalars + need.host) * (int64_t)sizeof *k->host;
+  return KARST_SUCCESS;
+}
+
+void karst_krylov_destroy(karst_krylov *krylov)
+{
+  if (!krylov) return;
+  karst_context *context = krylov->context;
+  if (krylov->memory) context->backend->release(context, krylov->memory);
+  karst_release(context, krylov->host);
+  karst_release(context, krylov->vector);
+  karst_release(context, krylov);
+}
+
+bool karst_krylov_step(karst_krylov *k, double residual, double goal)
+{
+  k->iterations++;
+  k->claimed = residual <= goal;
+  if (k->monitor) k->monitor(k->monitor_user, k->iterations, residual);
+  return k->claimed || k->iterations >= k->options.max_iterations;
+}
+
+/* r = b - A x and its norm; precisely once a recursive residual has been found wrong. */
+static karst_status compute_residual(karst_krylov *k)
+{
+  const struct karst_backend *backend = k->context->backend;
+  bool precise = k->false_claims > 0 && backend->residual_precise;
+  double norm2;
+  (precise ? backend->residual_precise : backend->residual)(k->context, k->A, k->b, k->x, k->r, k->norm2);
+  karst_status status = backend->download(k->context, &norm2, k->norm2, sizeof norm2);
+  k->residual = sqrt(norm2);
+  return status;
+}
+
+/* The same after a cycle, whose claim to have converged is judged by it. */
+static karst_status check_claim(karst_krylov *k)
+{
+  karst_status status = compute_residual(k);
+  if (status || !k->claimed || k->residual <= k->target) return status;
+  return k->false_claims++ == 0 ? compute_residual(k) : status;
+}
+
+/* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
+static void record(karst_krylov *k, const char *what, int iteration, karst_index block_row)
+{
+  if (iteration > 0) {
+    snprintf(k->not_finite_text, sizeof k->not_finite_text, "%s of iteration %d", what, iteration);
+    what = k->not_finite_text;
+  }
+  k->not_finite_in = what;
+  k->not_finite_row = block_row;
+}
+
+/* The first scalar of device memory that is not finite, or -1. Piece by piece: there may be no memory for more. */
+static karst_status find_not_finite(karst_krylov *k, const double *values, int64_t count, int64_t *where)
+{
+  double piece[512];
+  const int64_t most = sizeof piece / sizeof piece[0];
+  *where = -1;
+  for (int64_t first = 0; first < count; first += most) {
+    int64_t size = count - first < most ? count - first : most;
+    karst_status status =
+        k->context->backend->download(k->context, piece, values + first, (size_t)size * sizeof(double));
+    if (status) return status;
+    for (int64_t i = 0; i < size; i++)
+      if (!isfinite(piece[i])) {
+        *where = first + i;
+        return KARST_SUCCESS;
+      }
+  }
+  return KARST_SUCCESS;
+}
+
+static karst_status blame_vectors(karst_krylov *k, int count, const karst_krylov_suspect *suspect, int iteration)
+{
+  for (int i = 0; i < count && !k->not_finite_in; i++) {
+    int64_t where;
+    karst_status status = find_not_finite(k, suspect[i].values, k->n, &where);
+    if (status) return status;
+    if (where >= 0) record(k, suspect[i].what, iteration, (karst_index)(where / k->A->block_size));
+  }
+  return KARST_SUCCESS;
+}
+
+static karst_status blame_matrix(karst_krylov *k)
+{
+  const karst_matrix *A = k->A;
+  int64_t where, scalars = karst_block_offset(A->block_size, A->row_start[A->block_rows]);
+  karst_index row = 0;
+  karst_status status = find_not_finite(k, A->value, scalars, &where);
+  if (status || where < 0) return status;
+  while (karst_block_offset(A->block_size, A->row_start[row + 1]) <= where) row++;
+  record(k, "the matrix", 0, row);
+  return KARST_SUCCESS;
+}
+
+/* The residual of the start or the target is not finite. */
+static karst_status blame_start(karst_krylov *k)
+{
+  const karst_krylov_suspect given[] = {{"the right-hand side", k->b}, {"the start", k->x}};
+  const karst_krylov_suspect computed[] = {{"the residual of the start", k->r}};
+  karst_status status = blame_vectors(k, 2, given, 0);
+  if (!status && !k->not_finite_in) status = blame_matrix(k);
+  if (!status) status = blame_vectors(k, 1, computed, 0);
+  if (!status && !k->not_finite_in)
+    record(k, isfinite(k->residual) ? "the norm of the right-hand side" : "the norm of the residual of the start", 0,
+           -1);
+  return status;
+}
+
+/* The preconditioner met something that is not finite when it was set up. */
+static karst_status blame_factors(karst_krylov *k)
+{
+  karst_status status = blame_matrix(k);
+  if (!status && !k->not_finite_in) record(k, "the factors of the preconditioner", 0, k->M->block_row);
+  return status;
+}
+
+karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_suspect *suspect, karst_reason *reason)
+{
+  *reason = KARST_NOT_FINITE;
+  karst_status status = blame_vectors(k, count, suspect, k->iterations + 1);
+  if (!status && !k->not_finite_in) record(k, "a scalar product", k->iterations + 1, -1);
+  return status;
+}
+
+/* Counts how many cycles in a row have gained nothing, the one just ended included. */
+static void judge_progress(karst_krylov *k)
+{
+  bool gained =
+      k->claimed ? k->residual < gain_claimed * k->best_residual : k->measure < gain_unclaimed * k->best_measure;
+  k->idle = gained ? 0 : k->idle + 1;
+  k->best_measure = fmin(k->measure, k->best_measure);
+}
+
+/* Whether to stop at the true residual, after a cycle that ended for cycle_reason. rtol_target is not finite where the
+ * right-hand side or its norm is not. */
+static karst_reason judge(const karst_krylov *k, double rtol_target, double atol_target, karst_reason cycle_reason)
+{
+  if (!isfinite(k->residual) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
+  if (k->residual <= rtol_target) return KARST_CONVERGED_RTOL;
+  if (k->residual <= atol_target) return KARST_CONVERGED_ATOL;
+  if (cycle_reason != KARST_SOUND) return cycle_reason;
+  if (k->iterations >= k->options.max_iterations) return KARST_ITERATION_LIMIT;
+  return k->idle >= IDLE_LIMIT ? KARST_STAGNATED : KARST_SOUND;
+}
+
+/* A cycle that makes a correction to the best x from zero. */
+static karst_status refine(karst_krylov *k, karst_reason *reason)
+{
+  const struct karst_backend *backend = k->context->backend;
+  if (k->residual > k->best_residual) {
+    backend->copy(k->context, k->n, k->best, k->x);
+    karst_status status = compute_residual(k);
+    if (status) return status;
+  }
+  backend->fill(k->context, k->n, 0, k->x);
+  karst_status status = k->ops->cycle(k, reason);
+  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&k->best, NULL, k->x, NULL);
+  return status;
+}
+
+/* Lets the method improve x, having kept x if it is the best so far. */
+static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
+{
+  if (k->residual < k->best_residual) {
+    k->context->backend->copy(k->context, k->n, k->x, k->best);
+    k->best_residual = k->residual;
+  }
+  k->claimed = false;
+  k->measure = k->residual;
+  k->goal = k->false_claims > 1 ? k->target * pow(0.1, k->false_claims - 1) : k->target;
+  *reason = KARST_SOUND;
+  return k->false_claims > 0 ? refine(k, reason) : k->ops->cycle(k, reason);
+}
+
+static void fall_back_on_best(karst_krylov *k)
+{
+  if (isinf(k->best_residual) || k->residual <= k->best_residual) return;
+  k->context->backend->copy(k->context, k->n, k->best, k->x);
+  k->residual = k->best_residual;
+}
+
+karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
+                                karst_result *result)
+{
+  karst_reason reason = k->M->reason, cycle_reason = KARST_SOUND;
+  k->b = b;
+  k->x = x;
+  k->target = fmax(rtol_target, atol_target);
+  k->iterations = k->false_claims = k->idle = 0;
+  k->best_residual = k->best_measure = INFINITY;
+  k->not_finite_in = NULL;
+  k->not_finite_row = -1;
+  *result = (karst_result){.block_row = -1};
+
+  karst_status status = compute_residual(k);
+  if (!status && k->monitor) k->monitor(k->monitor_user, 0, k->residual);
+  if (!status && reason == KARST_NOT_FINITE) status = blame_factors(k);
+  if (!status && reason == KARST_SOUND) {
+    reason = judge(k, rtol_target, atol_target, KARST_SOUND);
+    if (reason == KARST_NOT_FINITE) status = blame_start(k);
+  }
+  while (!status && reason == KARST_SOUND) {
+    status = run_cycle(k, &cycle_reason);
+    if (!status) status = check_claim(k);
+    if (status) break;
+    judge_progress(k);
+    reason = judge(k, rtol_target, atol_target, cycle_reason);
+    if (reason == KARST_NOT_FINITE && !k->not_finite_in) record(k, "the true residual", k->iterations, -1);
+  }
+  if (status) return status;
+  fall_back_on_best(k);
+  result->reason = reason;
+  result->iterations = k->iterations;
+  result->residual = k->residual;
+  if (reason == KARST_NOT_FINITE) result->block_row = k->not_finite_row;
+  if (reason == KARST_SINGULAR_BLOCK) result->block_row = k->M->block_row;
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,146 @@
+/* orthomin.c - ORTHOMIN(m), preconditioned from the right, truncated to the last m directions.
+ *
+ * Vinsome, Orthomin, an iterative method for solving sparse sets of simultaneous linear equations, SPE 5729 (1976);
+ * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 6.9 (truncated GCR). With directions p and
+ * their images q = A p, orthogonal to the last m images:
+ *     z = M^-1 r, w = A z, beta_i = q_i'w / q_i'q_i
+ *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
+ *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
+ *
+ * Vectors read (r) and written (w) in an iteration with c = min(steps, m) directions kept, besides apply and product:
+ *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w
+ *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
+ * and one download of c + 4 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
+ * pair changes places with the oldest one. */
+#include "krylov.h"
+
+#include <float.h>
+#include <math.h>
+
+/* In device memory, with m = restart; all up to w'w goes to the host. */
+enum {
+  QR,
+  QQ,
+  RR,
+  ALPHA,
+  DOTS, /* [c + 1] q_i'w for each direction kept, then w'w; beta and 1 / q_i'q_i [m] follow after [m + 1] */
+};
+
+/* Below this part of w, what is left of it after orthogonalisation is rounding. */
+static const double negligible = 64 * DBL_EPSILON;
+
+/* Views of the work space. */
+struct ring {
+  double **p, **q;          /* [m + 1] the pair that is being made is at position kept, the last m before */
+  double *beta, *inverse;   /* [m] device memory */
+  int kept, next, capacity; /* directions kept; which the next will replace, or follow; m */
+};
+
+static karst_krylov_workspace workspace(const karst_options *options)
+{
+  int64_t m = options->restart;
+  return (karst_krylov_workspace){.vectors = 2 * m + 2, .scalars = DOTS + m + 1 + 2 * m};
+}
+
+static struct ring begin(const karst_krylov *k)
+{
+  int m = k->options.restart;
+  return (struct ring){.p = k->vector,
+                       .q = k->vector + m + 1,
+                       .beta = k->scalar + DOTS + m + 1,
+                       .inverse = k->scalar + DOTS + 2 * m + 1,
+                       .capacity = m};
+}
+
+/* The pair after those kept becomes the next direction; the scalars of a step along it go to the host. */
+static karst_status make_direction(karst_krylov *k, const struct ring *ring)
+{
+  const struct karst_backend *backend = k->context->backend;
+  int kept = ring->kept;
+  double *p = ring->p[kept], *q = ring->q[kept], *s = k->scalar;
+  const double *const *P = (const double *const *)ring->p, *const *Q = (const double *const *)ring->q;
+  karst_krylov_precondition(k, k->r, p);
+  karst_krylov_multiply(k, p, q);
+  backend->dots(k->context, k->n, kept + 1, Q, q, s + DOTS);
+  if (kept > 0) {
+    backend->multiply_elements(k->context, kept, ring->inverse, s + DOTS, ring->beta);
+    backend->combine(k->context, k->n, kept, -1, ring->beta, P, NULL, p, NULL);
+  }
+  backend->combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, q, s + QQ);
+  backend->dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
+  backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
+  backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
+  return karst_krylov_look(k, 0, DOTS + kept + 1);
+}
+
+/* Orthogonalisation has spread what is not finite over all of p and q: computes them again. */
+static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason *reason)
+{
+  double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
+  k->context->backend->residual(k->context, k->A, k->b, k->x, k->r, NULL);
+  karst_krylov_precondition(k, k->r, p);
+  karst_krylov_multiply(k, p, q);
+  const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {"the matrix times a vector", q}};
+  return karst_krylov_blame(k, 2, suspect, reason);
+}
+
+/* Why the step must not be taken, or KARST_SOUND. before: the residual norm it began with. */
+static karst_status check(karst_krylov *k, const struct ring *ring, double before, karst_reason *reason)
+{
+  const double *s = k->host;
+  double made = sqrt(s[DOTS + ring->kept]), left = sqrt(s[QQ]);
+  for (int i = 0; i <= ring->kept; i++)
+    if (!isfinite(s[DOTS + i])) return blame(k, ring, reason);
+  if (!isfinite(s[QR]) || !isfinite(left) || !isfinite(s[RR])) return blame(k, ring, reason);
+  if (left <= negligible * made || fabs(s[QR]) <= DBL_EPSILON * left * before) *reason = KARST_BREAKDOWN_DIRECTION;
+  return KARST_SUCCESS;
+}
+
+static void swap(double **a, double **b)
+{
+  double *held = *a;
+  *a = *b;
+  *b = held;
+}
+
+/* Keeps the direction just made, in place of the oldest one when there are m. */
+static void keep(karst_krylov *k, struct ring *ring)
+{
+  int made = ring->kept, at = ring->next;
+  swap(&ring->p[made], &ring->p[at]);
+  swap(&ring->q[made], &ring->q[at]);
+  k->context->backend->quotient(k->context, 1, k->one, k->scalar + QQ, NULL, NULL, ring->inverse + at);
+  if (ring->kept < ring->capacity) ring->kept++;
+  ring->next = (at + 1) % ring->capacity;
+}
+
+static karst_status cycle(karst_krylov *k, karst_reason *reason)
+{
+  const struct karst_backend *backend = k->context->backend;
+  struct ring ring = begin(k);
+  int begun_at = k->iterations;
+  double before = k->residual;
+  for (;;) {
+    karst_status status = make_direction(k, &ring);
+    if (!status) status = check(k, &ring, before, reason);
+    if (*reason == KARST_BREAKDOWN_DIRECTION && k->iterations > begun_at) {
+      *reason = KARST_SOUND;
+      return status;
+    }
+    if (status || *reason != KARST_SOUND) return status;
+    backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&ring.p[ring.kept], NULL, k->x,
+                     NULL);
+    before = sqrt(k->host[RR]);
+    if (karst_krylov_step(k, before, k->goal)) return KARST_SUCCESS;
+    keep(k, &ring);
+  }
+}
+
+extern const struct karst_krylov_ops karst_krylov_orthomin;
+
+const struct karst_krylov_ops karst_krylov_orthomin = {
+    .name = "orthomin",
+    .help = "truncated minimal residual method, for any matrix",
+    .workspace = workspace,
+    .cycle = cycle,
+};
