@@ -39,6 +39,14 @@ static inline int karst_team(void)
 #endif
 }
 
+/* How many threads a loop over this many scalars is worth: starting them takes as long as some thousand additions. */
+static inline int karst_threads_for(const karst_context *context, int64_t work)
+{
+  enum { LEAST = 8192 };
+  int64_t useful = work / LEAST + 1;
+  return useful < context->threads ? (int)useful : context->threads;
+}
+
 /* The first of count items that share number part of parts begins with; parts differ by one item at most. */
 static inline int64_t karst_share(int64_t count, int part, int parts)
 {

@@ -63,7 +63,7 @@ KARST_INLINE double karst_block_norm(int b, const double *a)
  * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state.
  *
  * A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
- * largest entry 1, no candidate in column c exceeds b * epsilon times the largest entry that the column had before
+ * largest entry 1, no candidate in column c exceeds 16 b epsilon times the largest entry that the column had before
  * elimination. That does not depend on the units of the equations or of the unknowns; for b = 1 only 0 is singular. */
 KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
 {
@@ -96,7 +96,7 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
         best_size = size;
       }
     }
-    if (!(best_size > (b > 1 ? b * DBL_EPSILON * column_size[c] : 0))) return KARST_SINGULAR_BLOCK;
+    if (!(best_size > (b > 1 ? 16 * b * DBL_EPSILON * column_size[c] : 0))) return KARST_SINGULAR_BLOCK;
     pivot[c] = best;
     if (best != c) {
       double scale = row_scale[c];

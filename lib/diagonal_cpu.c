@@ -12,7 +12,7 @@ karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matri
   karst_reason first_reason = KARST_SOUND;
   karst_index first = A->block_rows;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
   for (karst_index i = 0; i < A->block_rows; i++) {
     double work[2 * b];
     int pivot[b];
@@ -37,7 +37,7 @@ void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int 
                                  double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_block_offset(b, count))) schedule(static)
   for (karst_index i = 0; i < count; i++) {
     for (int r = 0; r < b; r++) y[(int64_t)i * b + r] = 0;
     karst_block_add_product(b, S + karst_block_offset(b, i), x + (int64_t)i * b, y + (int64_t)i * b);
@@ -48,7 +48,7 @@ void karst_scale_rows_cpu(karst_context *context, karst_matrix *A, const double 
 {
   int b = A->block_size;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
   for (karst_index i = 0; i < A->block_rows; i++)
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       double *block = A->value + karst_block_offset(b, k), column[b];
@@ -64,7 +64,7 @@ void karst_diagonal_scale_cpu(karst_context *context, const karst_matrix *A, con
 {
   int b = A->block_size;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
   for (karst_index i = 0; i < A->block_rows; i++)
     for (int r = 0; r < b; r++) {
       double size = fabs(A->value[karst_block_offset(b, diagonal[i]) + r * b + r]);
@@ -76,7 +76,7 @@ void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const do
 {
   int b = A->block_size;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
   for (karst_index i = 0; i < A->block_rows; i++)
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
       for (int c = 0; c < b; c++)
@@ -87,13 +87,13 @@ void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const do
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = d[i] * x[i];
 }
 
 void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = x[i] / d[i];
 }

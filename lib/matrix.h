@@ -36,4 +36,10 @@ karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_inde
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 
+/* Scalar entries stored. */
+static inline int64_t karst_entries(const karst_matrix *matrix)
+{
+  return karst_block_offset(matrix->block_size, matrix->row_start[matrix->block_rows]);
+}
+
 #endif

@@ -47,7 +47,7 @@ static void multiply(karst_context *context, const karst_matrix *A, const double
   multiply_rows_function *rows =
       A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? instance[A->block_size] : multiply_rows_any;
   (void)context;
-#pragma omp parallel num_threads(context->threads)
+#pragma omp parallel num_threads(karst_threads_for(context, karst_entries(A)))
   {
     karst_index first = karst_share_rows(A->block_rows, A->row_start, karst_thread(), karst_team());
     karst_index last = karst_share_rows(A->block_rows, A->row_start, karst_thread() + 1, karst_team());

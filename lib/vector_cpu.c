@@ -83,14 +83,14 @@ KARST_KERNEL static void scale(int64_t n, double factor, const double *x, double
 void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int64_t i = 0; i < n; i++) x[i] = value;
 }
 
 void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = x[i];
 }
 
@@ -110,7 +110,7 @@ void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *
   for (int begin = 0; begin < count; begin += BATCH) {
     int batch = count - begin < BATCH ? count - begin : BATCH;
     double partial[SEGMENTS][BATCH];
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
     for (int s = 0; s < SEGMENTS; s++) {
       int64_t first, last;
       segment_limits(n, s, &first, &last);
@@ -150,7 +150,7 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
 {
   double partial[SEGMENTS], factor = beta ? *beta : 1;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
     int64_t first, last;
     segment_limits(n, s, &first, &last);
@@ -171,7 +171,7 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
 {
   double norm = sqrt(*norm2), inverse = norm > 0 && isfinite(norm) ? 1 / norm : 0;
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
     int64_t first, last;
     segment_limits(n, s, &first, &last);
@@ -195,7 +195,7 @@ void karst_gather_cpu(karst_context *context, karst_index count, int b, const ka
                       double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, (int64_t)count *b)) schedule(static)
   for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)i * b, x + (int64_t)index[i] * b, (size_t)b * sizeof *y);
 }
 
@@ -203,6 +203,6 @@ void karst_scatter_cpu(karst_context *context, karst_index count, int b, const k
                        double *y)
 {
   (void)context;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, (int64_t)count *b)) schedule(static)
   for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)index[i] * b, x + (int64_t)i * b, (size_t)b * sizeof *y);
 }

@@ -29,21 +29,21 @@ static karst_status make_workspace(karst_context *context, const karst_ilu *ilu,
 
 static karst_status plan(karst_context *context, karst_ilu *ilu)
 {
+  karst_index rows = ilu->rows;
+  int64_t blocks = (int64_t)rows + ilu->lower_start[rows] + ilu->upper_start[rows];
+  int threads = karst_threads_for(context, karst_block_offset(ilu->block_size, blocks));
   karst_ilu_plan *made;
   karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
   if (status) return status;
   ilu->plan = made;
-  status = karst_schedule_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, context->threads,
-                                 &made->lower);
+  status = karst_schedule_create(context, rows, ilu->lower_start, ilu->lower_column, true, threads, &made->lower);
   if (!status)
-    status = karst_schedule_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, context->threads,
-                                   &made->upper);
-  if (!status)
-    status = karst_allocate_zero(context, &made->workspace, context->threads, sizeof *made->workspace, "block ILU");
+    status = karst_schedule_create(context, rows, ilu->upper_start, ilu->upper_column, false, threads, &made->upper);
+  if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "block ILU");
   if (status) return status;
-  made->threads = made->lower.levels > 1 ? context->threads : 1;
+  made->threads = made->lower.levels > 1 || made->upper.levels > 1 ? threads : 1;
   for (int t = 0; t < made->threads && !status; t++) status = make_workspace(context, ilu, &made->workspace[t]);
-  ilu->plan_memory = made->threads * (int64_t)ilu->rows * (int64_t)sizeof(karst_index);
+  ilu->plan_memory = made->threads * (int64_t)rows * (int64_t)sizeof(karst_index);
   return status;
 }
 

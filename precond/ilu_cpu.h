@@ -15,7 +15,7 @@ typedef struct karst_ilu_workspace {
 
 typedef struct karst_ilu_plan {
   karst_schedule lower, upper;
-  int threads;                    /* that factor: one workspace each */
+  int threads;                    /* of the factorization and the sweeps: one workspace each */
   karst_ilu_workspace *workspace; /* [threads] */
 } karst_ilu_plan;
 

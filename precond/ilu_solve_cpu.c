@@ -71,15 +71,15 @@ KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, k
 }
 
 /* Runs of one level in parallel, level after level. */
-static void sweep(const karst_context *context, const karst_schedule *schedule, sweep_function *rows,
-                  const karst_ilu *ilu, const double *r, double *z)
+static void sweep(const karst_schedule *schedule, int threads, sweep_function *rows, const karst_ilu *ilu,
+                  const double *r, double *z)
 {
   if (schedule->levels == 1 && schedule->level_start[1] == 1) { /* nothing to share out */
     rows(ilu, schedule->run_first[0], schedule->run_last[0], r, z);
     return;
   }
-  (void)context;
-#pragma omp parallel num_threads(context->threads)
+  (void)threads;
+#pragma omp parallel num_threads(threads)
   for (karst_index level = 0; level < schedule->levels; level++) {
     karst_index run, end;
     karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
@@ -97,7 +97,8 @@ void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const dou
 #undef FORWARD
 #undef BACKWARD
   const karst_ilu_plan *plan = ilu->plan;
+  (void)context;
   int instance = ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0;
-  sweep(context, &plan->lower, forwards[instance], ilu, r, z);
-  sweep(context, &plan->upper, backwards[instance], ilu, r, z);
+  sweep(&plan->lower, plan->threads, forwards[instance], ilu, r, z);
+  sweep(&plan->upper, plan->threads, backwards[instance], ilu, r, z);
 }

@@ -1,6 +1,8 @@
 /* tap.c - see tap.h. */
 #include "tap.h"
 
+#include "matrix.h"
+
 #include <dirent.h>
 #include <math.h>
 #include <stdarg.h>
@@ -216,12 +218,14 @@ double *tap_dense(const karst_matrix *matrix)
   int64_t n = karst_matrix_rows(matrix);
   double *dense = need_memory((size_t)(n * n), sizeof *dense);
   const karst_index *start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
-  const double *value = karst_matrix_value(matrix); /* the tests call this on CPU contexts only */
+  double *value;
+  tap_need(NULL, karst_matrix_host_value(matrix, &value), "the matrix's values");
   for (karst_index i = 0; i < karst_matrix_block_rows(matrix); i++)
     for (karst_index k = start[i]; k < start[i + 1]; k++)
       for (int c = 0; c < b; c++)
         for (int r = 0; r < b; r++)
           dense[((int64_t)column[k] * b + c) * n + (int64_t)i * b + r] = value[(int64_t)k * b * b + c * b + r];
+  karst_matrix_host_value_done(matrix, value);
   return dense;
 }
 

@@ -1,0 +1,184 @@
+/* The vector operations of each backend agree with sums written out here, give the same bits for every number of
+ * threads, and never let a step that cannot be taken spoil a vector. */
+#include "backend.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 40 };
+
+/* count random vectors of n scalars, on the host and on the device. */
+struct bundle {
+  karst_vector *vector[MOST];
+  double *host[MOST];
+  const double *device[MOST];
+};
+
+static void make_bundle(karst_context *context, int64_t n, int count, struct bundle *bundle)
+{
+  for (int v = 0; v < count; v++) {
+    bundle->host[v] = malloc((size_t)(n > 0 ? n : 1) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) bundle->host[v][i] = tap_random();
+    tap_need(context, karst_vector_create(context, n, &bundle->vector[v]), "vector");
+    tap_need(context, karst_vector_set(bundle->vector[v], n, bundle->host[v]), "set");
+    bundle->device[v] = karst_vector_values(bundle->vector[v]);
+  }
+}
+
+static void free_bundle(int count, struct bundle *bundle)
+{
+  for (int v = 0; v < count; v++) {
+    karst_vector_destroy(bundle->vector[v]);
+    free(bundle->host[v]);
+  }
+}
+
+/* Tolerance: sums of n products of numbers below 1, each addition rounded once. */
+static double tolerance(int64_t n) { return 4e-16 * (double)(n + 8); }
+
+static void check_dots(karst_context *context, int64_t n, int count)
+{
+  struct bundle x;
+  double *result, host[MOST], worst = 0;
+  make_bundle(context, n, count + 1, &x);
+  tap_need(context, karst_device_doubles(context, count, "dots", &result), "scalars");
+  context->backend->dots(context, n, count, x.device, x.device[count], result);
+  tap_need(context, context->backend->download(context, host, result, (size_t)count * sizeof *host), "download");
+  for (int v = 0; v < count; v++) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x.host[v][i] * x.host[count][i];
+    worst = fmax(worst, fabs(sum - host[v]));
+  }
+  tap_ok(worst <= tolerance(n), "%d dot products of %lld scalars (%.1e)", count, (long long)n, worst);
+  context->backend->release(context, result);
+  free_bundle(count + 1, &x);
+}
+
+static void check_combine(karst_context *context, int64_t n, int count, const double *beta_host)
+{
+  struct bundle x;
+  double coefficient[MOST], *scalars, beta = beta_host ? *beta_host : 1, worst = 0, norm2, sum = 0;
+  double *result = malloc((size_t)(n > 0 ? n : 1) * sizeof *result);
+  make_bundle(context, n, count + 1, &x);
+  for (int v = 0; v < count; v++) coefficient[v] = tap_random();
+  tap_need(context, karst_device_doubles(context, count + 2, "coefficients", &scalars), "scalars");
+  context->backend->upload(context, scalars, coefficient, (size_t)count * sizeof *coefficient);
+  context->backend->upload(context, scalars + count, &beta, sizeof beta);
+  context->backend->combine(context, n, count, -1, scalars, x.device, beta_host ? scalars + count : NULL,
+                            karst_vector_values(x.vector[count]), scalars + count + 1);
+  tap_need(context, karst_vector_get(x.vector[count], n, result), "get");
+  tap_need(context, context->backend->download(context, &norm2, scalars + count + 1, sizeof norm2), "download");
+  for (int64_t i = 0; i < n; i++) {
+    double expected = beta * x.host[count][i];
+    for (int v = 0; v < count; v++) expected -= coefficient[v] * x.host[v][i];
+    worst = fmax(worst, fabs(expected - result[i]));
+    sum += result[i] * result[i];
+  }
+  tap_ok(worst <= tolerance(count), "a combination of %d vectors of %lld scalars, beta %g (%.1e)", count, (long long)n,
+         beta, worst);
+  tap_ok(fabs(sum - norm2) <= tolerance(n) * (1 + sum), "and its norm (%.1e)", fabs(sum - norm2));
+  context->backend->release(context, scalars);
+  free_bundle(count + 1, &x);
+  free(result);
+}
+
+static double quotient(karst_context *context, double a, double b, double c, double d)
+{
+  double host[5] = {a, b, c, d, 7}, *scalars;
+  tap_need(context, karst_device_doubles(context, 5, "scalars", &scalars), "scalars");
+  context->backend->upload(context, scalars, host, sizeof host);
+  context->backend->quotient(context, -1, scalars, scalars + 1, scalars + 2, scalars + 3, scalars + 4);
+  tap_need(context, context->backend->download(context, host, scalars, sizeof host), "download");
+  context->backend->release(context, scalars);
+  return host[4];
+}
+
+static double normalised(karst_context *context, double norm2, double value)
+{
+  double *scalar, result;
+  karst_vector *x;
+  tap_need(context, karst_vector_create(context, 3, &x), "vector");
+  tap_need(context, karst_vector_fill(x, value), "fill");
+  tap_need(context, karst_device_doubles(context, 1, "norm", &scalar), "scalar");
+  context->backend->upload(context, scalar, &norm2, sizeof norm2);
+  context->backend->normalise(context, 3, scalar, karst_vector_values(x), karst_vector_values(x));
+  tap_need(context, karst_vector_get(x, 1, &result), "get");
+  context->backend->release(context, scalar);
+  karst_vector_destroy(x);
+  return result;
+}
+
+static void operations(karst_context *context)
+{
+  const int64_t lengths[] = {0, 1, 7, 64, 513, 100003};
+  const double zero = 0, half = 0.5;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    check_dots(context, lengths[i], 1 + (int)i * 7);
+    check_combine(context, lengths[i], (int)i * 5, i == 2 ? &zero : i == 3 ? &half : NULL);
+  }
+  tap_ok(quotient(context, 3, 2, 5, 4) == -1.875, "a quotient of four");
+  tap_ok(quotient(context, 3, 0, 5, 4) == 0, "a quotient by zero is zero");
+  tap_ok(quotient(context, NAN, 2, 5, 4) == 0, "a quotient of NaN is zero");
+  tap_ok(quotient(context, 1e300, 1e-300, 5, 4) == 0, "a quotient that overflows is zero");
+  tap_ok(normalised(context, 16, 8) == 2, "normalised by a norm");
+  tap_ok(normalised(context, 0, 8) == 0, "normalised by zero is zero");
+  tap_ok(normalised(context, NAN, 8) == 0, "normalised by NaN is zero");
+}
+
+/* A sum that rounding makes depend on the order of additions. */
+static double delicate_sum(int threads)
+{
+  karst_context *context;
+  karst_vector *x;
+  double norm;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_context_set_threads(context, threads), "threads");
+  tap_need(context, karst_vector_create(context, 300007, &x), "vector");
+  tap_need(context, karst_vector_fill_random(x, 2385), "random");
+  tap_need(context, karst_vector_norm(x, &norm), "norm");
+  karst_vector_destroy(x);
+  karst_context_destroy(context);
+  return norm;
+}
+
+static bool have_threads(void)
+{
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  bool have = karst_context_set_threads(context, 2) == KARST_SUCCESS;
+  karst_context_destroy(context);
+  return have;
+}
+
+static void errors(karst_context *context)
+{
+  karst_vector *x, *y;
+  double values[3] = {1, 2, 3}, norm;
+  tap_need(context, karst_vector_create(context, 3, &x), "vector");
+  tap_ok(karst_vector_create(context, -1, &y) == KARST_ERROR_ARGUMENT && !y, "a negative length is refused");
+  tap_ok(karst_vector_create(context, INT64_MAX / 4, &y) == KARST_ERROR_NO_MEMORY && !y, "a length beyond memory");
+  tap_ok(karst_vector_set(x, 4, values) == KARST_ERROR_ARGUMENT, "too many values are refused");
+  tap_ok(karst_vector_get(x, -1, values) == KARST_ERROR_ARGUMENT, "a negative count is refused");
+  tap_ok(karst_vector_wrap(context, 3, NULL, &y) == KARST_ERROR_ARGUMENT && !y, "NULL values are refused");
+  tap_ok(karst_vector_norm(NULL, &norm) == KARST_ERROR_ARGUMENT, "a NULL vector is refused");
+  tap_need(context, karst_vector_create(context, 2, &y), "vector");
+  tap_ok(karst_vector_add(1, x, y) == KARST_ERROR_ARGUMENT && karst_context_error(context)[0], "lengths must agree");
+  tap_ok(karst_context_set_device(context, "cpu") == KARST_ERROR_ARGUMENT, "the device cannot change under objects");
+  karst_vector_destroy(x);
+  karst_vector_destroy(y);
+  karst_vector_destroy(NULL);
+}
+
+int main(void)
+{
+  tap_each_device(operations, "vector operations");
+  tap_each_device(errors, "errors");
+  if (have_threads())
+    tap_ok(delicate_sum(1) == delicate_sum(2) && delicate_sum(1) == delicate_sum(3),
+           "the same bits with 1, 2, 3 threads");
+  else
+    tap_skip("built without OpenMP", "the same bits with 1, 2, 3 threads");
+  return tap_done();
+}
