@@ -1,0 +1,88 @@
+/* bench_peer.c - talks to a peer (see bench.h) over its standard input and output. */
+#include "bench.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct bench_peer {
+  pid_t process;
+  FILE *to, *from;
+  const char *program; /* not owned */
+  char name[64];
+};
+
+/* Starts program with its standard input and output on two pipes whose other ends are kept. */
+static bool spawn(bench_peer *peer, const bench_case *what)
+{
+  char matrix[256], program[256], level[16], restart[16], iterations[16];
+  char *const arguments[] = {program, matrix, level, restart, iterations, NULL};
+  posix_spawn_file_actions_t actions;
+  int down[2], up[2];
+
+  snprintf(program, sizeof program, "%s", peer->program);
+  snprintf(matrix, sizeof matrix, "%s", what->matrix);
+  snprintf(level, sizeof level, "%d", what->level);
+  snprintf(restart, sizeof restart, "%d", what->restart);
+  snprintf(iterations, sizeof iterations, "%d", what->iterations);
+  if (pipe(down)) return false;
+  if (pipe(up)) {
+    close(down[0]);
+    close(down[1]);
+    return false;
+  }
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, down[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, up[1], STDOUT_FILENO);
+  for (int end = 0; end < 2; end++) {
+    posix_spawn_file_actions_addclose(&actions, down[end]);
+    posix_spawn_file_actions_addclose(&actions, up[end]);
+  }
+  if (posix_spawnp(&peer->process, program, &actions, NULL, arguments, environ)) peer->process = -1;
+  posix_spawn_file_actions_destroy(&actions);
+  close(down[0]);
+  close(up[1]);
+  peer->to = fdopen(down[1], "w");
+  peer->from = fdopen(up[0], "r");
+  return peer->process > 0 && peer->to && peer->from;
+}
+
+bench_peer *bench_peer_start(const char *program, const bench_case *what)
+{
+  bench_peer *peer = calloc(1, sizeof *peer);
+
+  if (!peer) return NULL;
+  peer->program = program;
+  if (spawn(peer, what) && fgets(peer->name, sizeof peer->name, peer->from)) {
+    peer->name[strcspn(peer->name, "\n")] = '\0';
+    return peer;
+  }
+  tool_fail(TOOL_FAILED, "the peer %s does not start on %s", program, what->matrix);
+  bench_peer_stop(peer);
+  return NULL;
+}
+
+const char *bench_peer_name(const bench_peer *peer) { return peer->name; }
+
+bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
+{
+  bool whole = fputc('\n', peer->to) != EOF && fflush(peer->to) == 0;
+
+  for (int i = 0; whole && i < BENCH_QUANTITIES; i++) whole = fscanf(peer->from, "%lf", &sample->value[i]) == 1;
+  if (!whole) tool_fail(TOOL_FAILED, "the peer %s stopped answering", peer->program);
+  return whole;
+}
+
+void bench_peer_stop(bench_peer *peer)
+{
+  if (!peer) return;
+  if (peer->to) fclose(peer->to); /* its end of input */
+  if (peer->from) fclose(peer->from);
+  if (peer->process > 0) waitpid(peer->process, NULL, 0);
+  free(peer);
+}

@@ -1,0 +1,52 @@
+/* bench_stream.c - the memory's bandwidth as the STREAM benchmark defines it (J. D. McCalpin, 1995):
+ * copy c = a counts 16 bytes an entry, triad a = b + s c counts 24. The best of a few passes. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+#define PASSES 8
+
+static void copy(int threads, int64_t length, const double *restrict a, double *restrict c)
+{
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(static)
+#else
+  (void)threads;
+#endif
+  for (int64_t i = 0; i < length; i++) c[i] = a[i];
+}
+
+static void triad(int threads, int64_t length, double s, const double *restrict b, const double *restrict c,
+                  double *restrict a)
+{
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(static)
+#else
+  (void)threads;
+#endif
+  for (int64_t i = 0; i < length; i++) a[i] = b[i] + s * c[i];
+}
+
+bool bench_stream(int threads, int64_t length, double *copy_bandwidth, double *triad_bandwidth)
+{
+  const size_t bytes = (size_t)length * sizeof(double);
+  double *a = calloc(1, bytes), *b = calloc(1, bytes), *c = calloc(1, bytes);
+  const bool done = a && b && c;
+
+  *copy_bandwidth = *triad_bandwidth = 0.0;
+  for (int pass = 0; done && pass < PASSES; pass++) {
+    const double start = tool_clock();
+    copy(threads, length, a, c);
+    const double middle = tool_clock();
+    triad(threads, length, 2.385, b, c, a);
+    const double end = tool_clock();
+    if (pass == 0) continue; /* it touches the pages for the first time */
+    const double copied = 2 * (double)bytes / (middle - start), summed = 3 * (double)bytes / (end - middle);
+    if (copied > *copy_bandwidth) *copy_bandwidth = copied;
+    if (summed > *triad_bandwidth) *triad_bandwidth = summed;
+  }
+  free(a);
+  free(b);
+  free(c);
+  return done;
+}

@@ -1,0 +1,21 @@
+/* bench_system.c - the linear system to time, the same one for bench and its peers. */
+#include "bench.h"
+#include "load.h"
+
+int bench_system_load(karst_context *context, const char *matrix, karst_matrix **A, karst_vector **rhs)
+{
+  int exit_status = tool_load_matrix(context, matrix, 0, A, rhs);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A)) return TOOL_GO_ON;
+
+  karst_vector_destroy(*rhs);
+  karst_status status = karst_vector_create(context, karst_matrix_rows(*A), rhs);
+  if (!status) status = karst_vector_fill(*rhs, 1.0);
+  if (!status) return TOOL_GO_ON;
+  exit_status = tool_fail_library(context, status);
+  karst_vector_destroy(*rhs);
+  karst_matrix_destroy(*A);
+  *rhs = NULL;
+  *A = NULL;
+  return exit_status;
+}
