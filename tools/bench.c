@@ -181,13 +181,15 @@ static int run(karst_context *context, const bench_settings *settings)
   bench_result result[LIST];
   karst_matrix *A;
   karst_vector *b;
+  int exit_status = TOOL_GO_ON;
 
   for (int l = 0; l < settings->levels; l++) { /* before this process has grown */
     const bench_case what = {settings->matrix, settings->level[l], settings->restart, settings->iterations};
     result[l] = (bench_result){.what = what, .repeat = settings->repeat};
-    result[l].peak_memory = bench_karst_peak_memory(&what);
+    exit_status = bench_karst_peak_memory(&what, &result[l].peak_memory);
+    if (exit_status != TOOL_GO_ON) return exit_status;
   }
-  int exit_status = bench_system_load(context, settings->matrix, &A, &b);
+  exit_status = bench_system_load(context, settings->matrix, &A, &b);
   if (exit_status != TOOL_GO_ON) return exit_status;
   for (int l = 0; l < settings->levels && exit_status == TOOL_GO_ON; l++)
     exit_status = run_level(context, settings, A, b, &result[l]);

@@ -94,7 +94,7 @@ typedef struct bench_result {
   int64_t blocks;
   int64_t factor_entries;
   bench_traffic traffic;
-  double peak_memory; /* bytes of a process that makes the system and solves it; 0: not known */
+  double peak_memory; /* bytes of a process that makes the system and solves it */
   int variants;
   bench_variant variant[BENCH_VARIANTS];
 } bench_result;
@@ -102,9 +102,9 @@ typedef struct bench_result {
 /* One repetition: set-up, iterations, kernels. On failure the context has the sentence. */
 karst_status bench_karst(karst_context *context, const bench_case *what, const karst_matrix *A, const karst_vector *b,
                          bench_sample *sample, karst_solver_info *info);
-/* Peak memory in bytes of a child process that loads the system and runs one cycle of GMRES; 0 if it failed. To be
- * called while this process is small, for a child begins with its parent's pages. */
-double bench_karst_peak_memory(const bench_case *what);
+/* Peak memory of a child process that loads the system and runs one cycle of GMRES. To be called while this process
+ * is small, for a child begins with its parent's pages. TOOL_GO_ON, or the exit status after a reported error. */
+int bench_karst_peak_memory(const bench_case *what, double *bytes);
 
 bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, int restart);
 /* Seconds of an iteration outside A x and M^-1 r. */

@@ -86,8 +86,9 @@ karst_status bench_karst(karst_context *context, const bench_case *what, const k
   return status;
 }
 
-/* What the child does whose memory is measured. The process ends with it and takes the objects along. */
-static bool run_cycle(const bench_case *what)
+/* What the child does whose memory is measured; the exit status. The process ends with it and takes the objects
+ * along. */
+static int run_cycle(const bench_case *what)
 {
   const karst_options options = options_of(what, what->restart);
   karst_context *context;
@@ -96,18 +97,27 @@ static bool run_cycle(const bench_case *what)
   karst_solver *solver;
   karst_result result;
 
-  return !karst_context_create(NULL, &context) && bench_system_load(context, what->matrix, &A, &b) == TOOL_GO_ON &&
-         !karst_vector_create(context, karst_matrix_rows(A), &x) && !karst_solver_create(context, &options, &solver) &&
-         !karst_solver_setup(solver, A) && !karst_solver_solve(solver, b, x, &result);
+  if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");
+  const int exit_status = bench_system_load(context, what->matrix, &A, &b);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
+  if (!status) status = karst_solver_create(context, &options, &solver);
+  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = karst_solver_solve(solver, b, x, &result);
+  return status ? tool_fail_library(context, status) : TOOL_YES;
 }
 
-double bench_karst_peak_memory(const bench_case *what)
+int bench_karst_peak_memory(const bench_case *what, double *bytes)
 {
   struct rusage usage;
   int outcome;
 
+  *bytes = 0.0;
   const pid_t child = fork();
-  if (child == 0) _exit(run_cycle(what) ? EXIT_SUCCESS : EXIT_FAILURE);
-  if (child < 0 || wait4(child, &outcome, 0, &usage) != child) return 0.0;
-  return outcome == 0 ? 1024.0 * (double)usage.ru_maxrss : 0.0; /* Linux counts in KiB */
+  if (child == 0) _exit(run_cycle(what));
+  if (child < 0 || wait4(child, &outcome, 0, &usage) != child || !WIFEXITED(outcome))
+    return tool_fail(TOOL_FAILED, "the process that measures the peak memory did not end by itself");
+  if (WEXITSTATUS(outcome) != TOOL_YES) return WEXITSTATUS(outcome);
+  *bytes = 1024.0 * (double)usage.ru_maxrss; /* Linux counts in KiB */
+  return TOOL_GO_ON;
 }

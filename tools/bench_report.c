@@ -77,7 +77,6 @@ static void print_memory(const bench_result *result)
   const int vectors = result->what.restart + 4;
   const double sum = t->matrix + t->factors + vectors * t->vector;
 
-  if (result->peak_memory == 0) return;
   printf("peak memory %.0f MB = %.2f of %.0f MB: matrix %.0f, factors %.0f, %d vectors (b, x, M^-1 v, basis) %.0f\n",
          result->peak_memory / 1e6, result->peak_memory / sum, sum / 1e6, t->matrix / 1e6, t->factors / 1e6, vectors,
          vectors * t->vector / 1e6);
