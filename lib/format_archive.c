@@ -1,0 +1,135 @@
+/* format_archive.c - one member of a tar archive, as the SuiteSparse Matrix Collection serves its matrices: the matrix is
+ * NAME/NAME.mtx, its right-hand side NAME/NAME_b.mtx, in NAME.tar.gz. Through libarchive, fed with decompressed bytes. */
+#include "config.h"
+
+#include "format.h"
+
+#ifdef HAVE_LIBARCHIVE
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK_SIZE = 1 << 16 };
+
+struct karst_archive {
+  struct archive *reader;
+  karst_status failure; /* of the layer below, while libarchive read from it */
+  char *first;          /* [first_count] bytes read before it was known that the file is an archive */
+  size_t first_count;   /* 0 once they are served; libarchive may look at them until it asks for more */
+  char chunk[CHUNK_SIZE];
+};
+
+/* libarchive's read function. */
+static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
+{
+  karst_input *input = user;
+  struct karst_archive *archive = input->archive;
+  size_t got = archive->first_count;
+  (void)reader;
+  *bytes = archive->first;
+  archive->first_count = 0;
+  if (got > 0) return (la_ssize_t)got;
+  archive->failure = karst_unpack_read(input, archive->chunk, CHUNK_SIZE, &got);
+  *bytes = archive->chunk;
+  return archive->failure ? -1 : (la_ssize_t)got;
+}
+
+/* The error of the layer below, else libarchive's. */
+static karst_status fail(karst_input *input)
+{
+  struct karst_archive *archive = input->archive;
+  if (archive->failure) return archive->failure;
+  const char *cause = archive_error_string(archive->reader);
+  return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the archive is damaged (%s)", input->name,
+                    cause ? cause : "libarchive names no cause");
+}
+
+/* Whether path is [...]NAME/NAME followed by ending, for some NAME. */
+static bool is_member(const char *path, const char *ending)
+{
+  const char *base = strrchr(path, '/');
+  if (!base) return false;
+  const char *folder = base;
+  while (folder > path && folder[-1] != '/') folder--;
+  size_t length = (size_t)(base - folder);
+  return length > 0 && strncmp(base + 1, folder, length) == 0 && strcmp(base + 1 + length, ending) == 0;
+}
+
+karst_status karst_archive_open(karst_input *input, const char *member, bool *found)
+{
+  struct archive_entry *entry;
+  int outcome;
+  karst_status status = karst_allocate_zero(input->context, &input->archive, 1, sizeof *input->archive, "an archive");
+  if (status) return status;
+  struct karst_archive *archive = input->archive;
+  status = karst_allocate(input->context, &archive->first, (int64_t)input->end, 1, "an archive");
+  if (status) return status;
+  memcpy(archive->first, input->buffer, input->end);
+  archive->first_count = input->end;
+  input->begin = input->end = 0;
+  archive->reader = archive_read_new();
+  if (!archive->reader)
+    return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: the archive %s", input->name);
+  if (archive_read_support_format_tar(archive->reader) != ARCHIVE_OK ||
+      archive_read_open(archive->reader, input, NULL, serve, NULL) != ARCHIVE_OK)
+    return fail(input);
+  while ((outcome = archive_read_next_header(archive->reader, &entry)) == ARCHIVE_OK) {
+    const char *path = archive_entry_pathname(entry);
+    *found = path && archive_entry_filetype(entry) == AE_IFREG && is_member(path, member);
+    if (!*found) continue;
+    size_t length = strlen(input->name);
+    snprintf(input->name + length, sizeof input->name - length, " (%s)", strrchr(path, '/') + 1);
+    return KARST_SUCCESS;
+  }
+  *found = false;
+  return outcome == ARCHIVE_EOF ? KARST_SUCCESS : fail(input);
+}
+
+karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got)
+{
+  *got = 0;
+  while (*got < capacity) {
+    la_ssize_t count = archive_read_data(input->archive->reader, (char *)to + *got, capacity - *got);
+    if (count < 0) return fail(input);
+    if (count == 0) break;
+    *got += (size_t)count;
+  }
+  return KARST_SUCCESS;
+}
+
+void karst_archive_close(karst_input *input)
+{
+  if (!input->archive) return;
+  if (input->archive->reader) archive_read_free(input->archive->reader);
+  karst_release(input->context, input->archive->first);
+  karst_release(input->context, input->archive);
+  input->archive = NULL;
+}
+
+#else
+
+static karst_status not_built(karst_input *input)
+{
+  return karst_fail(input->context, KARST_ERROR_NOT_BUILT, "%s is an archive, and Karst was built without libarchive",
+                    input->name);
+}
+
+karst_status karst_archive_open(karst_input *input, const char *member, bool *found)
+{
+  (void)member;
+  *found = false;
+  return not_built(input);
+}
+
+karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got)
+{
+  (void)to, (void)capacity;
+  *got = 0;
+  return not_built(input);
+}
+
+void karst_archive_close(karst_input *input) { (void)input; }
+
+#endif

@@ -1,0 +1,188 @@
+/* format_binary.c - .kbsr, Karst's compact binary form of a block matrix; doc/binary-format.md describes it.
+ *
+ * A header, then row_start, column and value as they stand in memory, each array beginning at a multiple of 8 bytes.
+ * The header's sizes decide the file's size to the byte, which is checked before anything is allocated. */
+#include "config.h"
+
+#include "format.h"
+
+#include <math.h>
+#include <string.h>
+
+static const unsigned char magic[8] = {0x89, 'K', 'B', 'S', 'R', '\r', '\n', 0x1a};
+
+enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
+
+typedef struct header { /* 48 bytes, without gaps */
+  unsigned char magic[8];
+  uint32_t byte_order; /* BYTE_ORDER_MARK in the writer's byte order */
+  uint32_t version;
+  uint32_t index_bits; /* 32 or 64 */
+  uint32_t block_size;
+  int64_t block_rows;
+  int64_t rows_unpadded;
+  int64_t blocks;
+} header;
+
+bool karst_binary_begins(const karst_input *input) { return karst_input_begins(input, magic, sizeof magic); }
+
+/* Bytes that fill an array of count indices up to a multiple of 8. */
+static size_t gap(uint32_t index_bits, int64_t count) { return index_bits == 32 && count % 2 != 0 ? 4 : 0; }
+
+/* Adds an array of count elements, and its gap, to *size; false where that passes 63 bits. */
+static bool add_array(int64_t *size, int64_t count, int64_t bytes)
+{
+  int64_t array;
+  if (__builtin_mul_overflow(count, bytes, &array) || __builtin_add_overflow(*size, array, size) ||
+      __builtin_add_overflow(*size, 7, size))
+    return false;
+  *size = *size / 8 * 8;
+  return true;
+}
+
+/* The size in bytes of the file that has this header, its counts known to be sensible; -1 past 63 bits. */
+static int64_t size_of_file(const header *h)
+{
+  int64_t size = sizeof *h, index = h->index_bits / 8, block = (int64_t)h->block_size * h->block_size * 8;
+  bool fits = add_array(&size, h->block_rows + 1, index) && add_array(&size, h->blocks, index) &&
+              add_array(&size, h->blocks, block);
+  return fits ? size : -1;
+}
+
+static karst_status check_kind(karst_input *input, const header *h)
+{
+  if (h->byte_order == SWAPPED_MARK)
+    return karst_input_fail(input, "the file was written on a machine of the other byte order");
+  if (h->byte_order != BYTE_ORDER_MARK)
+    return karst_input_fail(input, "the byte order mark is %#x, not %#x", h->byte_order, BYTE_ORDER_MARK);
+  if (h->version != VERSION)
+    return karst_input_fail(input, "version %u of the format, where Karst reads version %d", h->version, VERSION);
+  if (h->index_bits != 32 && h->index_bits != 64)
+    return karst_input_fail(input, "indices of %u bits, where 32 or 64 are possible", h->index_bits);
+  if (h->block_size < 1 || h->block_size > KARST_BLOCK_SIZE_MAX)
+    return karst_input_fail(input, "the block size %u is not in 1 to %d", h->block_size, KARST_BLOCK_SIZE_MAX);
+  return KARST_SUCCESS;
+}
+
+static karst_status check_counts(karst_input *input, const header *h)
+{
+  if (h->block_rows < 0 || h->blocks < 0)
+    return karst_input_fail(input, "%lld block rows and %lld blocks", (long long)h->block_rows, (long long)h->blocks);
+  if (h->block_rows >= KARST_INDEX_MAX || h->blocks > KARST_INDEX_MAX)
+    return karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
+                      "%s: %lld block rows and %lld blocks are more than %d-bit indices can count", input->name,
+                      (long long)h->block_rows, (long long)h->blocks, KARST_INDEX_BITS);
+  int64_t padding; /* at most block_size - 1 rows */
+  if (__builtin_mul_overflow(h->block_rows, (int64_t)h->block_size, &padding) ||
+      __builtin_sub_overflow(padding, h->rows_unpadded, &padding) || padding < 0 || padding >= h->block_size ||
+      h->rows_unpadded < 0)
+    return karst_input_fail(input, "%lld rows do not fill %lld block rows of %u", (long long)h->rows_unpadded,
+                            (long long)h->block_rows, h->block_size);
+  if (size_of_file(h) != input->file_size)
+    return karst_input_fail(input, "%lld block rows and %lld blocks of size %u do not fill the %lld bytes of the file",
+                            (long long)h->block_rows, (long long)h->blocks, h->block_size, (long long)input->file_size);
+  return KARST_SUCCESS;
+}
+
+/* Reads indices of the other width through a small buffer. A value that does not fit becomes -1, which no check lets
+ * pass. */
+static karst_status read_foreign(karst_input *input, uint32_t index_bits, int64_t count, karst_index *to)
+{
+  enum { CHUNK = 512 };
+  union {
+    int32_t narrow[CHUNK];
+    int64_t wide[CHUNK];
+  } chunk;
+  for (int64_t done = 0; done < count;) {
+    int64_t part = count - done < CHUNK ? count - done : CHUNK;
+    karst_status status = karst_input_bytes(input, &chunk, (size_t)part * index_bits / 8);
+    if (status) return status;
+    for (int64_t i = 0; i < part; i++) {
+      int64_t index = index_bits == 32 ? chunk.narrow[i] : chunk.wide[i];
+      to[done + i] = index >= 0 && index <= KARST_INDEX_MAX ? (karst_index)index : -1;
+    }
+    done += part;
+  }
+  return KARST_SUCCESS;
+}
+
+static karst_status read_indices(karst_input *input, uint32_t index_bits, int64_t count, karst_index *to)
+{
+  char filler[8];
+  karst_status status = index_bits == KARST_INDEX_BITS ? karst_input_bytes(input, to, (size_t)count * sizeof *to)
+                                                       : read_foreign(input, index_bits, count, to);
+  return status ? status : karst_input_bytes(input, filler, gap(index_bits, count));
+}
+
+/* The arrays must be a matrix: a valid pattern of as many blocks as announced, and finite values. */
+static karst_status check_arrays(karst_input *input, const header *h, const karst_index *row_start,
+                                 const karst_index *column, const double *value)
+{
+  int64_t block = (int64_t)h->block_size * h->block_size, values = block * h->blocks;
+  if (row_start[h->block_rows] != h->blocks)
+    return karst_input_fail(input, "the row starts end with %lld, where there are %lld blocks",
+                            (long long)row_start[h->block_rows], (long long)h->blocks);
+  if (karst_matrix_check(input->context, (karst_index)h->block_rows, row_start, column)) {
+    char cause[200];
+    size_t length = strnlen(input->context->error, sizeof cause - 1);
+    memcpy(cause, input->context->error, length);
+    cause[length] = '\0';
+    return karst_input_fail(input, "%s", cause);
+  }
+  for (int64_t i = 0; i < values; i++)
+    if (!isfinite(value[i]))
+      return karst_input_fail(input, "a value of block %lld is not finite", (long long)(i / block));
+  return KARST_SUCCESS;
+}
+
+karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
+{
+  karst_context *context = input->context;
+  karst_index *row_start = NULL, *column = NULL;
+  double *value = NULL;
+  header h;
+  if (input->gunzip || input->archive) return karst_input_fail(input, "a .kbsr file is not read when compressed");
+  karst_status status = karst_input_bytes(input, &h, sizeof h);
+  if (!status) status = check_kind(input, &h);
+  if (!status) status = check_counts(input, &h);
+  if (status) return status;
+  size_t block = (size_t)h.block_size * h.block_size * sizeof *value;
+  status = karst_allocate(context, &row_start, h.block_rows + 1, sizeof *row_start, "the matrix's row starts");
+  if (!status) status = karst_allocate(context, &column, h.blocks, sizeof *column, "the matrix's columns");
+  if (!status) status = karst_allocate(context, &value, h.blocks, block, "the matrix's values");
+  if (!status) status = read_indices(input, h.index_bits, h.block_rows + 1, row_start);
+  if (!status) status = read_indices(input, h.index_bits, h.blocks, column);
+  if (!status) status = karst_input_bytes(input, value, (size_t)h.blocks * block);
+  if (!status) status = check_arrays(input, &h, row_start, column, value);
+  if (!status)
+    return karst_matrix_adopt(context, (karst_index)h.block_rows, (int)h.block_size, h.rows_unpadded, row_start, column,
+                              value, matrix);
+  karst_release(context, row_start);
+  karst_release(context, column);
+  karst_release(context, value);
+  return status;
+}
+
+static karst_status write_indices(karst_output *output, const karst_index *index, int64_t count)
+{
+  static const char zeros[8];
+  karst_status status = karst_output_bytes(output, index, (size_t)count * sizeof *index);
+  return status ? status : karst_output_bytes(output, zeros, gap(KARST_INDEX_BITS, count));
+}
+
+karst_status karst_binary_write(const karst_matrix *matrix, const double *value, karst_output *output)
+{
+  header h = {.byte_order = BYTE_ORDER_MARK,
+              .version = VERSION,
+              .index_bits = KARST_INDEX_BITS,
+              .block_size = (uint32_t)matrix->block_size,
+              .block_rows = matrix->block_rows,
+              .rows_unpadded = matrix->rows_unpadded,
+              .blocks = karst_matrix_blocks(matrix)};
+  memcpy(h.magic, magic, sizeof magic);
+  karst_status status = karst_output_bytes(output, &h, sizeof h);
+  if (!status) status = write_indices(output, matrix->row_start, h.block_rows + 1);
+  if (!status) status = write_indices(output, matrix->column, h.blocks);
+  size_t values = (size_t)karst_block_offset(matrix->block_size, h.blocks);
+  return status ? status : karst_output_bytes(output, value, values * sizeof *value);
+}

@@ -1,0 +1,96 @@
+/* format_csr.c - entries in any order made into CSR, in place.
+ *
+ * Entries move to their rows by swaps, a bucket sort that follows the cycles of its permutation (McIlroy, Bostic,
+ * McIlroy, Engineering radix sort, 1993: the American flag), then each row is sorted by columns. Beside the entries
+ * this needs one index a row; it moves nothing when the entries already are in order. */
+#include "config.h"
+
+#include "format.h"
+
+#include <string.h>
+
+static void swap_entries(karst_index *column, double *value, int64_t i, int64_t j)
+{
+  karst_index c = column[i];
+  column[i] = column[j];
+  column[j] = c;
+  double v = value[i];
+  value[i] = value[j];
+  value[j] = v;
+}
+
+/* Turns numbers of entries into row starts, and puts each entry into its row. next: [rows] work space. */
+static void sort_into_rows(karst_index rows, karst_index *row_start, karst_index *next, karst_index *row,
+                           karst_index *column, double *value)
+{
+  for (karst_index i = 0; i < rows; i++) {
+    row_start[i + 1] += row_start[i];
+    next[i] = row_start[i];
+  }
+  for (karst_index i = 0; i < rows; i++)
+    while (next[i] < row_start[i + 1]) {
+      karst_index here = next[i], home = row[here];
+      if (home != i) {
+        karst_index there = next[home];
+        row[here] = row[there];
+        row[there] = home;
+        swap_entries(column, value, here, there);
+      }
+      next[home]++;
+    }
+}
+
+/* Restores the heap of count entries below entry i, whose children may be larger. */
+static void sift_down(karst_index *column, double *value, int64_t i, int64_t count)
+{
+  for (int64_t child; (child = 2 * i + 1) < count; i = child) {
+    if (child + 1 < count && column[child + 1] > column[child]) child++;
+    if (column[child] <= column[i]) return;
+    swap_entries(column, value, i, child);
+  }
+}
+
+/* Heap sort, for long rows: n log n in the worst case, and no memory. */
+static void sort_long_row(karst_index *column, double *value, int64_t count)
+{
+  for (int64_t i = count / 2; i-- > 0;) sift_down(column, value, i, count);
+  for (int64_t last = count; last-- > 1;) {
+    swap_entries(column, value, 0, last);
+    sift_down(column, value, 0, last);
+  }
+}
+
+static void sort_short_row(karst_index *column, double *value, int64_t count)
+{
+  for (int64_t i = 1; i < count; i++)
+    for (int64_t j = i; j > 0 && column[j] < column[j - 1]; j--) swap_entries(column, value, j, j - 1);
+}
+
+static void sort_row(karst_index *column, double *value, int64_t count)
+{
+  const int64_t longest_short_row = 48;
+  int64_t sorted = 1;
+  while (sorted < count && column[sorted - 1] <= column[sorted]) sorted++;
+  if (sorted >= count) return;
+  if (count <= longest_short_row)
+    sort_short_row(column, value, count);
+  else
+    sort_long_row(column, value, count);
+}
+
+karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
+                                    karst_index *column, double *value, karst_index *twice)
+{
+  karst_index *next;
+  *twice = -1;
+  karst_status status = karst_allocate(context, &next, rows, sizeof *next, "sorting a matrix");
+  if (status) return status;
+  sort_into_rows(rows, counts, next, row, column, value);
+  karst_release(context, next);
+  for (karst_index i = 0; i < rows; i++) {
+    sort_row(column + counts[i], value + counts[i], counts[i + 1] - counts[i]);
+    for (karst_index k = counts[i] + 1; k < counts[i + 1] && *twice < 0; k++)
+      if (column[k] == column[k - 1]) *twice = k;
+  }
+  return KARST_SUCCESS;
+}

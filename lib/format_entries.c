@@ -1,0 +1,226 @@
+/* format_entries.c - the entries of a Matrix Market coordinate file, read into a scalar CSR matrix.
+ *
+ * Entries are read into three arrays, mirrored at once where the file is symmetric or skew-symmetric, and sorted in
+ * place; two of the arrays become the matrix. The peak is 4/3 of the matrix for 32-bit indices. No entry remembers its
+ * line: when one turns out to come twice, the file is read once more to find the line. */
+#include "config.h"
+
+#include "format.h"
+
+#include <math.h>
+
+/* The entries of a file, one by one. */
+typedef struct reader {
+  karst_input *input;
+  karst_market_header header;
+  int64_t done; /* entries read */
+} reader;
+
+typedef struct entry {
+  int64_t row, column; /* from 1 */
+  double value;
+} entry;
+
+static karst_status open_reader(reader *r, karst_input *input)
+{
+  char *line;
+  r->input = input;
+  r->done = 0;
+  karst_status status = karst_input_line(input, &line);
+  if (status) return status;
+  if (!line) return karst_input_fail(input, "the file is empty");
+  if (!karst_market_begins(line))
+    return karst_input_fail(input, "no format Karst knows: a Matrix Market file begins with %%%%MatrixMarket");
+  status = karst_market_read_header(input, line, true, &r->header);
+  if (!status && (r->header.rows >= KARST_INDEX_MAX || r->header.entries > KARST_INDEX_MAX))
+    status =
+        karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
+                   "%s, line %lld: %lld rows and %lld entries are more than %d-bit indices can count", input->name,
+                   (long long)input->line, (long long)r->header.rows, (long long)r->header.entries, KARST_INDEX_BITS);
+  return status;
+}
+
+/* Says what is wrong with the row or column index at text. */
+static karst_status refuse_index(const reader *r, const char *text, const char *what)
+{
+  int64_t index;
+  char word[KARST_WORD_SIZE];
+  karst_quote_word(text, word);
+  if (*text == '\0') return karst_input_fail(r->input, "the %s index is missing", what);
+  if (!karst_parse_integer(text, &index))
+    return karst_input_fail(r->input, "the %s index '%s' is not an integer", what, word);
+  return karst_input_fail(r->input, "the %s index %s is not in 1 to %lld", what, word, (long long)r->header.rows);
+}
+
+static karst_status refuse_value(const reader *r, const char *text)
+{
+  char word[KARST_WORD_SIZE];
+  if (*text == '\0') return karst_input_fail(r->input, "the value is missing");
+  return karst_input_fail(r->input, "the value '%s' is not a finite number%s", karst_quote_word(text, word),
+                          r->header.integer ? " without a fraction" : "");
+}
+
+/* Reads "ROW COLUMN VALUE". */
+static karst_status parse_entry(const reader *r, const char *text, entry *e)
+{
+  char word[KARST_WORD_SIZE];
+  const char *end = karst_parse_integer(text, &e->row);
+  if (!end || e->row < 1 || e->row > r->header.rows) return refuse_index(r, text, "row");
+  text = karst_skip_spaces(end);
+  end = karst_parse_integer(text, &e->column);
+  if (!end || e->column < 1 || e->column > r->header.columns) return refuse_index(r, text, "column");
+  text = karst_skip_spaces(end);
+  end = karst_parse_real(text, &e->value);
+  if (!end || (r->header.integer && e->value != trunc(e->value))) return refuse_value(r, text);
+  text = karst_skip_spaces(end);
+  if (*text != '\0') return karst_input_fail(r->input, "'%s' follows the value", karst_quote_word(text, word));
+  return KARST_SUCCESS;
+}
+
+/* A symmetric file stores the lower triangle, a skew-symmetric one the strictly lower. */
+static karst_status check_triangle(const reader *r, const entry *e)
+{
+  bool skew = r->header.symmetry == KARST_MARKET_SKEW;
+  if (r->header.symmetry == KARST_MARKET_GENERAL || e->row > e->column) return KARST_SUCCESS;
+  if (e->row < e->column)
+    return karst_input_fail(r->input, "the entry (%lld, %lld) is above the diagonal of a %s matrix", (long long)e->row,
+                            (long long)e->column, skew ? "skew-symmetric" : "symmetric");
+  return skew ? karst_input_fail(r->input, "the entry (%lld, %lld) is on the diagonal of a skew-symmetric matrix",
+                                 (long long)e->row, (long long)e->column)
+              : KARST_SUCCESS;
+}
+
+static karst_status next_entry(reader *r, entry *e)
+{
+  char *line;
+  karst_status status = karst_input_line(r->input, &line);
+  if (!status && !line)
+    status = karst_input_fail(r->input, "the file ends here with %lld of %lld entries", (long long)r->done,
+                              (long long)r->header.entries);
+  if (!status) status = parse_entry(r, line, e);
+  if (!status) status = check_triangle(r, e);
+  r->done++;
+  return status;
+}
+
+static karst_status check_end(reader *r)
+{
+  char *line;
+  karst_status status = karst_input_line(r->input, &line);
+  if (!status && line)
+    status =
+        karst_input_fail(r->input, "the file goes on after the %lld entries announced", (long long)r->header.entries);
+  return status;
+}
+
+/* The matrix as it is being read; the arrays are those of the matrix in the end. */
+typedef struct assembly {
+  int64_t count;      /* entries, with the mirrored ones */
+  karst_index *start; /* [rows + 1] first counts[i + 1] of row i, then row starts */
+  karst_index *row, *column;
+  double *value;
+} assembly;
+
+static karst_status allocate_assembly(karst_input *input, const karst_market_header *header, assembly *a)
+{
+  karst_context *context = input->context;
+  int64_t capacity = header->symmetry == KARST_MARKET_GENERAL ? header->entries : 2 * header->entries;
+  *a = (assembly){0};
+  karst_status status =
+      karst_allocate_zero(context, &a->start, header->rows + 1, sizeof *a->start, "the matrix's row starts");
+  if (!status) status = karst_allocate(context, &a->row, capacity, sizeof *a->row, "sorting a matrix");
+  if (!status) status = karst_allocate(context, &a->column, capacity, sizeof *a->column, "the matrix's columns");
+  if (!status) status = karst_allocate(context, &a->value, capacity, sizeof *a->value, "the matrix's values");
+  return status;
+}
+
+static void release_assembly(karst_context *context, assembly *a)
+{
+  karst_release(context, a->start);
+  karst_release(context, a->row);
+  karst_release(context, a->column);
+  karst_release(context, a->value);
+  *a = (assembly){0};
+}
+
+/* row, column: from 1. */
+static void add_entry(assembly *a, int64_t row, int64_t column, double value)
+{
+  a->row[a->count] = (karst_index)(row - 1);
+  a->column[a->count] = (karst_index)(column - 1);
+  a->value[a->count++] = value;
+  a->start[row]++;
+}
+
+static karst_status read_entries(reader *r, assembly *a)
+{
+  entry e;
+  for (int64_t i = 0; i < r->header.entries; i++) {
+    karst_status status = next_entry(r, &e);
+    if (status) return status;
+    add_entry(a, e.row, e.column, e.value);
+    if (r->header.symmetry != KARST_MARKET_GENERAL && e.row != e.column)
+      add_entry(a, e.column, e.row, r->header.symmetry == KARST_MARKET_SKEW ? -e.value : e.value);
+  }
+  return check_end(r);
+}
+
+/* Reads the file anew up to the line that repeats the entry (row, column), counted from 0, and names that line. */
+static karst_status refuse_twice(karst_context *context, const char *path, karst_index row, karst_index column)
+{
+  karst_input *input;
+  reader r;
+  entry e;
+  bool seen = false;
+  karst_status status = karst_input_open(context, path, ".mtx", &input);
+  if (status) return status;
+  if (!input) return karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
+  status = open_reader(&r, input);
+  while (!status) {
+    status = next_entry(&r, &e);
+    if (status) break;
+    bool same = e.row == (int64_t)row + 1 && e.column == (int64_t)column + 1;
+    bool mirrored =
+        r.header.symmetry != KARST_MARKET_GENERAL && e.column == (int64_t)row + 1 && e.row == (int64_t)column + 1;
+    if (seen && (same || mirrored))
+      status =
+          karst_input_fail(input, "the entry (%lld, %lld) comes a second time", (long long)e.row, (long long)e.column);
+    seen = seen || same || mirrored;
+  }
+  karst_input_close(input);
+  return status;
+}
+
+/* The row of entry number k. */
+static karst_index row_of(const karst_index *row_start, karst_index k)
+{
+  karst_index row = 0;
+  while (row_start[row + 1] <= k) row++;
+  return row;
+}
+
+karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix, int *block_size)
+{
+  karst_context *context = input->context;
+  assembly a = {0};
+  karst_index twice;
+  reader r;
+  karst_status status = open_reader(&r, input);
+  if (!status) status = allocate_assembly(input, &r.header, &a);
+  if (!status) status = read_entries(&r, &a);
+  if (!status && a.count > KARST_INDEX_MAX)
+    status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s: %lld entries are more than %d-bit indices can count",
+                        input->name, (long long)a.count, KARST_INDEX_BITS);
+  if (status) goto fail;
+  karst_index rows = (karst_index)r.header.rows;
+  status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
+  if (!status && twice >= 0) status = refuse_twice(context, path, row_of(a.start, twice), a.column[twice]);
+  if (status) goto fail;
+  *block_size = r.header.block_size;
+  karst_release(context, a.row);
+  return karst_matrix_adopt(context, rows, 1, rows, a.start, a.column, a.value, matrix);
+
+fail:
+  release_assembly(context, &a);
+  return status;
+}

@@ -1,0 +1,161 @@
+/* format_market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats,
+ * NISTIR 5935, 1996):
+ *     %%MatrixMarket matrix coordinate|array FIELD SYMMETRY
+ *     % comments, of which "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size
+ *     ROWS COLUMNS ENTRIES, or ROWS COLUMNS for an array
+ * Words are compared without regard to case; blank lines are skipped everywhere. */
+#include "config.h"
+
+#include "format.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char banner[] = "%%MatrixMarket";
+
+bool karst_market_begins(const char *line)
+{
+  size_t length = sizeof banner - 1;
+  return strncasecmp(line, banner, length) == 0 && strchr(" \t", line[length]);
+}
+
+/* Whether the word at *text is this one; then moves past it and the spaces behind. */
+static bool take_word(const char **text, const char *word)
+{
+  size_t length = strcspn(*text, " \t");
+  if (length != strlen(word) || strncasecmp(*text, word, length) != 0) return false;
+  *text = karst_skip_spaces(*text + length);
+  return true;
+}
+
+/* The error of a banner whose word at text is none of those that Karst reads. */
+static karst_status refuse_word(karst_input *input, const char *text, const char *wanted)
+{
+  char word[KARST_WORD_SIZE];
+  if (*text == '\0') return karst_input_fail(input, "the header ends before one of %s", wanted);
+  return karst_input_fail(input, "the header says '%s' where Karst reads %s", karst_quote_word(text, word), wanted);
+}
+
+static karst_status read_field(karst_input *input, const char **text, karst_market_header *header)
+{
+  header->integer = take_word(text, "integer");
+  if (header->integer || take_word(text, "real") || take_word(text, "double")) return KARST_SUCCESS;
+  if (take_word(text, "pattern"))
+    return karst_input_fail(input, "the file holds a pattern without values, of which nothing can be solved");
+  if (take_word(text, "complex"))
+    return karst_input_fail(input, "the values are complex, where Karst reads real or integer");
+  return refuse_word(input, *text, "real or integer");
+}
+
+static karst_status read_symmetry(karst_input *input, const char **text, karst_market_header *header)
+{
+  if (take_word(text, "general"))
+    header->symmetry = KARST_MARKET_GENERAL;
+  else if (header->coordinate && take_word(text, "symmetric"))
+    header->symmetry = KARST_MARKET_SYMMETRIC;
+  else if (header->coordinate && take_word(text, "skew-symmetric"))
+    header->symmetry = KARST_MARKET_SKEW;
+  else
+    return refuse_word(input, *text, header->coordinate ? "general, symmetric or skew-symmetric" : "general");
+  return KARST_SUCCESS;
+}
+
+static karst_status read_banner(karst_input *input, const char *text, bool coordinate, karst_market_header *header)
+{
+  char word[KARST_WORD_SIZE];
+  *header = (karst_market_header){.coordinate = coordinate};
+  take_word(&text, banner);
+  if (!take_word(&text, "matrix")) return refuse_word(input, text, "matrix");
+  if (!coordinate && take_word(&text, "coordinate"))
+    return karst_input_fail(input, "the file holds a sparse matrix, where a vector is an array of one column");
+  if (coordinate && take_word(&text, "array"))
+    return karst_input_fail(input, "the file holds a dense array, where a sparse matrix is in coordinate form");
+  if (!take_word(&text, coordinate ? "coordinate" : "array"))
+    return refuse_word(input, text, coordinate ? "coordinate" : "array");
+  karst_status status = read_field(input, &text, header);
+  if (!status) status = read_symmetry(input, &text, header);
+  if (!status && *text != '\0')
+    status = karst_input_fail(input, "'%s' follows the header", karst_quote_word(text, word));
+  return status;
+}
+
+/* A comment, which may give the matrix's block size. */
+static karst_status read_comment(karst_input *input, const char *text, karst_market_header *header)
+{
+  int64_t size[2];
+  text = karst_skip_spaces(text + 1);
+  if (!header->coordinate || !take_word(&text, "ISTL_STRUCT") || !take_word(&text, "blocked")) return KARST_SUCCESS;
+  for (int i = 0; i < 2; i++) {
+    const char *end = karst_parse_integer(text, &size[i]);
+    if (!end || size[i] < 1 || size[i] > KARST_BLOCK_SIZE_MAX) {
+      char word[KARST_WORD_SIZE];
+      return karst_input_fail(input, "the block size '%s' is not in 1 to %d", karst_quote_word(text, word),
+                              KARST_BLOCK_SIZE_MAX);
+    }
+    text = karst_skip_spaces(end);
+  }
+  if (size[0] != size[1])
+    return karst_input_fail(input, "blocks of %lld by %lld are not square", (long long)size[0], (long long)size[1]);
+  header->block_size = (int)size[0];
+  return KARST_SUCCESS;
+}
+
+/* One number of the size line. */
+static karst_status read_size(karst_input *input, const char **text, const char *what, int64_t *size)
+{
+  char word[KARST_WORD_SIZE];
+  const char *end = karst_parse_integer(*text, size);
+  karst_quote_word(*text, word);
+  if (**text == '\0') return karst_input_fail(input, "the size line ends before the number of %s", what);
+  if (!end) return karst_input_fail(input, "the number of %s, '%s', is not an integer", what, word);
+  if (*size < 0) return karst_input_fail(input, "the number of %s, %s, is negative", what, word);
+  if (*size == INT64_MAX) return karst_input_fail(input, "the number of %s, %s, is too large", what, word);
+  *text = karst_skip_spaces(end);
+  return KARST_SUCCESS;
+}
+
+/* Refuses sizes that the file cannot hold before memory is taken for them. */
+static karst_status check_sizes(karst_input *input, const karst_market_header *header)
+{
+  const int64_t shortest = header->coordinate ? 6 : 2; /* bytes of "1 1 1\n" and "1\n" */
+  const int64_t empty_rows = 1 << 20;                  /* beyond these a file without a byte for each row is nonsense */
+  if (header->coordinate && header->rows != header->columns)
+    return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)header->rows,
+                            (long long)header->columns);
+  if (!header->coordinate && header->columns != 1)
+    return karst_input_fail(input, "the array has %lld columns, where a vector has one", (long long)header->columns);
+  if (header->rows - empty_rows > input->text_limit)
+    return karst_input_fail(input, "%lld rows are announced, and the file has only %lld bytes", (long long)header->rows,
+                            (long long)input->file_size);
+  if (header->entries > input->text_limit / shortest + 1)
+    return karst_input_fail(input, "%lld entries are announced, and the file has only %lld bytes",
+                            (long long)header->entries, (long long)input->file_size);
+  return KARST_SUCCESS;
+}
+
+static karst_status read_size_line(karst_input *input, const char *text, karst_market_header *header)
+{
+  char word[KARST_WORD_SIZE];
+  karst_status status = read_size(input, &text, "rows", &header->rows);
+  if (!status) status = read_size(input, &text, "columns", &header->columns);
+  if (!status && header->coordinate) status = read_size(input, &text, "entries", &header->entries);
+  if (!header->coordinate) header->entries = header->rows;
+  if (!status && *text != '\0')
+    status = karst_input_fail(input, "'%s' follows the sizes", karst_quote_word(text, word));
+  return status ? status : check_sizes(input, header);
+}
+
+karst_status karst_market_read_header(karst_input *input, const char *line, bool coordinate,
+                                      karst_market_header *header)
+{
+  char *next;
+  karst_status status = read_banner(input, line, coordinate, header);
+  while (!status) {
+    status = karst_input_line(input, &next);
+    if (status) break;
+    if (!next) return karst_input_fail(input, "the file ends before its size line");
+    if (*next != '%') return read_size_line(input, next, header);
+    status = read_comment(input, next, header);
+  }
+  return status;
+}

@@ -1,0 +1,120 @@
+/* format_matrix.c - matrices in files: which format it is, and the block size.
+ *
+ * A Matrix Market file is written scalar by scalar, every entry of a block, zeros included, and without the rows that
+ * only pad the last block; its ISTL_STRUCT line brings blocks and padding back when it is read. */
+#include "config.h"
+
+#include "format.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The matrix as it stands in the file, and the block size it should have. */
+static karst_status read_as_stored(karst_input *input, const char *path, karst_matrix **matrix, int *block_size)
+{
+  if (!karst_binary_begins(input)) return karst_market_read_matrix(input, path, matrix, block_size);
+  karst_status status = karst_binary_read(input, matrix);
+  *block_size = karst_matrix_block_size(*matrix);
+  return status;
+}
+
+karst_status karst_matrix_read(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+{
+  karst_input *input;
+  karst_matrix *stored = NULL;
+  int stored_size = 0;
+  if (matrix) *matrix = NULL;
+  if (!context || !matrix) return KARST_ERROR_ARGUMENT;
+  if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
+  if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the file's own",
+                      block_size, KARST_BLOCK_SIZE_MAX);
+  karst_status status = karst_input_open(context, path, ".mtx", &input);
+  if (status) return status;
+  if (!input) return karst_fail(context, KARST_ERROR_FORMAT, "%s: the archive has no member NAME/NAME.mtx", path);
+  status = read_as_stored(input, path, &stored, &stored_size);
+  karst_input_close(input);
+  if (status) return status;
+  if (block_size == 0) block_size = stored_size > 0 ? stored_size : 1;
+  if (block_size == karst_matrix_block_size(stored)) {
+    *matrix = stored;
+    return KARST_SUCCESS;
+  }
+  status = karst_matrix_convert(stored, block_size, matrix);
+  karst_matrix_destroy(stored);
+  return status;
+}
+
+/* Writes scalar row r of block row i. */
+static karst_status write_row(const karst_matrix *A, const double *value, karst_index i, int r, karst_output *output)
+{
+  int b = A->block_size;
+  int64_t row = (int64_t)i * b + r;
+  karst_status status = KARST_SUCCESS;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+    for (int c = 0; c < b && !status; c++) {
+      int64_t column = (int64_t)A->column[k] * b + c;
+      if (column >= A->rows_unpadded) break;
+      status = karst_output_print(output, "%lld %lld %.17g\n", (long long)row + 1, (long long)column + 1,
+                                  value[karst_block_offset(b, k) + c * b + r]);
+    }
+  return status;
+}
+
+/* Scalar entries that are written: those that are not padding. */
+static int64_t count_entries(const karst_matrix *A)
+{
+  int64_t b = A->block_size, last = A->block_rows - 1, count = 0;
+  int64_t used = A->rows_unpadded - last * b; /* rows and columns of the last block that are no padding */
+  for (karst_index i = 0; i < A->block_rows; i++) {
+    int64_t height = i == last ? used : b;
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+      count += height * (A->column[k] == last ? used : b);
+  }
+  return count;
+}
+
+static karst_status write_market(const karst_matrix *A, const double *value, karst_output *output)
+{
+  int b = A->block_size;
+  long long rows = A->rows_unpadded;
+  karst_status status = karst_output_print(output, "%%%%MatrixMarket matrix coordinate real general\n");
+  if (!status && b > 1) status = karst_output_print(output, "%% ISTL_STRUCT blocked %d %d\n", b, b);
+  if (!status) status = karst_output_print(output, "%lld %lld %lld\n", rows, rows, (long long)count_entries(A));
+  for (int64_t row = 0; row < A->rows_unpadded && !status; row++)
+    status = write_row(A, value, (karst_index)(row / b), (int)(row % b), output);
+  return status;
+}
+
+/* What Karst writes it must be able to read, and it reads finite numbers only. */
+static karst_status check_finite(const karst_matrix *A, const double *value, const char *path)
+{
+  for (karst_index i = 0; i < A->block_rows; i++) {
+    int64_t end = karst_block_offset(A->block_size, A->row_start[i + 1]);
+    for (int64_t k = karst_block_offset(A->block_size, A->row_start[i]); k < end; k++)
+      if (!isfinite(value[k]))
+        return karst_fail(A->context, KARST_ERROR_MATRIX, "%s is not written: a value in block row %lld is not finite",
+                          path, (long long)i);
+  }
+  return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_write(const karst_matrix *matrix, const char *path)
+{
+  karst_output *output = NULL;
+  double *value;
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  karst_context *context = matrix->context;
+  if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
+  bool binary = karst_path_ends(path, ".kbsr");
+  if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz"))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz and .kbsr", path);
+  karst_status status = karst_matrix_host_value(matrix, &value);
+  if (status) return status;
+  status = check_finite(matrix, value, path);
+  if (!status) status = karst_output_open(context, path, &output);
+  if (!status) status = binary ? karst_binary_write(matrix, value, output) : write_market(matrix, value, output);
+  status = karst_output_close(output, status);
+  karst_matrix_host_value_done(matrix, value);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* format_number.c - numbers as text.
+ *
+ * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is one exactly rounded product or quotient of two
+ * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file
+ * is of this kind; strtod reads the others, in the C locale that the input has set. */
+#include "config.h"
+
+#include "format.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_end(char c) { return c == ' ' || c == '\t' || c == '\0'; }
+
+const char *karst_parse_integer(const char *text, int64_t *value)
+{
+  const char *p = text;
+  bool negative = *p == '-';
+  int64_t number = 0;
+  if (*p == '-' || *p == '+') p++;
+  if (!is_digit(*p)) return NULL;
+  for (; is_digit(*p); p++)
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *p - '0', &number))
+      number = INT64_MAX;
+  *value = negative ? (number == INT64_MAX ? INT64_MIN : -number) : number;
+  return is_end(*p) ? p : NULL;
+}
+
+/* A decimal number: digits * 10^exponent, where digits are exact unless dropped. */
+typedef struct decimal {
+  uint64_t digits;
+  int count; /* significant digits in digits */
+  int exponent;
+  bool dropped; /* digits past the 19th are not in digits */
+} decimal;
+
+/* Adds a run of digits, after the point or before it. */
+static const char *scan_digits(const char *p, bool fraction, decimal *number)
+{
+  for (; is_digit(*p); p++)
+    if (number->count < 19) {
+      number->digits = 10 * number->digits + (uint64_t)(*p - '0');
+      number->count += number->digits > 0;
+      number->exponent -= fraction;
+    } else {
+      number->dropped = true;
+    }
+  return p;
+}
+
+/* Adds the exponent after an e. Returns NULL where none follows. */
+static const char *scan_exponent(const char *p, decimal *number)
+{
+  const int enough = 100000; /* for strtod to find the number infinite or zero */
+  int exponent = 0;
+  bool negative = *p == '-';
+  if (*p == '-' || *p == '+') p++;
+  if (!is_digit(*p)) return NULL;
+  for (; is_digit(*p); p++)
+    if (exponent < enough) exponent = 10 * exponent + (*p - '0');
+  number->exponent += negative ? -exponent : exponent;
+  return p;
+}
+
+const char *karst_parse_real(const char *text, double *value)
+{
+  static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  decimal number = {0};
+  const char *p = text + (*text == '-' || *text == '+'), *start = p;
+  p = scan_digits(p, false, &number);
+  bool some = p > start;
+  if (*p == '.') {
+    start = ++p;
+    p = scan_digits(p, true, &number);
+    some = some || p > start;
+  }
+  if (some && (*p == 'e' || *p == 'E')) p = scan_exponent(p + 1, &number);
+  if (!some || !p || !is_end(*p)) return NULL;
+  bool exact = FLT_EVAL_METHOD == 0 && !number.dropped && number.digits <= UINT64_C(1) << 53;
+  if (exact && number.exponent >= -22 && number.exponent <= 22) {
+    double magnitude = (double)number.digits;
+    magnitude = number.exponent < 0 ? magnitude / power[-number.exponent] : magnitude * power[number.exponent];
+    *value = *text == '-' ? -magnitude : magnitude;
+  } else {
+    *value = strtod(text, NULL);
+  }
+  return isfinite(*value) ? p : NULL;
+}
+
+const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE])
+{
+  size_t length = 0, longest = KARST_WORD_SIZE - 4;
+  for (; !is_end(text[length]) && length < longest; length++)
+    word[length] = text[length] > ' ' && text[length] < 127 ? text[length] : '?';
+  strcpy(word + length, is_end(text[length]) ? "" : "...");
+  return word;
+}

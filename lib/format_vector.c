@@ -1,0 +1,186 @@
+/* format_vector.c - vectors in files: a Matrix Market array of one column, or plain numbers, one a line, among which
+ * lines that begin with % or # are comments. */
+#include "config.h"
+
+#include "format.h"
+#include "vector.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Numbers as they are read. */
+typedef struct numbers {
+  karst_context *context;
+  int64_t count, capacity;
+  double *values;
+} numbers;
+
+/* Room for at least one more. */
+static karst_status grow(numbers *n)
+{
+  const int64_t first = 1024;
+  double *larger;
+  if (n->count < n->capacity) return KARST_SUCCESS;
+  int64_t capacity = n->capacity > 0 ? 2 * n->capacity : first;
+  karst_status status = karst_allocate(n->context, &larger, capacity, sizeof *larger, "a vector");
+  if (status) return status;
+  if (n->count > 0) memcpy(larger, n->values, (size_t)n->count * sizeof *larger);
+  karst_release(n->context, n->values);
+  n->values = larger;
+  n->capacity = capacity;
+  return KARST_SUCCESS;
+}
+
+static karst_status read_number(karst_input *input, const char *line, bool integer, numbers *n)
+{
+  char word[KARST_WORD_SIZE];
+  karst_status status = grow(n);
+  if (status) return status;
+  const char *end = karst_parse_real(line, &n->values[n->count]);
+  if (!end || (integer && n->values[n->count] != trunc(n->values[n->count])))
+    return karst_input_fail(input, "the value '%s' is not a finite number%s", karst_quote_word(line, word),
+                            integer ? " without a fraction" : "");
+  end = karst_skip_spaces(end);
+  if (*end != '\0') return karst_input_fail(input, "'%s' follows the value", karst_quote_word(end, word));
+  n->count++;
+  return KARST_SUCCESS;
+}
+
+static karst_status read_array(karst_input *input, const char *first_line, numbers *n)
+{
+  karst_market_header header;
+  char *line;
+  karst_status status = karst_market_read_header(input, first_line, false, &header);
+  if (!status) status = karst_allocate(n->context, &n->values, header.rows, sizeof *n->values, "a vector");
+  if (status) return status;
+  n->capacity = header.rows;
+  while (n->count < header.rows) {
+    status = karst_input_line(input, &line);
+    if (!status && !line)
+      status = karst_input_fail(input, "the file ends here with %lld of %lld values", (long long)n->count,
+                                (long long)header.rows);
+    if (!status) status = read_number(input, line, header.integer, n);
+    if (status) return status;
+  }
+  status = karst_input_line(input, &line);
+  if (!status && line)
+    status = karst_input_fail(input, "the file goes on after the %lld values announced", (long long)header.rows);
+  return status;
+}
+
+static karst_status read_plain(karst_input *input, char *line, numbers *n)
+{
+  karst_status status = KARST_SUCCESS;
+  while (!status && line) {
+    if (*line != '%' && *line != '#') status = read_number(input, line, false, n);
+    if (!status) status = karst_input_line(input, &line);
+  }
+  if (!status && n->count == 0) status = karst_input_fail(input, "the file has no numbers");
+  return status;
+}
+
+static karst_status read_vector(karst_input *input, karst_vector **vector)
+{
+  numbers n = {.context = input->context};
+  char *line;
+  karst_status status = karst_input_line(input, &line);
+  if (!status && line && karst_market_begins(line))
+    status = read_array(input, line, &n);
+  else if (!status)
+    status = read_plain(input, line, &n);
+  if (!status) status = karst_vector_create(input->context, n.count, vector);
+  if (!status) status = karst_vector_set(*vector, n.count, n.values);
+  if (status) {
+    karst_vector_destroy(*vector);
+    *vector = NULL;
+  }
+  karst_release(input->context, n.values);
+  return status;
+}
+
+karst_status karst_vector_read(karst_context *context, const char *path, karst_vector **vector)
+{
+  karst_input *input;
+  if (vector) *vector = NULL;
+  if (!context || !vector) return KARST_ERROR_ARGUMENT;
+  if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the vector is NULL");
+  karst_status status = karst_input_open(context, path, NULL, &input);
+  if (status) return status;
+  status = read_vector(input, vector);
+  karst_input_close(input);
+  return status;
+}
+
+/* Reads the vector in NAME_b.mtx, or with ending ".gz" NAME_b.mtx.gz, beside NAME.mtx or NAME.mtx.gz. */
+static karst_status read_beside(karst_context *context, const char *matrix_path, const char *ending,
+                                karst_vector **vector)
+{
+  char *path;
+  size_t length = strlen(matrix_path), size = length + sizeof "_b.mtx.gz";
+  karst_status status = karst_allocate(context, &path, (int64_t)size, 1, "a path");
+  if (status) return status;
+  if (karst_path_ends(matrix_path, ".gz")) length -= strlen(".gz");
+  for (size_t i = length; i > 0 && matrix_path[i - 1] != '/'; i--)
+    if (matrix_path[i - 1] == '.') {
+      length = i - 1;
+      break;
+    }
+  snprintf(path, size, "%.*s_b.mtx%s", (int)length, matrix_path, ending);
+  if (access(path, F_OK) == 0) status = karst_vector_read(context, path, vector);
+  karst_release(context, path);
+  return status;
+}
+
+karst_status karst_vector_read_beside(karst_context *context, const char *matrix_path, karst_vector **vector)
+{
+  karst_input *input;
+  if (vector) *vector = NULL;
+  if (!context || !vector) return KARST_ERROR_ARGUMENT;
+  if (!matrix_path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
+  karst_status status = karst_input_open(context, matrix_path, "_b.mtx", &input);
+  if (status || !input) return status;
+  bool archive = input->archive != NULL;
+  if (archive) status = read_vector(input, vector);
+  karst_input_close(input);
+  if (!archive && !status) status = read_beside(context, matrix_path, "", vector);
+  if (!archive && !status && !*vector) status = read_beside(context, matrix_path, ".gz", vector);
+  return status;
+}
+
+static karst_status write_values(karst_output *output, int64_t length, const double *values)
+{
+  karst_status status =
+      karst_output_print(output, "%%%%MatrixMarket matrix array real general\n%lld 1\n", (long long)length);
+  for (int64_t i = 0; i < length && !status; i++) status = karst_output_print(output, "%.17g\n", values[i]);
+  return status;
+}
+
+/* What Karst writes it must be able to read, and it reads finite numbers only. */
+static karst_status check_finite(const karst_vector *vector, const double *values, const char *path)
+{
+  for (int64_t i = 0; i < vector->length; i++)
+    if (!isfinite(values[i]))
+      return karst_fail(vector->context, KARST_ERROR_ARGUMENT,
+                        "%s is not written: the vector's entry %lld is not finite", path, (long long)i);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_vector_write(const karst_vector *vector, const char *path)
+{
+  karst_output *output = NULL;
+  double *values;
+  if (!vector) return KARST_ERROR_ARGUMENT;
+  karst_context *context = vector->context;
+  if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the vector is NULL");
+  karst_status status = karst_allocate(context, &values, vector->length, sizeof *values, "writing a vector");
+  if (status) return status;
+  status = karst_vector_get(vector, vector->length, values);
+  if (!status) status = check_finite(vector, values, path);
+  if (!status) status = karst_output_open(context, path, &output);
+  if (!status) status = write_values(output, vector->length, values);
+  status = karst_output_close(output, status);
+  karst_release(context, values);
+  return status;
+}
