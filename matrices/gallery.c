@@ -1,0 +1,141 @@
+/* gallery.c - the list of model problems, and building one from its text NAME:SIZES[,key=value...]. */
+#include "config.h"
+
+#include "gallery.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct karst_generator *const karst_generator_table[] = {
+    &karst_poisson2d,   &karst_poisson3d,     &karst_laplace27,
+    &karst_anisotropic, &karst_discontinuous, &karst_convdiff,
+    &karst_blackoil,    &karst_deadoil,       NULL,
+};
+
+/* Cells whose entries, 27 blocks a cell, could be counted in 64 bits with room to spare. */
+#define CELLS_MAX (KARST_INDEX_BITS == 64 ? INT64_C(1) << 48 : INT32_MAX)
+
+static const char *const size_form[] = {"", "NX", "NXxNY", "NXxNYxNZ"};
+
+const char *karst_gallery_name(size_t i)
+{
+  size_t count = sizeof karst_generator_table / sizeof *karst_generator_table - 1;
+  return i < count ? karst_generator_table[i]->name : NULL;
+}
+
+const char *karst_gallery_help(size_t i) { return karst_gallery_name(i) ? karst_generator_table[i]->help : NULL; }
+
+static karst_status find_generator(karst_context *context, const char *spec, size_t length,
+                                   const struct karst_generator **generator)
+{
+  char names[256] = "";
+  size_t used = 0;
+  for (size_t i = 0; karst_generator_table[i]; i++) {
+    const char *name = karst_generator_table[i]->name;
+    *generator = karst_generator_table[i];
+    if (strlen(name) == length && strncmp(name, spec, length) == 0) return KARST_SUCCESS;
+    if (used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
+  }
+  return karst_fail(context, KARST_ERROR_OPTION, "the gallery has no problem \"%.*s\": it has %s",
+                    length < 64 ? (int)length : 64, spec, names);
+}
+
+/* The digits at *text as a number, saturated above the largest count of cells; moves *text past them. */
+static int64_t read_size(const char **text)
+{
+  int64_t size = 0;
+  for (; **text >= '0' && **text <= '9'; (*text)++)
+    if (size <= CELLS_MAX) size = 10 * size + (**text - '0');
+  return size;
+}
+
+/* SIZES at *text into size; moves *text past them. */
+static karst_status read_sizes(karst_context *context, const struct karst_generator *generator, const char **text,
+                               karst_index size[3])
+{
+  const char *sizes = *text;
+  int64_t cells = 1;
+  for (int axis = 0; axis < generator->dimensions; axis++) {
+    const char *start = *text;
+    int64_t count = read_size(text);
+    if (*text == start || **text != (axis + 1 < generator->dimensions ? 'x' : **text == ',' ? ',' : '\0'))
+      return karst_fail(context, KARST_ERROR_OPTION, "%s needs its sizes as %s:%s, whole numbers, not \"%.64s\"",
+                        generator->name, generator->name, size_form[generator->dimensions], sizes);
+    if (count == 0)
+      return karst_fail(context, KARST_ERROR_OPTION, "%s:%.64s: a size is 0: the least is 1", generator->name, sizes);
+    if (count > CELLS_MAX || cells > CELLS_MAX / count)
+      return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s:%.64s: more cells than %d-bit indices can count%s",
+                        generator->name, sizes, KARST_INDEX_BITS,
+                        KARST_INDEX_BITS == 32 ? ": configure with --enable-int64" : "");
+    cells *= count;
+    size[axis] = (karst_index)count;
+    if (axis + 1 < generator->dimensions) (*text)++;
+  }
+  return KARST_SUCCESS;
+}
+
+/* Replaces *rhs by the same vector with zeros appended, for a matrix that conversion has padded. */
+static karst_status pad_vector(karst_context *context, int64_t length, karst_vector **rhs)
+{
+  karst_vector *padded;
+  int64_t old_length = karst_vector_length(*rhs);
+  double *host;
+  karst_status status = karst_allocate(context, &host, old_length, sizeof *host, "the right-hand side");
+  if (status) return status;
+  status = karst_vector_get(*rhs, old_length, host);
+  if (!status) status = karst_vector_create(context, length, &padded);
+  if (!status) {
+    karst_vector_destroy(*rhs);
+    *rhs = padded;
+    status = karst_vector_set(padded, old_length, host);
+  }
+  karst_release(context, host);
+  return status;
+}
+
+/* Replaces *matrix by the same with another block size, and fits *rhs to it. */
+static karst_status change_block_size(karst_context *context, int block_size, karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_matrix *converted;
+  karst_status status = karst_matrix_convert(*matrix, block_size, &converted);
+  if (status) return status;
+  karst_matrix_destroy(*matrix);
+  *matrix = converted;
+  if (!rhs || !*rhs || karst_vector_length(*rhs) == karst_matrix_rows(converted)) return KARST_SUCCESS;
+  return pad_vector(context, karst_matrix_rows(converted), rhs);
+}
+
+karst_status karst_gallery_create(karst_context *context, const char *spec, int block_size, karst_matrix **matrix,
+                                  karst_vector **rhs)
+{
+  karst_gallery_spec parsed = {.size = {1, 1, 1}, .block_size = block_size, .parameters = ""};
+  const struct karst_generator *generator;
+  if (matrix) *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  if (!context || !matrix) return KARST_ERROR_ARGUMENT;
+  if (!spec) return karst_fail(context, KARST_ERROR_ARGUMENT, "the name of the gallery problem is NULL");
+  if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the problem's own",
+                      block_size, KARST_BLOCK_SIZE_MAX);
+  size_t length = strcspn(spec, ":");
+  karst_status status = find_generator(context, spec, length, &generator);
+  if (status) return status;
+  const char *text = spec + length + (spec[length] == ':' ? 1 : 0);
+  status = read_sizes(context, generator, &text, parsed.size);
+  if (status) return status;
+  if (*text == ',') parsed.parameters = text + 1;
+  if (*text == ',' && text[1] == '\0')
+    return karst_fail(context, KARST_ERROR_OPTION, "%.128s: key=value must follow the comma", spec);
+  status = generator->build(context, &parsed, matrix, rhs);
+  if (!status && block_size > 0 && karst_matrix_block_size(*matrix) != block_size)
+    status = change_block_size(context, block_size, matrix, rhs);
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  if (rhs) {
+    karst_vector_destroy(*rhs);
+    *rhs = NULL;
+  }
+  return status;
+}

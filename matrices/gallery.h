@@ -1,0 +1,16 @@
+/* gallery.h - the tables of the model problems; gallery.c lists them. */
+#ifndef KARST_MATRICES_GALLERY_H
+#define KARST_MATRICES_GALLERY_H
+
+#include "generator.h"
+
+extern const struct karst_generator karst_poisson2d;     /* laplace.c */
+extern const struct karst_generator karst_poisson3d;     /* laplace.c */
+extern const struct karst_generator karst_laplace27;     /* laplace.c */
+extern const struct karst_generator karst_anisotropic;   /* diffusion.c */
+extern const struct karst_generator karst_discontinuous; /* diffusion.c */
+extern const struct karst_generator karst_convdiff;      /* convection.c */
+extern const struct karst_generator karst_blackoil;      /* reservoir.c */
+extern const struct karst_generator karst_deadoil;       /* reservoir.c */
+
+#endif

@@ -1,0 +1,84 @@
+/* grid.c - block patterns and scalar diffusion matrices on Cartesian grids. See grid.h. */
+#include "config.h"
+
+#include "format.h"
+#include "grid.h"
+
+void karst_grid_release(karst_context *context, karst_grid_arrays *arrays)
+{
+  karst_release(context, arrays->row_start);
+  karst_release(context, arrays->column);
+  karst_release(context, arrays->value);
+  *arrays = (karst_grid_arrays){NULL, NULL, NULL};
+}
+
+karst_status karst_grid_allocate(karst_context *context, karst_index cells, int block_size, int64_t blocks,
+                                 karst_grid_arrays *arrays)
+{
+  karst_status status;
+  *arrays = (karst_grid_arrays){NULL, NULL, NULL};
+  if (blocks > KARST_INDEX_MAX)
+    return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
+                      "a matrix of %lld blocks is more than %d-bit indices can count: configure with --enable-int64",
+                      (long long)blocks, KARST_INDEX_BITS);
+  status = karst_allocate(context, &arrays->row_start, (int64_t)cells + 1, sizeof *arrays->row_start,
+                          "the matrix's row starts");
+  if (!status)
+    status = karst_allocate(context, &arrays->column, blocks, sizeof *arrays->column, "the matrix's columns");
+  if (!status)
+    status = karst_allocate(context, &arrays->value, blocks, sizeof(double) * (size_t)block_size * (size_t)block_size,
+                            "the matrix's values");
+  if (status) karst_grid_release(context, arrays);
+  return status;
+}
+
+karst_status karst_grid_pattern(karst_context *context, const karst_index size[3], int block_size,
+                                bool (*coupled)(const void *problem, const karst_cell *cell, int face),
+                                const void *problem, karst_grid_arrays *arrays)
+{
+  karst_index cells = karst_grid_cells(size);
+  int64_t blocks = cells;
+  for (int axis = 0; axis < 3; axis++) blocks += 2 * (int64_t)(cells / size[axis]) * (size[axis] - 1);
+  karst_status status = karst_grid_allocate(context, cells, block_size, blocks, arrays);
+  if (status) return status;
+  karst_index count = 0;
+  for (karst_index number = 0; number < cells; number++) {
+    karst_cell cell = karst_grid_cell(size, number);
+    arrays->row_start[number] = count;
+    for (int face = 0; face < KARST_FACES; face++) {
+      karst_index neighbour = karst_grid_neighbour(size, &cell, face);
+      if (face == KARST_FACES_BELOW) arrays->column[count++] = number;
+      if (neighbour >= 0 && (!coupled || coupled(problem, &cell, face))) arrays->column[count++] = neighbour;
+    }
+  }
+  arrays->row_start[cells] = count;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_grid_adopt(karst_context *context, karst_index cells, int block_size, karst_grid_arrays *arrays,
+                              karst_matrix **matrix)
+{
+  return karst_matrix_adopt(context, cells, block_size, (int64_t)cells * block_size, arrays->row_start, arrays->column,
+                            arrays->value, matrix);
+}
+
+karst_status karst_grid_diffusion(karst_context *context, const karst_index size[3], int dimensions,
+                                  karst_grid_coupling *coupling, const void *problem, karst_matrix **matrix)
+{
+  karst_grid_arrays arrays;
+  karst_index cells = karst_grid_cells(size);
+  karst_status status = karst_grid_pattern(context, size, 1, NULL, NULL, &arrays);
+  if (status) return status;
+  for (karst_index number = 0; number < cells; number++) {
+    karst_cell cell = karst_grid_cell(size, number);
+    double *value = arrays.value + arrays.row_start[number], *diagonal = NULL, sum = 0;
+    for (int face = 0; face < KARST_FACES; face++) {
+      double c = karst_face_axis(face) < dimensions ? coupling(problem, &cell, face) : 0;
+      if (face == KARST_FACES_BELOW) diagonal = value++;
+      if (karst_grid_neighbour(size, &cell, face) >= 0) *value++ = -c;
+      sum += c;
+    }
+    *diagonal = sum;
+  }
+  return karst_grid_adopt(context, cells, 1, &arrays, matrix);
+}

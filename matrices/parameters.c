@@ -1,0 +1,92 @@
+/* parameters.c - reads "key=value,key=value" into the fields of a table. See parameters.h. */
+#include "config.h"
+
+#include "format.h"
+#include "parameters.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The end of a sentence that lists the keys, written into text where there are any. */
+static const char *list_keys(int count, const karst_parameter *parameter, char *text, size_t size)
+{
+  size_t used = 0;
+  for (int i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "its keys are ", parameter[i].key);
+  return count > 0 ? text : "it takes none";
+}
+
+static bool read_number(const char *value, const karst_parameter *parameter)
+{
+  double number;
+  const char *end = karst_parse_real(value, &number);
+  if (!end || *end != '\0' || number < parameter->low || number > parameter->high) return false;
+  *(double *)parameter->field = number;
+  return true;
+}
+
+static bool read_count(const char *value, const karst_parameter *parameter)
+{
+  char *end;
+  if (*value < '0' || *value > '9') return false;
+  errno = 0;
+  uint64_t number = strtoumax(value, &end, 10);
+  if (errno || *end != '\0' || (double)number < parameter->low || (double)number > parameter->high) return false;
+  *(uint64_t *)parameter->field = number;
+  return true;
+}
+
+static karst_status read_value(karst_context *context, const char *problem, const char *value,
+                               const karst_parameter *parameter)
+{
+  switch (parameter->kind) {
+  case KARST_PARAMETER_NUMBER:
+    if (read_number(value, parameter)) return KARST_SUCCESS;
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: a number from %g to %g is expected", problem,
+                      parameter->key, value, parameter->low, parameter->high);
+  case KARST_PARAMETER_COUNT:
+    if (read_count(value, parameter)) return KARST_SUCCESS;
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: a whole number from %g to %g is expected", problem,
+                      parameter->key, value, parameter->low, parameter->high);
+  case KARST_PARAMETER_PATH:
+    break;
+  }
+  if (*value == '\0') return karst_fail(context, KARST_ERROR_OPTION, "%s: %s names no file", problem, parameter->key);
+  strcpy(parameter->field, value); /* fits: no part of the text is longer than the field */
+  return KARST_SUCCESS;
+}
+
+/* One "key=value"; pair is cut at the equals sign. */
+static karst_status read_pair(karst_context *context, const char *problem, char *pair, int count,
+                              const karst_parameter *parameter)
+{
+  char keys[256], *value = strchr(pair, '=');
+  if (!value) return karst_fail(context, KARST_ERROR_OPTION, "%s: \"%s\" is not of the form key=value", problem, pair);
+  *value++ = '\0';
+  for (int i = 0; i < count; i++)
+    if (strcmp(parameter[i].key, pair) == 0) return read_value(context, problem, value, &parameter[i]);
+  return karst_fail(context, KARST_ERROR_OPTION, "%s has no key \"%s\": %s", problem, pair,
+                    list_keys(count, parameter, keys, sizeof keys));
+}
+
+karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
+                                   const karst_parameter *parameter)
+{
+  char pair[KARST_PARAMETER_PATH_SIZE];
+  karst_status status = KARST_SUCCESS;
+  bool more = *text != '\0';
+  while (!status && more) {
+    size_t length = strcspn(text, ",");
+    if (length >= sizeof pair)
+      return karst_fail(context, KARST_ERROR_OPTION, "%s: \"%.40s...\" is longer than %d characters", problem, text,
+                        KARST_PARAMETER_PATH_SIZE - 1);
+    memcpy(pair, text, length);
+    pair[length] = '\0';
+    status = read_pair(context, problem, pair, count, parameter);
+    more = text[length] == ',';
+    text += length + (more ? 1 : 0);
+  }
+  return status;
+}

@@ -1,0 +1,27 @@
+/* parameters.h - the "key=value,key=value" part of a gallery problem's name. */
+#ifndef KARST_MATRICES_PARAMETERS_H
+#define KARST_MATRICES_PARAMETERS_H
+
+#include "context.h"
+
+enum { KARST_PARAMETER_PATH_SIZE = 1024 };
+
+enum karst_parameter_kind {
+  KARST_PARAMETER_NUMBER, /* double, in [low, high] */
+  KARST_PARAMETER_COUNT,  /* uint64_t, in [low, high] */
+  KARST_PARAMETER_PATH    /* char[KARST_PARAMETER_PATH_SIZE], not empty, without a comma */
+};
+
+typedef struct karst_parameter {
+  const char *key;
+  enum karst_parameter_kind kind;
+  void *field; /* where the value goes; holds the default before */
+  double low, high;
+} karst_parameter;
+
+/* Reads text ("" for none) into the fields of count parameters. An unknown key is answered with the list of keys.
+ * problem: the name, for the error. */
+karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
+                                   const karst_parameter *parameter);
+
+#endif

@@ -1,0 +1,26 @@
+/* random.h - reproducible random numbers for the generators: splitmix64 (Steele, Lea, Flood, "Fast splittable
+ * pseudorandom number generators", OOPSLA 2014). Integer arithmetic and sums only, so that every machine draws the
+ * same field. */
+#ifndef KARST_MATRICES_RANDOM_H
+#define KARST_MATRICES_RANDOM_H
+
+#include <stdint.h>
+
+/* Uniform in [0, 1). */
+static inline double karst_random_uniform(uint64_t *state)
+{
+  uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/* Mean 0 and variance 1, normal but for tails that end at 6: the sum of twelve uniform numbers (Irwin-Hall). */
+static inline double karst_random_normal(uint64_t *state)
+{
+  double sum = -6;
+  for (int i = 0; i < 12; i++) sum += karst_random_uniform(state);
+  return sum;
+}
+
+#endif

@@ -1,0 +1,334 @@
+/* Every gallery problem must be the matrix that its file's formulas say, entry by entry; its text must be read strictly;
+ * and a shortage of memory at any point must end in a status with nothing leaked.
+ *
+ * The expected matrices are assembled here densely from the positions of two cells, another way than the generators go.
+ * Tolerance: 1e-14 of the entry's size, for sums taken in another order. */
+#include "failing_allocator.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The entry (row, column) of a problem on a grid: of unknown m at position p, with respect to unknown n at q. */
+typedef double entry_function(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                              int b);
+
+static int distance(const karst_index p[3], const karst_index q[3], int *axis)
+{
+  int sum = 0;
+  for (int a = 0; a < 3; a++) {
+    int step = abs((int)(q[a] - p[a]));
+    if (step > 0) *axis = a;
+    sum += step;
+  }
+  return sum;
+}
+
+static double poisson2d_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                              int b)
+{
+  int axis, d = distance(p, q, &axis);
+  (void)size, (void)m, (void)n, (void)b;
+  return d == 0 ? 4 : d == 1 ? -1 : 0;
+}
+
+static double poisson3d_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                              int b)
+{
+  int axis, d = distance(p, q, &axis);
+  (void)size, (void)m, (void)n, (void)b;
+  return d == 0 ? 6 : d == 1 ? -1 : 0;
+}
+
+static double laplace27_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                              int b)
+{
+  int axis, far = 0;
+  (void)size, (void)m, (void)n, (void)b;
+  for (int a = 0; a < 3; a++) far = far || abs((int)(q[a] - p[a])) > 1;
+  return distance(p, q, &axis) == 0 ? 26 : far ? 0 : -1;
+}
+
+static double anisotropic_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                                int b)
+{
+  const double epsilon[3] = {2.5, 1e-3, 7};
+  int axis = 0, d = distance(p, q, &axis);
+  (void)size, (void)m, (void)n, (void)b;
+  return d == 0 ? 2 * (2.5 + 1e-3 + 7) : d == 1 ? -epsilon[axis] : 0;
+}
+
+static double checkerboard(const karst_index p[3]) { return (p[0] / 2 + p[1] / 2 + p[2] / 2) % 2 ? 50 : 1; }
+
+static double discontinuous_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m,
+                                  int n, int b)
+{
+  int axis, d = distance(p, q, &axis);
+  double sum = 0, here = checkerboard(p);
+  (void)m, (void)n, (void)b;
+  if (d == 1) return -2 * here * checkerboard(q) / (here + checkerboard(q));
+  for (int a = 0; a < 3 && d == 0; a++)
+    for (int side = -1; side <= 1; side += 2) {
+      karst_index r[3] = {p[0], p[1], p[2]};
+      r[a] += side;
+      bool inside = r[a] >= 0 && r[a] < size[a];
+      sum += inside ? 2 * here * checkerboard(r) / (here + checkerboard(r)) : here;
+    }
+  return sum;
+}
+
+/* peclet 10, coupling 2 */
+static double convdiff_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                             int b)
+{
+  int axis = 0, d = distance(p, q, &axis);
+  double x = (2.0 * (double)p[0] + 1 - (double)size[0]) / (double)size[0];
+  double y = (2.0 * (double)p[1] + 1 - (double)size[1]) / (double)size[1];
+  double velocity[3] = {10 * y, -10 * x, 5};
+  if (d > 1 || (d == 1 && m != n)) return 0;
+  if (d == 1) return -1 + fmin(0, (double)(q[axis] - p[axis]) * velocity[axis] * (m + 1) / b);
+  double exchange = 2 * ((m == n) - 2.0 * (n + 1) / (b * (b + 1.0)));
+  for (int a = 0; a < 3 && m == n; a++) exchange += 2 + fabs(velocity[a]) * (m + 1) / b;
+  return exchange;
+}
+
+static void check_entries(karst_context *context, const char *spec, int block_size, const karst_index size[3], int b,
+                          entry_function *entry)
+{
+  karst_matrix *A;
+  karst_vector *rhs;
+  tap_need(context, karst_gallery_create(context, spec, block_size, &A, &rhs), spec);
+  int64_t n = size[0] * size[1] * size[2] * b;
+  double worst = 0, *dense = tap_dense(A);
+  for (int64_t c = 0; c < n; c++)
+    for (int64_t r = 0; r < n; r++) {
+      karst_index i = (karst_index)(r / b), j = (karst_index)(c / b), nx = size[0], ny = size[1];
+      karst_index p[3] = {i % nx, i / nx % ny, i / nx / ny}, q[3] = {j % nx, j / nx % ny, j / nx / ny};
+      double expected = entry(size, p, q, (int)(r % b), (int)(c % b), b);
+      worst = fmax(worst, fabs(dense[r + n * c] - expected) / fmax(1, fabs(expected)));
+    }
+  tap_ok(karst_matrix_rows(A) == n && karst_matrix_block_size(A) == b && worst < 1e-14,
+         "%s is the matrix of its formula (worst entry off by %.1e)", spec, worst);
+  tap_ok(karst_matrix_check(context, karst_matrix_block_rows(A), karst_matrix_row_start(A), karst_matrix_column(A)) ==
+                 KARST_SUCCESS &&
+             karst_matrix_check_diagonal(A) == KARST_SUCCESS,
+         "%s has a valid pattern with a diagonal", spec);
+  tap_ok(rhs == NULL, "%s has no right-hand side of its own", spec);
+  free(dense);
+  karst_matrix_destroy(A);
+}
+
+static void test_entries(karst_context *context)
+{
+  check_entries(context, "poisson2d:4x3", 0, (karst_index[]){4, 3, 1}, 1, poisson2d_entry);
+  check_entries(context, "poisson3d:4x3x5", 0, (karst_index[]){4, 3, 5}, 1, poisson3d_entry);
+  check_entries(context, "poisson3d:3x1x1", 0, (karst_index[]){3, 1, 1}, 1, poisson3d_entry);
+  check_entries(context, "laplace27:4x3x5", 0, (karst_index[]){4, 3, 5}, 1, laplace27_entry);
+  check_entries(context, "laplace27:1x1x2", 0, (karst_index[]){1, 1, 2}, 1, laplace27_entry);
+  check_entries(context, "anisotropic:3x4x3,epsz=7,epsx=2.5,epsy=1e-3", 0, (karst_index[]){3, 4, 3}, 1,
+                anisotropic_entry);
+  check_entries(context, "discontinuous:5x4x3,jump=50,width=2", 0, (karst_index[]){5, 4, 3}, 1, discontinuous_entry);
+  check_entries(context, "convdiff:4x3x2,coupling=2", 0, (karst_index[]){4, 3, 2}, 3, convdiff_entry);
+  check_entries(context, "convdiff:3x3x2,coupling=2,peclet=10", 4, (karst_index[]){3, 3, 2}, 4, convdiff_entry);
+}
+
+/* The largest |a_ij - a_ji|, and the largest row sum in size among the rows with all their neighbours. */
+static void check_structure(karst_context *context, const char *spec, bool symmetric)
+{
+  karst_matrix *A;
+  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  int64_t n = karst_matrix_rows(A);
+  double skew = 0, least = 1e300, *dense = tap_dense(A);
+  for (int64_t r = 0; r < n; r++) {
+    double sum = 0, size = 0;
+    for (int64_t c = 0; c < n; c++) {
+      skew = fmax(skew, fabs(dense[r + n * c] - dense[c + n * r]));
+      sum += dense[r + n * c];
+      size += fabs(dense[r + n * c]);
+    }
+    least = fmin(least, fabs(sum) / size);
+  }
+  tap_ok((skew == 0) == symmetric, "%s is %ssymmetric", spec, symmetric ? "" : "not ");
+  tap_ok(least < 1e-15, "%s: the rows of inner cells sum to zero", spec);
+  free(dense);
+  karst_matrix_destroy(A);
+}
+
+static void test_structure(karst_context *context)
+{
+  check_structure(context, "poisson2d:3x3", true);
+  check_structure(context, "poisson3d:3x4x3", true);
+  check_structure(context, "laplace27:3x3x4", true);
+  check_structure(context, "anisotropic:3x3x3", true);
+  check_structure(context, "discontinuous:6x6x5,width=2", true);
+  check_structure(context, "convdiff:3x5x4", false);
+}
+
+/* With another block size: the same matrix and right-hand side, padded with a unit diagonal and zeros. */
+static void check_block_size(karst_context *context, const char *spec, int block_size)
+{
+  karst_matrix *A, *B;
+  karst_vector *a = NULL, *b = NULL;
+  tap_need(context, karst_gallery_create(context, spec, 0, &A, &a), spec);
+  tap_need(context, karst_gallery_create(context, spec, block_size, &B, &b), spec);
+  int64_t n = karst_matrix_rows(A), padded = karst_matrix_rows(B);
+  double *left = tap_dense(A), *right = tap_dense(B), *rhs = calloc((size_t)(n + padded), sizeof *rhs);
+  bool same = karst_matrix_block_size(B) == block_size && padded == (n + block_size - 1) / block_size * block_size;
+  for (int64_t c = 0; c < padded && same; c++)
+    for (int64_t r = 0; r < padded; r++)
+      same = same && right[r + padded * c] == (r < n && c < n ? left[r + n * c] : r == c);
+  tap_ok(same, "%s with blocks of %d is the same matrix", spec, block_size);
+  if (a) {
+    tap_need(context, karst_vector_get(a, n, rhs), "get");
+    tap_need(context, karst_vector_get(b, padded, rhs + n), "get");
+    same = karst_vector_length(b) == padded;
+    for (int64_t i = 0; i < padded && same; i++) same = rhs[n + i] == (i < n ? rhs[i] : 0);
+    tap_ok(same, "%s with blocks of %d has the same right-hand side", spec, block_size);
+  }
+  free(left);
+  free(right);
+  free(rhs);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(B);
+  karst_vector_destroy(a);
+  karst_vector_destroy(b);
+}
+
+static void test_block_size(karst_context *context)
+{
+  check_block_size(context, "poisson2d:3x3", 2);
+  check_block_size(context, "poisson3d:3x2x2", 3);
+  check_block_size(context, "blackoil:3x2x2", 1);
+  check_block_size(context, "blackoil:3x1x3", 2);
+  check_block_size(context, "deadoil:3x3x1", 3);
+}
+
+static void check_error(karst_context *context, const char *spec, karst_status expected, const char *sentence)
+{
+  karst_matrix *A = (karst_matrix *)&A;
+  karst_vector *rhs = (karst_vector *)&rhs;
+  karst_status status = karst_gallery_create(context, spec, 0, &A, &rhs);
+  const char *said = karst_context_error(context);
+  if (!tap_ok(status == expected && strstr(said, sentence) && !A && !rhs, "\"%s\" is answered with \"%s\"", spec,
+              sentence))
+    tap_note("status %d: %s", (int)status, said);
+}
+
+static void test_errors(karst_context *context)
+{
+  static const struct {
+    const char *spec;
+    karst_status status;
+    const char *sentence;
+  } errors[] = {
+      {"", KARST_ERROR_OPTION, "it has poisson2d, poisson3d, laplace27, anisotropic"},
+      {"poisson:4x4", KARST_ERROR_OPTION, "no problem \"poisson\": it has poisson2d, "},
+      {"poisson2dd:4x4", KARST_ERROR_OPTION, "no problem \"poisson2dd\""},
+      {"poisson2d", KARST_ERROR_OPTION, "poisson2d:NXxNY"},
+      {"poisson2d:", KARST_ERROR_OPTION, "poisson2d:NXxNY"},
+      {"poisson2d:4", KARST_ERROR_OPTION, "not \"4\""},
+      {"poisson2d:4x", KARST_ERROR_OPTION, "not \"4x\""},
+      {"poisson2d:x4", KARST_ERROR_OPTION, "not \"x4\""},
+      {"poisson2d:4x4x4", KARST_ERROR_OPTION, "not \"4x4x4\""},
+      {"poisson3d:4x4", KARST_ERROR_OPTION, "poisson3d:NXxNYxNZ"},
+      {"poisson2d:4x4junk", KARST_ERROR_OPTION, "not \"4x4junk\""},
+      {"poisson2d:4.0x4", KARST_ERROR_OPTION, "whole numbers"},
+      {"poisson2d: 4x4", KARST_ERROR_OPTION, "whole numbers"},
+      {"poisson2d:-4x4", KARST_ERROR_OPTION, "whole numbers"},
+      {"poisson2d:4x0", KARST_ERROR_OPTION, "a size is 0"},
+      {"poisson2d:99999999999999999999x1", KARST_ERROR_INDEX_OVERFLOW, "more cells than"},
+      {"poisson3d:3000000x3000000x3000000", KARST_ERROR_INDEX_OVERFLOW, "more cells than"},
+      {"poisson2d:4x4,", KARST_ERROR_OPTION, "key=value"},
+      {"poisson2d:4x4,seed=1", KARST_ERROR_OPTION, "no key \"seed\": it takes none"},
+      {"anisotropic:4x4x4,eps=1", KARST_ERROR_OPTION, "no key \"eps\": its keys are epsx, epsy, epsz"},
+      {"anisotropic:4x4x4,epsx", KARST_ERROR_OPTION, "\"epsx\" is not of the form key=value"},
+      {"anisotropic:4x4x4,epsx=1,,epsy=2", KARST_ERROR_OPTION, "\"\" is not of the form key=value"},
+      {"anisotropic:4x4x4,epsx=", KARST_ERROR_OPTION, "epsx=: a number from"},
+      {"anisotropic:4x4x4,epsx=one", KARST_ERROR_OPTION, "epsx=one: a number from"},
+      {"anisotropic:4x4x4,epsx=1x", KARST_ERROR_OPTION, "epsx=1x: a number from"},
+      {"anisotropic:4x4x4,epsx=nan", KARST_ERROR_OPTION, "epsx=nan: a number from"},
+      {"anisotropic:4x4x4,epsx=-1", KARST_ERROR_OPTION, "epsx=-1: a number from"},
+      {"discontinuous:4x4x4,width=0", KARST_ERROR_OPTION, "width=0: a whole number from 1"},
+      {"discontinuous:4x4x4,width=1.5", KARST_ERROR_OPTION, "width=1.5: a whole number"},
+      {"convdiff:4x4x4,peclet=1e999", KARST_ERROR_OPTION, "peclet=1e999: a number"},
+      {"blackoil:4x4x4,seed=-1", KARST_ERROR_OPTION, "seed=-1: a whole number"},
+      {"blackoil:4x4x4,seed=99999999999999999999", KARST_ERROR_OPTION, "a whole number"},
+      {"blackoil:4x4x4,dt=0", KARST_ERROR_OPTION, "dt=0: a number from"},
+      {"blackoil:4x4x4,perm=", KARST_ERROR_OPTION, "perm names no file"},
+      {"deadoil:4x4x4,permz=x", KARST_ERROR_OPTION, "permz is given without perm"},
+      {"deadoil:4x4x4,perm=/no/such/file", KARST_ERROR_FILE, "/no/such/file cannot be opened"},
+      {"deadoil:4x4x4,perm=/", KARST_ERROR_FILE, "/ is a directory"},
+  };
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    check_error(context, errors[i].spec, errors[i].status, errors[i].sentence);
+#if KARST_INDEX_BITS == 32
+  check_error(context, "poisson3d:1000x1000x1000", KARST_ERROR_INDEX_OVERFLOW, "blocks is more than 32-bit indices");
+#endif
+  char *path = malloc(2000);
+  memset(path, 'a', 1999);
+  memcpy(path, "deadoil:1x1x1,perm=", 19);
+  path[1999] = '\0';
+  check_error(context, path, KARST_ERROR_OPTION, "is longer than 1023 characters");
+  free(path);
+}
+
+static void test_arguments(karst_context *context)
+{
+  karst_matrix *A;
+  tap_ok(karst_gallery_create(NULL, "poisson2d:2x2", 0, &A, NULL) == KARST_ERROR_ARGUMENT, "a context is needed");
+  tap_ok(karst_gallery_create(context, NULL, 0, &A, NULL) == KARST_ERROR_ARGUMENT, "a text is needed");
+  tap_ok(karst_gallery_create(context, "poisson2d:2x2", 0, NULL, NULL) == KARST_ERROR_ARGUMENT,
+         "a place for the matrix is needed");
+  tap_ok(karst_gallery_create(context, "poisson2d:2x2", -1, &A, NULL) == KARST_ERROR_ARGUMENT,
+         "block size -1 is refused");
+  tap_ok(karst_gallery_create(context, "convdiff:2x2x2", 1 << 20, &A, NULL) == KARST_ERROR_ARGUMENT,
+         "block size 2^20 is refused");
+  size_t count = 0;
+  bool complete = true;
+  for (; karst_gallery_name(count); count++) complete = complete && karst_gallery_help(count);
+  tap_ok(count == 8 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
+         "the list has 8 problems, each with help");
+}
+
+struct problem {
+  const char *spec;
+  int block_size;
+};
+
+static karst_status build_problem(karst_context *context, void *user)
+{
+  const struct problem *problem = user;
+  karst_matrix *A;
+  karst_vector *rhs;
+  karst_status status = karst_gallery_create(context, problem->spec, problem->block_size, &A, &rhs);
+  karst_matrix_destroy(A);
+  karst_vector_destroy(rhs);
+  return status;
+}
+
+static void test_shortage(void)
+{
+  char spec[600];
+  snprintf(spec, sizeof spec, "blackoil:2x1x1,perm=%s", tap_write("perm", "PERMX\n2*3 /\nPERMZ\n4 5 /\n", -1));
+  struct problem problems[] = {
+      {"poisson2d:3x3", 2}, {"laplace27:2x2x2", 0}, {"convdiff:2x2x2", 2}, {"deadoil:3x3x1", 4}, {spec, 0},
+  };
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+    fail_each_allocation(build_problem, &problems[i], problems[i].spec);
+}
+
+int main(void)
+{
+  tap_each_device(test_entries, "entries");
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  test_structure(context);
+  test_block_size(context);
+  test_errors(context);
+  test_arguments(context);
+  karst_context_destroy(context);
+  test_shortage();
+  return tap_done();
+}
