@@ -1,0 +1,240 @@
+/* The solver gives the dense solution under every ordering, scaling and preconditioner, follows new values, names block
+ * rows in the caller's order, and refuses to be used out of turn. */
+#include "matrix.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A system with its dense solution. */
+struct problem {
+  karst_matrix *A;
+  karst_vector *b, *x;
+  int64_t n;
+  double *solution;
+};
+
+static void solve_densely(karst_context *context, struct problem *p)
+{
+  double *dense = tap_dense(p->A);
+  tap_need(context, karst_vector_get(p->b, p->n, p->solution), "get");
+  tap_dense_solve(p->n, dense, p->solution);
+  free(dense);
+}
+
+static struct problem make_problem(karst_context *context, karst_index rows, int b)
+{
+  struct problem p = {.A = tap_random_matrix(context, rows, b, 3, 1)};
+  p.n = karst_matrix_rows(p.A);
+  p.solution = malloc((size_t)p.n * sizeof *p.solution);
+  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
+  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "random");
+  solve_densely(context, &p);
+  return p;
+}
+
+static void free_problem(struct problem *p)
+{
+  karst_vector_destroy(p->b);
+  karst_vector_destroy(p->x);
+  karst_matrix_destroy(p->A);
+  free(p->solution);
+}
+
+/* The largest error of x relative to the largest entry of the solution. */
+static double error_of(karst_context *context, const struct problem *p)
+{
+  double *x = malloc((size_t)p->n * sizeof *x), error = 0, size = 0;
+  tap_need(context, karst_vector_get(p->x, p->n, x), "get");
+  for (int64_t i = 0; i < p->n; i++) {
+    error = fmax(error, fabs(x[i] - p->solution[i]));
+    size = fmax(size, fabs(p->solution[i]));
+    if (isnan(x[i])) error = INFINITY;
+  }
+  free(x);
+  return error / size;
+}
+
+static karst_solver *make_solver(karst_context *context, const char *const *settings)
+{
+  karst_options options;
+  karst_solver *solver;
+  karst_options_default(&options);
+  options.rtol = 1e-12;
+  for (; settings[0]; settings += 2)
+    tap_need(context, karst_options_set(context, &options, settings[0], settings[1]), settings[0]);
+  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  return solver;
+}
+
+/* Whether an ordering is in this build. */
+static bool has_ordering(karst_context *context, const char *name)
+{
+  const char *settings[] = {"ordering", name, NULL};
+  struct problem p = make_problem(context, 3, 1);
+  karst_solver *solver = make_solver(context, settings);
+  bool has = karst_solver_setup(solver, p.A) != KARST_ERROR_NOT_BUILT;
+  karst_solver_destroy(solver);
+  free_problem(&p);
+  return has;
+}
+
+static void combinations(karst_context *context)
+{
+  const char *const orderings[] = {"natural", "rcm", "amd", "metis"}, *const scales[] = {"none", "diagonal", "block"};
+  const char *const preconds[] = {"none", "jacobi", "iluk"};
+  for (int o = 0; o < 4; o++) {
+    if (!has_ordering(context, orderings[o])) {
+      tap_skip(karst_context_error(context), "ordering %s", orderings[o]);
+      continue;
+    }
+    for (int s = 0; s < 3; s++)
+      for (int m = 0; m < 3; m++) {
+        const char *settings[] = {"ordering",  orderings[o], "scale", scales[s], "precond",
+                                  preconds[m], "level",      "1",     NULL};
+        struct problem p = make_problem(context, 20, 1 + (o + s + m) % 4);
+        karst_solver *solver = make_solver(context, settings);
+        karst_result result;
+        tap_need(context, karst_solver_setup(solver, p.A), "setup");
+        tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+        double error = error_of(context, &p);
+        tap_ok(result.reason == KARST_CONVERGED_RTOL && result.relative_residual <= 1e-12 && error < 1e-9,
+               "%s, scale %s, %s: %d iterations (%.1e)", orderings[o], scales[s], preconds[m], result.iterations,
+               error);
+        karst_solver_destroy(solver);
+        free_problem(&p);
+      }
+  }
+}
+
+/* The setup of one matrix serves others of the same pattern. */
+static void updates(karst_context *context)
+{
+  const char *const scales[] = {"none", "diagonal", "block"};
+  for (int s = 0; s < 3; s++) {
+    const char *settings[] = {"scale", scales[s], "ordering", s ? "rcm" : "natural", NULL};
+    struct problem p = make_problem(context, 30, 3);
+    karst_solver *solver = make_solver(context, settings);
+    karst_result result;
+    double *value, worst = 0;
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    for (int step = 0; step < 3; step++) {
+      int64_t count = karst_entries(p.A);
+      tap_need(context, karst_matrix_host_value(p.A, &value), "values");
+      double *changed = malloc((size_t)count * sizeof *changed);
+      for (int64_t i = 0; i < count; i++) changed[i] = value[i] * (1 + 0.2 * tap_random());
+      karst_matrix_host_value_done(p.A, value);
+      tap_need(context, karst_matrix_update_values(p.A, changed), "new values");
+      free(changed);
+      solve_densely(context, &p);
+      tap_need(context, karst_solver_update(solver), "update");
+      tap_need(context, karst_vector_fill(p.x, 0), "start");
+      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      worst = fmax(worst, result.reason > 0 ? error_of(context, &p) : INFINITY);
+    }
+    tap_ok(worst < 1e-9, "three updates, scale %s (%.1e)", scales[s], worst);
+    karst_solver_destroy(solver);
+    free_problem(&p);
+  }
+}
+
+/* Block row 3 of a chain is singular; whatever the order it is eliminated in, the caller hears of row 3. */
+static void singular_row_is_the_callers(karst_context *context)
+{
+  enum { N = 12, BAD = 3 };
+  karst_index start[N + 1] = {0}, column[3 * N];
+  double value[3 * N];
+  karst_index entries = 0;
+  for (karst_index i = 0; i < N; i++) {
+    for (karst_index j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= N) continue;
+      column[entries] = j;
+      value[entries++] = i == j ? (i == BAD ? 0 : 4) : i == BAD || j == BAD ? 0 : -1;
+    }
+    start[i + 1] = entries;
+  }
+  const char *const settings[][5] = {
+      {"ordering", "natural", NULL}, {"ordering", "rcm", NULL}, {"scale", "block", "ordering", "rcm", NULL}};
+  for (int i = 0; i < 3; i++) {
+    karst_matrix *A;
+    karst_vector *b, *x;
+    karst_result result;
+    karst_solver *solver = make_solver(context, settings[i]);
+    double first;
+    tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
+    tap_need(context, karst_vector_create(context, N, &b), "b");
+    tap_need(context, karst_vector_create(context, N, &x), "x");
+    tap_need(context, karst_vector_fill(b, 1), "fill");
+    tap_need(context, karst_vector_fill(x, 0.5), "fill");
+    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    tap_need(context, karst_vector_get(x, 1, &first), "get");
+    tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
+           "%s: %s", settings[i][1], karst_solver_explain(solver));
+    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "and the sentence names it");
+    karst_solver_destroy(solver);
+    karst_vector_destroy(b);
+    karst_vector_destroy(x);
+    karst_matrix_destroy(A);
+  }
+}
+
+static void out_of_turn(karst_context *context)
+{
+  struct problem p = make_problem(context, 5, 2);
+  karst_solver *solver;
+  karst_solver_info info;
+  karst_result result;
+  karst_vector *wrong;
+  karst_options options;
+  tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before setup is refused");
+  tap_ok(karst_solver_update(solver) == KARST_ERROR_ARGUMENT, "update before setup is refused");
+  tap_ok(karst_solver_get_info(solver, &info) == KARST_ERROR_ARGUMENT, "information before setup is refused");
+  tap_ok(karst_solver_setup(solver, NULL) == KARST_ERROR_ARGUMENT, "setup of NULL is refused");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_vector_create(context, 7, &wrong), "vector");
+  tap_ok(karst_solver_solve(solver, wrong, p.x, &result) == KARST_ERROR_ARGUMENT &&
+             strcmp(karst_context_error(context),
+                    "the matrix has 10 rows, the right-hand side 7 and the solution 10") == 0,
+         "a right-hand side of the wrong length is refused");
+  tap_ok(karst_solver_solve(solver, p.b, p.b, &result) == KARST_ERROR_ARGUMENT, "b cannot be x");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "the result cannot be NULL");
+  karst_vector_destroy(wrong);
+  karst_solver_destroy(solver);
+  karst_solver_destroy(NULL);
+  karst_options_default(&options);
+  options.rtol = NAN;
+  tap_ok(karst_solver_create(context, &options, &solver) == KARST_ERROR_OPTION && !solver, "an rtol of NaN is refused");
+  karst_options_default(&options);
+  options.precond = NULL;
+  tap_ok(karst_solver_create(context, &options, &solver) == KARST_ERROR_OPTION && !solver, "a NULL name is refused");
+  free_problem(&p);
+}
+
+static void information(karst_context *context)
+{
+  const char *settings[] = {"level", "0", NULL};
+  struct problem p = make_problem(context, 40, 2);
+  karst_solver *solver = make_solver(context, settings);
+  karst_solver_info info;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_get_info(solver, &info), "information");
+  tap_ok(info.factor_entries == karst_entries(p.A) && info.fill == 1, "ILU(0) has the entries of A");
+  tap_ok(info.levels_lower > 0 && info.levels_lower <= 40 && info.levels_upper > 0, "level sets are counted");
+  tap_ok(info.memory > 8 * karst_entries(p.A), "memory is reported");
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
+int main(void)
+{
+  tap_each_device(combinations, "orderings, scalings, preconditioners");
+  tap_each_device(updates, "updates");
+  tap_each_device(singular_row_is_the_callers, "a singular row");
+  tap_each_device(out_of_turn, "calls out of turn");
+  tap_each_device(information, "information");
+  return tap_done();
+}
