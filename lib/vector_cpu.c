@@ -4,6 +4,7 @@
  * sums, added in order at the end, so that a sum has the same bits for every number of threads. Inside a piece the work
  * goes tile by tile: a tile of y stays in the first-level cache while all the x stream past it. */
 #include "cpu.h"
+#include "dense.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,42 +25,55 @@ static void segment_limits(int64_t n, int segment, int64_t *first, int64_t *last
   if (*last > n) *last = n;
 }
 
-static double add_lanes(const double *lane)
+/* Half of the lanes, in whatever registers there are; at any address. */
+typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+#define LOAD(x) (*(const half *)(x))
+
+KARST_INLINE double add_lanes(const half *low, const half *high)
 {
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+  half sum = *low + *high;
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-KARST_KERNEL static double dot(int64_t n, const double *restrict x, const double *restrict y)
+/* *sum += x . y */
+KARST_KERNEL static void dot_one(int64_t n, const double *x, const double *y, double *sum)
 {
-  double lane[LANES] = {0};
+  half low = {0}, high = {0};
+  double rest = 0;
   int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++) lane[l] += x[i + l] * y[i + l];
-  for (int l = 0; i < n; i++, l++) lane[l] += x[i] * y[i];
-  return add_lanes(lane);
-}
-
-/* sum[v] += x[v] . y for four vectors: four streams at once keep the memory busier than one. */
-KARST_KERNEL static void dot_four(int64_t n, const double *restrict x0, const double *restrict x1,
-                                  const double *restrict x2, const double *restrict x3, const double *restrict y,
-                                  double *restrict sum)
-{
-  double lane[4][LANES] = {{0}};
-  int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int l = 0; l < LANES; l++) {
-      lane[0][l] += x0[i + l] * y[i + l];
-      lane[1][l] += x1[i + l] * y[i + l];
-      lane[2][l] += x2[i + l] * y[i + l];
-      lane[3][l] += x3[i + l] * y[i + l];
-    }
-  for (int l = 0; i < n; i++, l++) {
-    lane[0][l] += x0[i] * y[i];
-    lane[1][l] += x1[i] * y[i];
-    lane[2][l] += x2[i] * y[i];
-    lane[3][l] += x3[i] * y[i];
+  for (; i + LANES <= n; i += LANES) {
+    low += LOAD(x + i) * LOAD(y + i);
+    high += LOAD(x + i + LANES / 2) * LOAD(y + i + LANES / 2);
   }
-  for (int v = 0; v < 4; v++) sum[v] += add_lanes(lane[v]);
+  for (; i < n; i++) rest += x[i] * y[i];
+  *sum += add_lanes(&low, &high) + rest;
+}
+
+/* sum[v] += x[v] . y for four vectors: several streams at once keep the memory busier than one. */
+KARST_KERNEL static void dot_four(int64_t n, const double *const *x, const double *y, double *sum)
+{
+  half low0 = {0}, low1 = {0}, low2 = {0}, low3 = {0}, high0 = {0}, high1 = {0}, high2 = {0}, high3 = {0};
+  const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  double rest[4] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    half low = LOAD(y + i), high = LOAD(y + i + LANES / 2);
+    low0 += LOAD(x0 + i) * low;
+    low1 += LOAD(x1 + i) * low;
+    low2 += LOAD(x2 + i) * low;
+    low3 += LOAD(x3 + i) * low;
+    high0 += LOAD(x0 + i + LANES / 2) * high;
+    high1 += LOAD(x1 + i + LANES / 2) * high;
+    high2 += LOAD(x2 + i + LANES / 2) * high;
+    high3 += LOAD(x3 + i + LANES / 2) * high;
+  }
+  for (; i < n; i++)
+    for (int v = 0; v < 4; v++) rest[v] += x[v][i] * y[i];
+  sum[0] += add_lanes(&low0, &high0) + rest[0];
+  sum[1] += add_lanes(&low1, &high1) + rest[1];
+  sum[2] += add_lanes(&low2, &high2) + rest[2];
+  sum[3] += add_lanes(&low3, &high3) + rest[3];
 }
 
 /* y += c[0] x[0] + ... + c[3] x[3] */
@@ -98,9 +112,11 @@ void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *
 static void dots_tile(int64_t size, int64_t at, int count, const double *const *x, const double *y, double *sum)
 {
   int i = 0;
-  for (; i + 4 <= count; i += 4)
-    dot_four(size, x[i] + at, x[i + 1] + at, x[i + 2] + at, x[i + 3] + at, y + at, sum + i);
-  for (; i < count; i++) sum[i] += dot(size, x[i] + at, y + at);
+  for (; i + 4 <= count; i += 4) {
+    const double *const tile[4] = {x[i] + at, x[i + 1] + at, x[i + 2] + at, x[i + 3] + at};
+    dot_four(size, tile, y + at, sum + i);
+  }
+  for (; i < count; i++) dot_one(size, x[i] + at, y + at, sum + i);
 }
 
 void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
@@ -158,7 +174,7 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
     for (int64_t at = first; at < last; at += TILE) {
       int64_t size = last - at < TILE ? last - at : TILE;
       combine_tile(size, at, count, sign, coefficient, x, factor, y);
-      if (norm2) partial[s] += dot(size, y + at, y + at);
+      if (norm2) dot_one(size, y + at, y + at, &partial[s]);
     }
   }
   if (!norm2) return;
