@@ -86,25 +86,31 @@ karst_status bench_karst(karst_context *context, const bench_case *what, const k
   return status;
 }
 
-/* What the child does whose memory is measured; the exit status. The process ends with it and takes the objects
- * along. */
+/* What the child does whose memory is measured; the exit status. */
 static int run_cycle(const bench_case *what)
 {
   const karst_options options = options_of(what, what->restart);
   karst_context *context;
   karst_matrix *A;
   karst_vector *b, *x;
-  karst_solver *solver;
+  karst_solver *solver = NULL;
   karst_result result;
 
   if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");
-  const int exit_status = bench_system_load(context, what->matrix, &A, &b);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
-  if (!status) status = karst_solver_create(context, &options, &solver);
-  if (!status) status = karst_solver_setup(solver, A);
-  if (!status) status = karst_solver_solve(solver, b, x, &result);
-  return status ? tool_fail_library(context, status) : TOOL_YES;
+  int exit_status = bench_system_load(context, what->matrix, &A, &b);
+  if (exit_status == TOOL_GO_ON) {
+    karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
+    if (!status) status = karst_solver_create(context, &options, &solver);
+    if (!status) status = karst_solver_setup(solver, A);
+    if (!status) status = karst_solver_solve(solver, b, x, &result);
+    exit_status = status ? tool_fail_library(context, status) : TOOL_YES;
+    karst_solver_destroy(solver);
+    karst_vector_destroy(x);
+    karst_vector_destroy(b);
+    karst_matrix_destroy(A);
+  }
+  karst_context_destroy(context);
+  return exit_status;
 }
 
 int bench_karst_peak_memory(const bench_case *what, double *bytes)
@@ -114,7 +120,7 @@ int bench_karst_peak_memory(const bench_case *what, double *bytes)
 
   *bytes = 0.0;
   const pid_t child = fork();
-  if (child == 0) _exit(run_cycle(what));
+  if (child == 0) exit(run_cycle(what));
   if (child < 0 || wait4(child, &outcome, 0, &usage) != child || !WIFEXITED(outcome))
     return tool_fail(TOOL_FAILED, "the process that measures the peak memory did not end by itself");
   if (WEXITSTATUS(outcome) != TOOL_YES) return WEXITSTATUS(outcome);
