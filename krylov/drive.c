@@ -15,6 +15,7 @@
  * worse. */
 #include "krylov.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,9 @@ enum {
  * that claimed to have converged; for another, the norm that the method lowers. The first catches rounding, the second
  * a restarted method that stands still, and not one that is slow. */
 static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
+
+/* A recursive residual that has fallen to this part of where it began is rounding. */
+static const double rounding = 64 * DBL_EPSILON;
 
 static const struct karst_krylov_ops *find(const char *name)
 {
@@ -106,7 +110,7 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal)
   k->iterations++;
   k->claimed = residual <= goal;
   if (k->monitor) k->monitor(k->monitor_user, k->iterations, residual);
-  return k->claimed || k->iterations >= k->options.max_iterations;
+  return k->claimed || residual <= rounding * k->residual || k->iterations >= k->options.max_iterations;
 }
 
 /* r = b - A x and its norm; precisely once a recursive residual has been found wrong. */

@@ -7,15 +7,20 @@
  *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
+ * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
+ * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept, with "twice" every
+ * pair.
+ *
  * Vectors read (r) and written (w) in an iteration with c = min(steps, m) directions kept, besides apply and product:
- *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w
+ *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w     these again for a pair made again
  *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
- * and one download of c + 4 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
+ * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
  * pair changes places with the oldest one. */
 #include "krylov.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* In device memory, with m = restart; all up to w'w goes to the host. */
 enum {
@@ -26,14 +31,15 @@ enum {
   DOTS, /* [c + 1] q_i'w for each direction kept, then w'w; beta and 1 / q_i'q_i [m] follow after [m + 1] */
 };
 
-/* Below this part of w, what is left of it after orthogonalisation is rounding. */
-static const double negligible = 64 * DBL_EPSILON;
+/* How much of w is left after orthogonalisation: below these parts of it, nothing but rounding, and too much of it. */
+static const double negligible = 64 * DBL_EPSILON, doubtful = 0.1;
 
 /* Views of the work space. */
 struct ring {
   double **p, **q;          /* [m + 1] the pair that is being made is at position kept, the last m before */
   double *beta, *inverse;   /* [m] device memory */
   int kept, next, capacity; /* directions kept; which the next will replace, or follow; m */
+  bool always;              /* every pair is orthogonalised twice */
 };
 
 static karst_krylov_workspace workspace(const karst_options *options)
@@ -49,28 +55,37 @@ static struct ring begin(const karst_krylov *k)
                        .q = k->vector + m + 1,
                        .beta = k->scalar + DOTS + m + 1,
                        .inverse = k->scalar + DOTS + 2 * m + 1,
-                       .capacity = m};
+                       .capacity = m,
+                       .always = strcmp(k->options.orthogonalise, "twice") == 0};
+}
+
+/* Makes the image q orthogonal to those kept, and takes the same combination of directions from p. */
+static void orthogonalise(karst_krylov *k, const struct ring *ring)
+{
+  const struct karst_backend *backend = k->context->backend;
+  int kept = ring->kept;
+  double *s = k->scalar;
+  const double *const *P = (const double *const *)ring->p, *const *Q = (const double *const *)ring->q;
+  backend->dots(k->context, k->n, kept + 1, Q, Q[kept], s + DOTS);
+  if (kept > 0) {
+    backend->multiply_elements(k->context, kept, ring->inverse, s + DOTS, ring->beta);
+    backend->combine(k->context, k->n, kept, -1, ring->beta, P, NULL, ring->p[kept], NULL);
+  }
+  backend->combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, ring->q[kept], s + QQ);
 }
 
 /* The pair after those kept becomes the next direction; the scalars of a step along it go to the host. */
 static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
-  int kept = ring->kept;
-  double *p = ring->p[kept], *q = ring->q[kept], *s = k->scalar;
-  const double *const *P = (const double *const *)ring->p, *const *Q = (const double *const *)ring->q;
+  double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->scalar;
   karst_krylov_precondition(k, k->r, p);
   karst_krylov_multiply(k, p, q);
-  backend->dots(k->context, k->n, kept + 1, Q, q, s + DOTS);
-  if (kept > 0) {
-    backend->multiply_elements(k->context, kept, ring->inverse, s + DOTS, ring->beta);
-    backend->combine(k->context, k->n, kept, -1, ring->beta, P, NULL, p, NULL);
-  }
-  backend->combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, q, s + QQ);
+  orthogonalise(k, ring);
   backend->dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
   backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
   backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
-  return karst_krylov_look(k, 0, DOTS + kept + 1);
+  return karst_krylov_look(k, 0, DOTS + ring->kept + 1);
 }
 
 /* Orthogonalisation has spread what is not finite over all of p and q: computes them again. */
@@ -107,6 +122,8 @@ static void swap(double **a, double **b)
 static void keep(karst_krylov *k, struct ring *ring)
 {
   int made = ring->kept, at = ring->next;
+  bool again = ring->always || k->host[QQ] <= doubtful * doubtful * k->host[DOTS + made];
+  if (made > 0 && again) orthogonalise(k, ring);
   swap(&ring->p[made], &ring->p[at]);
   swap(&ring->q[made], &ring->q[at]);
   k->context->backend->quotient(k->context, 1, k->one, k->scalar + QQ, NULL, NULL, ring->inverse + at);

@@ -103,8 +103,8 @@ static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int
 }
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
- * cycle should end because that is at most goal (k->goal, but for a method that asks more of itself) or because the
- * iteration limit is reached. */
+ * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
+ * fallen so far in this cycle that it is no more than rounding, or because the iteration limit is reached. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* A vector in which a NaN may have arisen. */
