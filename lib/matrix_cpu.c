@@ -4,6 +4,9 @@
 #include "dense.h"
 #include "matrix.h"
 
+/* Larger blocks are streams of their own that the processor follows by itself. */
+enum { LARGEST_PREFETCHED = 2 };
+
 /* y = A x, or y = right - A x, for block rows first .. last - 1 */
 typedef void multiply_rows_function(const karst_matrix *A, karst_index first, karst_index last, const double *x,
                                     const double *right, double *y);
@@ -13,7 +16,13 @@ KARST_INLINE void multiply_rows(int b, const karst_matrix *A, karst_index first,
 {
   const karst_index *start = A->row_start, *column = A->column;
   for (karst_index i = first; i < last; i++) {
+    const karst_index blocks = start[i + 1] - start[i];
     double sum[b];
+    if (b <= LARGEST_PREFETCHED) {
+      karst_prefetch(A->value + karst_block_offset(b, start[i]), karst_block_offset(b, blocks) * 8,
+                     KARST_PREFETCH_VALUES);
+      karst_prefetch(column + start[i], (int64_t)sizeof *column * blocks, KARST_PREFETCH_COLUMNS);
+    }
     for (int r = 0; r < b; r++) sum[r] = 0;
     for (karst_index k = start[i]; k < start[i + 1]; k++)
       karst_block_add_product(b, A->value + karst_block_offset(b, k), x + (int64_t)column[k] * b, sum);

@@ -13,6 +13,9 @@
 #include "cpu.h"
 #include "dense.h"
 
+/* Larger blocks are streams of their own that the processor follows by itself. */
+enum { LARGEST_PREFETCHED = 4 };
+
 typedef void sweep_function(const karst_ilu *ilu, karst_index first, karst_index last, const double *r, double *z);
 
 KARST_INLINE void forward(int b, const karst_ilu *ilu, karst_index first, karst_index last, const double *r, double *z)
@@ -20,7 +23,9 @@ KARST_INLINE void forward(int b, const karst_ilu *ilu, karst_index first, karst_
   const int64_t bb = (int64_t)b * b;
   const karst_index *start = ilu->lower_start, *column = ilu->lower_column;
   for (karst_index i = first; i < last; i++) {
+    const int64_t blocks = start[i + 1] - start[i];
     double sum[b];
+    if (b <= LARGEST_PREFETCHED) karst_prefetch(ilu->lower + start[i] * bb, blocks * bb * 8, KARST_PREFETCH_VALUES);
     for (int c = 0; c < b; c++) sum[c] = r[(int64_t)i * b + c];
     for (karst_index k = start[i]; k < start[i + 1]; k++)
       karst_block_subtract_product(b, ilu->lower + k * bb, z + (int64_t)column[k] * b, sum);
@@ -33,7 +38,9 @@ KARST_INLINE void backward(int b, const karst_ilu *ilu, karst_index first, karst
   const int64_t bb = (int64_t)b * b;
   const karst_index *start = ilu->upper_start, *column = ilu->upper_column;
   for (karst_index i = last; i-- > first;) {
+    const int64_t blocks = start[i + 1] - start[i];
     double sum[b];
+    if (b <= LARGEST_PREFETCHED) karst_prefetch(ilu->upper + start[i] * bb, blocks * bb * 8, -KARST_PREFETCH_VALUES);
     for (int c = 0; c < b; c++) sum[c] = 0;
     karst_block_add_product(b, ilu->inverse_diagonal + i * bb, z + (int64_t)i * b, sum);
     for (karst_index k = start[i + 1]; k-- > start[i];)
