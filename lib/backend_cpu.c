@@ -62,6 +62,7 @@ const struct karst_backend karst_backend_cpu = {
     .scatter = karst_scatter_cpu,
     .multiply = karst_multiply_cpu,
     .residual = karst_residual_cpu,
+    .residual_precise = karst_residual_precise_cpu,
     .invert_diagonal = karst_invert_diagonal_cpu,
     .multiply_diagonal = karst_multiply_diagonal_cpu,
     .scale_rows = karst_scale_rows_cpu,

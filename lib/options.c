@@ -58,7 +58,7 @@ static const struct option table[] = {
     {"max-iterations", INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
     {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner"},
     {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
-     "classical Gram-Schmidt of gmres, once or repeated"},
+     "Gram-Schmidt of gmres and orthomin, once or repeated"},
     {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk"},
     {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
