@@ -25,41 +25,6 @@ struct karst_solver {
   char explanation[320];
 };
 
-const char *karst_reason_text(karst_reason reason)
-{
-  switch (reason) {
-  case KARST_SOUND:
-    return "not run";
-  case KARST_CONVERGED_RTOL:
-    return "converged: relative residual";
-  case KARST_CONVERGED_ATOL:
-    return "converged: absolute residual";
-  case KARST_ITERATION_LIMIT:
-    return "iteration limit";
-  case KARST_STAGNATED:
-    return "stagnated";
-  case KARST_BREAKDOWN_RHO:
-    return "breakdown: residual orthogonal to the shadow residual";
-  case KARST_BREAKDOWN_ALPHA:
-    return "breakdown: A p orthogonal to the shadow residual";
-  case KARST_BREAKDOWN_OMEGA:
-    return "breakdown: stabilising step is zero";
-  case KARST_BREAKDOWN_ARNOLDI:
-    return "breakdown: Krylov space exhausted";
-  case KARST_BREAKDOWN_DIRECTION:
-    return "breakdown: search direction useless";
-  case KARST_INDEFINITE_OPERATOR:
-    return "operator not positive definite";
-  case KARST_INDEFINITE_PRECOND:
-    return "preconditioner not positive definite";
-  case KARST_NOT_FINITE:
-    return "NaN or infinity";
-  case KARST_SINGULAR_BLOCK:
-    return "singular block";
-  }
-  return "unknown reason";
-}
-
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
 {
   karst_options own;

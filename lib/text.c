@@ -1,0 +1,111 @@
+/* text.c - statuses, reasons and the build in words. */
+#include "config.h"
+
+#include "karst.h"
+
+const char *karst_status_text(karst_status status)
+{
+  switch (status) {
+  case KARST_SUCCESS:
+    return "success";
+  case KARST_ERROR_NO_MEMORY:
+    return "out of memory";
+  case KARST_ERROR_ARGUMENT:
+    return "invalid argument";
+  case KARST_ERROR_OPTION:
+    return "invalid option";
+  case KARST_ERROR_FILE:
+    return "file access failed";
+  case KARST_ERROR_FORMAT:
+    return "malformed file";
+  case KARST_ERROR_MATRIX:
+    return "invalid matrix";
+  case KARST_ERROR_NOT_BUILT:
+    return "not in this build";
+  case KARST_ERROR_NO_DEVICE:
+    return "no such device";
+  case KARST_ERROR_DEVICE:
+    return "device failure";
+  case KARST_ERROR_INDEX_OVERFLOW:
+    return "too many entries for the index type";
+  }
+  return "unknown status";
+}
+
+const char *karst_reason_text(karst_reason reason)
+{
+  switch (reason) {
+  case KARST_SOUND:
+    return "not run";
+  case KARST_CONVERGED_RTOL:
+    return "converged: relative residual";
+  case KARST_CONVERGED_ATOL:
+    return "converged: absolute residual";
+  case KARST_ITERATION_LIMIT:
+    return "iteration limit";
+  case KARST_STAGNATED:
+    return "stagnated";
+  case KARST_BREAKDOWN_RHO:
+    return "breakdown: residual orthogonal to the shadow residual";
+  case KARST_BREAKDOWN_ALPHA:
+    return "breakdown: A p orthogonal to the shadow residual";
+  case KARST_BREAKDOWN_OMEGA:
+    return "breakdown: stabilising step is zero";
+  case KARST_BREAKDOWN_ARNOLDI:
+    return "breakdown: Krylov space exhausted";
+  case KARST_BREAKDOWN_DIRECTION:
+    return "breakdown: search direction useless";
+  case KARST_INDEFINITE_OPERATOR:
+    return "operator not positive definite";
+  case KARST_INDEFINITE_PRECOND:
+    return "preconditioner not positive definite";
+  case KARST_NOT_FINITE:
+    return "NaN or infinity";
+  case KARST_SINGULAR_BLOCK:
+    return "singular block";
+  }
+  return "unknown reason";
+}
+
+const char *karst_version(void) { return PACKAGE_VERSION; }
+
+#if KARST_INDEX_BITS == 64
+#define INDEX_FEATURE "64-bit indices"
+#else
+#define INDEX_FEATURE "32-bit indices"
+#endif
+#ifdef HAVE_OPENMP
+#define OPENMP_FEATURE ", OpenMP"
+#else
+#define OPENMP_FEATURE ""
+#endif
+#ifdef HAVE_CUDA
+#define CUDA_FEATURE ", CUDA"
+#else
+#define CUDA_FEATURE ""
+#endif
+#ifdef HAVE_AMD
+#define AMD_FEATURE ", AMD"
+#else
+#define AMD_FEATURE ""
+#endif
+#ifdef HAVE_METIS
+#define METIS_FEATURE ", METIS"
+#else
+#define METIS_FEATURE ""
+#endif
+#ifdef HAVE_ZLIB
+#define ZLIB_FEATURE ", zlib"
+#else
+#define ZLIB_FEATURE ""
+#endif
+#ifdef HAVE_LIBARCHIVE
+#define ARCHIVE_FEATURE ", libarchive"
+#else
+#define ARCHIVE_FEATURE ""
+#endif
+
+const char *karst_build_features(void)
+{
+  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE ARCHIVE_FEATURE;
+}
