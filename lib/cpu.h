@@ -9,6 +9,8 @@
 
 #include "context.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #ifdef HAVE_OPENMP
 #include <omp.h>
 #endif
@@ -51,6 +53,30 @@ static inline int karst_team(void)
 #endif
 }
 
+/* A barrier for the many short steps inside a parallel region. The library's own one spins for milliseconds before it
+ * sleeps, and where another program has taken the processor of the thread that all wait for, each step costs that much.
+ * This one lets others run soon. Starts as zero. */
+typedef struct karst_barrier {
+  atomic_int arrived, round;
+} karst_barrier;
+
+static inline void karst_barrier_wait(karst_barrier *barrier, int team)
+{
+  enum { PATIENCE = 200 }; /* some microseconds */
+  int round = atomic_load_explicit(&barrier->round, memory_order_relaxed);
+  if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) == team - 1) {
+    atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&barrier->round, round + 1, memory_order_release);
+    return;
+  }
+  for (int turns = 0; atomic_load_explicit(&barrier->round, memory_order_acquire) == round; turns++) {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+    if (turns > PATIENCE) sched_yield();
+  }
+}
+
 /* How many threads a loop over this many scalars is worth: starting them takes as long as some thousand additions. */
 static inline int karst_threads_for(const karst_context *context, int64_t work)
 {
@@ -80,8 +106,6 @@ static inline karst_index karst_share_rows(karst_index rows, const karst_index *
   }
   return low;
 }
-
-extern const struct karst_backend karst_backend_cpu;
 
 /* vector_cpu.c */
 void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x);

@@ -153,6 +153,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
   const karst_schedule *schedule = &plan->lower;
   factor_rows_function *rows = instance(ilu->block_size);
   finding all = {KARST_SOUND, ilu->rows, 0};
+  karst_barrier barrier = {0};
   (void)context;
 #pragma omp parallel num_threads(plan->threads)
   {
@@ -162,7 +163,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
       karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
       for (; run < end; run++)
         rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, &plan->workspace[karst_thread()], &mine);
-#pragma omp barrier
+      karst_barrier_wait(&barrier, karst_team());
     }
 #pragma omp critical(karst_ilu_factor)
     {

@@ -85,13 +85,14 @@ static void sweep(const karst_schedule *schedule, int threads, sweep_function *r
     rows(ilu, schedule->run_first[0], schedule->run_last[0], r, z);
     return;
   }
+  karst_barrier barrier = {0};
   (void)threads;
 #pragma omp parallel num_threads(threads)
   for (karst_index level = 0; level < schedule->levels; level++) {
     karst_index run, end;
     karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
     for (; run < end; run++) rows(ilu, schedule->run_first[run], schedule->run_last[run], r, z);
-#pragma omp barrier
+    karst_barrier_wait(&barrier, karst_team());
   }
 }
 

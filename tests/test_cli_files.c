@@ -25,6 +25,10 @@ static void test_convert(void)
 {
   static const char *const outputs[] = {"a.mtx", "a.mtx.gz", "a.kbsr"};
   for (size_t i = 0; i < 3; i++) {
+    if (strstr(outputs[i], ".gz") && !strstr(karst_build_features(), "zlib")) {
+      tap_skip("built without zlib", "%s", outputs[i]);
+      continue;
+    }
     const char *path = scratch(outputs[i]), *beside = scratch("a_b.mtx");
     const struct cli_run *run = CLI_RUN("convert", "blackoil:4x3x2", path);
     bool written = run->status == 0 && !run->out[0] && !run->err[0];

@@ -293,6 +293,9 @@ int main(void)
   tap_each_device(bad_blocks, "bad blocks");
   tap_each_device(update, "update");
   tap_each_device(errors, "errors");
-  threads_agree();
+  if (strstr(karst_build_features(), "OpenMP"))
+    threads_agree();
+  else
+    tap_skip("built without OpenMP", "iluk has the same bits with 1 and 3 threads");
   return tap_done();
 }

@@ -126,12 +126,24 @@ static void test_rhs(void)
   tap_ok(CLI_RUN("compare", path, solution)->status == 1, "another seed gives another right-hand side");
 }
 
-/* Runs solve on a file of the real matrices; skips where it is absent. */
+/* The library that a file needs, if this build does not have it. */
+static const char *missing_library(const char *file)
+{
+  const char *features = karst_build_features();
+  if (strstr(file, ".tar") && !strstr(features, "libarchive")) return "built without libarchive";
+  return strstr(file, ".gz") && !strstr(features, "zlib") ? "built without zlib" : NULL;
+}
+
+/* Runs solve on a file of the real matrices; skips where it is absent or cannot be read. */
 static const struct cli_run *solve_real(const char *file, const char *what, const char *const extra[])
 {
   const char *path = tap_matrix_path(file), *argument[16] = {path};
   if (!path) {
     tap_skip("the matrices are not there", "%s", what);
+    return NULL;
+  }
+  if (missing_library(file)) {
+    tap_skip(missing_library(file), "%s", what);
     return NULL;
   }
   for (size_t i = 0; i < 14 && extra[i]; i++) argument[i + 1] = extra[i];

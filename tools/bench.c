@@ -93,7 +93,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static bench_sample median(int count, const bench_sample *sample)
 {
-  double sorted[REPEATS];
+  double sorted[REPEATS] = {0};
   bench_sample middle;
 
   for (int q = 0; q < BENCH_QUANTITIES; q++) {
