@@ -189,6 +189,7 @@ static int run(karst_context *context, const bench_settings *settings)
     exit_status = bench_karst_peak_memory(&what, &result[l].peak_memory);
     if (exit_status != TOOL_GO_ON) return exit_status;
   }
+  bench_keep_memory();
   exit_status = bench_system_load(context, settings->matrix, &A, &b);
   if (exit_status != TOOL_GO_ON) return exit_status;
   for (int l = 0; l < settings->levels && exit_status == TOOL_GO_ON; l++)

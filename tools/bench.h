@@ -67,6 +67,8 @@ static inline void bench_stopwatch_step(bench_stopwatch *watch, int iteration, d
 /* The matrix and the right-hand side that comes with it where it has one of its length, else ones. TOOL_GO_ON, or the
  * exit status after an error that has been reported. */
 int bench_system_load(karst_context *context, const char *matrix, karst_matrix **A, karst_vector **rhs);
+/* From now on this process keeps the memory that it frees. */
+void bench_keep_memory(void);
 
 /* ---- the parts of bench itself ---- */
 

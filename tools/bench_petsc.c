@@ -188,6 +188,7 @@ int main(int argc, char **argv)
 
   PetscCall(PetscInitializeNoArguments());
   PetscCall(PetscLogDefaultBegin());
+  bench_keep_memory();
   PetscCall(system_create(&what, &system));
   printf("PETSc %d.%d.%d\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR);
   fflush(stdout);

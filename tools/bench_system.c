@@ -2,6 +2,12 @@
 #include "bench.h"
 #include "load.h"
 
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 int bench_system_load(karst_context *context, const char *matrix, karst_matrix **A, karst_vector **rhs)
 {
   int exit_status = tool_load_matrix(context, matrix, 0, A, rhs);
@@ -18,4 +24,14 @@ int bench_system_load(karst_context *context, const char *matrix, karst_matrix *
   *rhs = NULL;
   *A = NULL;
   return exit_status;
+}
+
+/* Else each repetition would get its large arrays from the system anew, page by page and cleared: a cost that has
+ * nothing to do with the library, and that one program may be spared (Open MPI sets the like for PETSc). */
+void bench_keep_memory(void)
+{
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
 }
