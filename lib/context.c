@@ -3,6 +3,7 @@
 
 #include "backend.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static bool parse_cuda(const char *device, int *number)
 karst_status karst_context_set_device(karst_context *context, const char *device)
 {
   int number = 0;
-  if (!context || !device) return KARST_ERROR_ARGUMENT;
+  if (!context || !device) return karst_missing(context, "the device's name");
   if (context->objects > 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change while %lld objects use it",
                       (long long)context->objects);
@@ -90,6 +91,30 @@ karst_status karst_context_set_device(karst_context *context, const char *device
 
 const char *karst_context_device(karst_context *context) { return context ? context->backend->describe(context) : ""; }
 
+#ifdef HAVE_OPENMP
+static void *wait_for_all(void *started)
+{
+  pthread_mutex_lock(started); /* held until all have been started */
+  pthread_mutex_unlock(started);
+  return NULL;
+}
+
+/* Whether the system gives this many threads at once. OpenMP ends the program where it does not. */
+static bool can_start(karst_context *context, int threads)
+{
+  pthread_mutex_t started = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t *thread;
+  int running = 0;
+  if (karst_allocate(context, &thread, threads, sizeof *thread, "the threads")) return false;
+  pthread_mutex_lock(&started);
+  while (running < threads && pthread_create(&thread[running], NULL, wait_for_all, &started) == 0) running++;
+  pthread_mutex_unlock(&started);
+  for (int t = 0; t < running; t++) pthread_join(thread[t], NULL);
+  karst_release(context, thread);
+  return running == threads;
+}
+#endif
+
 karst_status karst_context_set_threads(karst_context *context, int threads)
 {
   if (!context) return KARST_ERROR_ARGUMENT;
@@ -99,6 +124,9 @@ karst_status karst_context_set_threads(karst_context *context, int threads)
   if (threads > 1)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "%d threads were asked for, but Karst was built without OpenMP",
                       threads);
+#else
+  if (threads > 1 && !can_start(context, threads))
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "the system does not start %d threads", threads);
 #endif
   context->threads = threads;
   return KARST_SUCCESS;
@@ -122,6 +150,11 @@ karst_status karst_fail(karst_context *context, karst_status status, const char 
   vsnprintf(context->error, sizeof context->error, format, arguments);
   va_end(arguments);
   return status;
+}
+
+karst_status karst_missing(karst_context *context, const char *what)
+{
+  return context ? karst_fail(context, KARST_ERROR_ARGUMENT, "%s is NULL", what) : KARST_ERROR_ARGUMENT;
 }
 
 void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)

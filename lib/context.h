@@ -24,6 +24,9 @@ struct karst_context {
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* KARST_ERROR_ARGUMENT for an argument that is NULL, with a sentence where there is a context to keep it. */
+karst_status karst_missing(karst_context *context, const char *what);
+
 /* Hands a message to the caller's function, if there is one. */
 void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -47,27 +47,21 @@ KARST_INLINE void karst_block_subtract_multiply(int b, const double *restrict x,
   for (int j = 0; j < b; j++) karst_block_subtract_product(b, x, y + j * b, c + j * b);
 }
 
-/* The largest absolute entry; NaN if there is one. */
+/* The largest absolute entry, NaNs aside. */
 KARST_INLINE double karst_block_norm(int b, const double *a)
 {
   double largest = 0;
   for (int i = 0; i < b * b; i++) {
     double size = fabs(a[i]);
-    if (!(size <= largest)) largest = size;
+    if (size > largest) largest = size;
   }
   return largest;
 }
 
-/* Replaces a by its inverse: Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
- * pivot: b integers.
- * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state.
- *
- * A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
- * largest entry 1, no candidate in column c exceeds 16 b epsilon times the largest entry that the column had before
- * elimination. That does not depend on the units of the equations or of the unknowns; for b = 1 only 0 is singular. */
-KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
+/* row_scale[r] = 1 / the largest entry of row r, and column_size[c] = the largest entry of column c of the block so
+ * scaled. A row of zeros is singular. */
+KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double *row_scale, double *column_size)
 {
-  double *row_scale = work, *column_size = work + b;
   for (int r = 0; r < b; r++) row_scale[r] = 0;
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++) {
@@ -86,37 +80,65 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
       if (size > column_size[c]) column_size[c] = size;
     }
   }
+  return KARST_SOUND;
+}
+
+/* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
+ * Returns that row, or -1 where the entry is lost in rounding. */
+KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
+{
+  int best = c;
+  double best_size = -1;
+  for (int r = c; r < b; r++) {
+    double size = fabs(a[c * b + r]) * row_scale[r];
+    if (size > best_size) {
+      best = r;
+      best_size = size;
+    }
+  }
+  if (!(best_size > (b > 1 ? 16 * b * DBL_EPSILON * column_size : 0))) return -1;
+  if (best == c) return c;
+  double scale = row_scale[c];
+  row_scale[c] = row_scale[best];
+  row_scale[best] = scale;
+  for (int j = 0; j < b; j++) {
+    double entry = a[j * b + c];
+    a[j * b + c] = a[j * b + best];
+    a[j * b + best] = entry;
+  }
+  return best;
+}
+
+/* One step of Gauss-Jordan elimination in place: column c becomes that of the inverse so far. */
+KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
+{
+  double inverse = 1 / a[c * b + c];
+  a[c * b + c] = 1;
+  for (int j = 0; j < b; j++) a[j * b + c] *= inverse;
+  for (int r = 0; r < b; r++) {
+    if (r == c) continue;
+    double factor = a[c * b + r];
+    a[c * b + r] = 0;
+    for (int j = 0; j < b; j++) a[j * b + r] -= factor * a[j * b + c];
+  }
+}
+
+/* Replaces a by its inverse: Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
+ * pivot: b integers.
+ * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state.
+ *
+ * A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
+ * largest entry 1, no candidate in column c exceeds 16 b epsilon times the largest entry that the column had before
+ * elimination. That does not depend on the units of the equations or of the unknowns; for b = 1 only 0 is singular. */
+KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
+{
+  double *row_scale = work, *column_size = work + b;
+  karst_reason reason = karst_block_equilibrate(b, a, row_scale, column_size);
+  if (reason != KARST_SOUND) return reason;
   for (int c = 0; c < b; c++) {
-    int best = c;
-    double best_size = -1;
-    for (int r = c; r < b; r++) {
-      double size = fabs(a[c * b + r]) * row_scale[r];
-      if (size > best_size) {
-        best = r;
-        best_size = size;
-      }
-    }
-    if (!(best_size > (b > 1 ? 16 * b * DBL_EPSILON * column_size[c] : 0))) return KARST_SINGULAR_BLOCK;
-    pivot[c] = best;
-    if (best != c) {
-      double scale = row_scale[c];
-      row_scale[c] = row_scale[best];
-      row_scale[best] = scale;
-      for (int j = 0; j < b; j++) {
-        double entry = a[j * b + c];
-        a[j * b + c] = a[j * b + best];
-        a[j * b + best] = entry;
-      }
-    }
-    double inverse = 1 / a[c * b + c];
-    a[c * b + c] = 1;
-    for (int j = 0; j < b; j++) a[j * b + c] *= inverse;
-    for (int r = 0; r < b; r++) {
-      if (r == c) continue;
-      double factor = a[c * b + r];
-      a[c * b + r] = 0;
-      for (int j = 0; j < b; j++) a[j * b + r] -= factor * a[j * b + c];
-    }
+    pivot[c] = karst_block_pivot(b, c, a, row_scale, column_size[c]);
+    if (pivot[c] < 0) return KARST_SINGULAR_BLOCK;
+    karst_block_eliminate(b, c, a);
   }
   /* The row exchanges of a become column exchanges of its inverse, in reverse order. */
   for (int c = b - 1; c >= 0; c--)

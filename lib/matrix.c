@@ -9,6 +9,8 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
                                 const karst_index *column)
 {
   if (!context) return KARST_ERROR_ARGUMENT;
+  if (block_rows < 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "a matrix of %lld block rows", (long long)block_rows);
   if (!row_start || (!column && block_rows > 0 && row_start[block_rows] > 0))
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's pattern is NULL");
   if (row_start[0] != 0)
@@ -178,7 +180,7 @@ karst_status karst_matrix_create(karst_context *context, karst_index block_rows,
 {
   karst_status status;
   if (matrix) *matrix = NULL;
-  if (!context || !matrix) return KARST_ERROR_ARGUMENT;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
   if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
   status = check_sizes(context, block_rows, block_size, row_start, value);
   if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
@@ -228,6 +230,7 @@ karst_status karst_matrix_update_values(karst_matrix *matrix, const double *valu
   if (!matrix) return KARST_ERROR_ARGUMENT;
   int64_t values = karst_block_offset(matrix->block_size, karst_matrix_blocks(matrix));
   if (!value && values > 0) return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
+  matrix->generation++;
   return matrix->context->backend->upload(matrix->context, matrix->value, value, (size_t)values * sizeof *value);
 }
 

@@ -16,6 +16,7 @@ struct karst_matrix {
   double *value;                 /* [b*b*row_start[block_rows]], device memory */
   karst_index *device_row_start; /* the pattern in device memory; on the CPU the host arrays themselves */
   karst_index *device_column;
+  int64_t generation; /* how often values were updated */
   bool owns_pattern;
   bool owns_value;
 };

@@ -149,7 +149,8 @@ karst_status karst_options_set(karst_context *context, karst_options *options, c
 {
   char names[256];
   size_t used = 0;
-  if (!context || !options || !name || !value) return KARST_ERROR_ARGUMENT;
+  if (!context || !options || !name || !value)
+    return karst_missing(context, !options ? "the options" : name ? "the option's value" : "the option's name");
   for (int i = 0; i < OPTIONS; i++)
     if (same_name(table[i].name, name)) return set(context, &table[i], value, options);
   for (int i = 0; i < OPTIONS && used < sizeof names; i++)

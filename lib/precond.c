@@ -48,7 +48,7 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
   karst_options own;
   karst_status status;
   if (precond) *precond = NULL;
-  if (!context || !precond || !A) return KARST_ERROR_ARGUMENT;
+  if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
   karst_options_default(&own);
   if (options) own = *options;

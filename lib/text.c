@@ -63,6 +63,8 @@ const char *karst_reason_text(karst_reason reason)
     return "NaN or infinity";
   case KARST_SINGULAR_BLOCK:
     return "singular block";
+  case KARST_OUT_OF_RANGE:
+    return "out of the range of double precision";
   }
   return "unknown reason";
 }

@@ -29,7 +29,7 @@ karst_status karst_device_indices(karst_context *context, int64_t count, const k
 static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
 {
   karst_status status;
-  if (!vector) return KARST_ERROR_ARGUMENT;
+  if (!vector) return karst_missing(context, "the place for the vector");
   *vector = NULL;
   if (!context) return KARST_ERROR_ARGUMENT;
   if (length < 0) return karst_fail(context, KARST_ERROR_ARGUMENT, "a vector of length %lld", (long long)length);
@@ -138,7 +138,7 @@ karst_status karst_vector_norm(const karst_vector *vector, double *norm)
 {
   double *square;
   karst_status status;
-  if (!vector || !norm) return KARST_ERROR_ARGUMENT;
+  if (!vector || !norm) return karst_missing(vector ? vector->context : NULL, "the place for the norm");
   karst_context *context = vector->context;
   const double *x = vector->values;
   status = karst_device_doubles(context, 1, "a norm", &square);
@@ -154,16 +154,19 @@ karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector 
 {
   double *factor;
   karst_status status;
-  if (!x || !y) return KARST_ERROR_ARGUMENT;
+  if (!x || !y) return karst_missing(x ? x->context : y ? y->context : NULL, "a vector");
   karst_context *context = y->context;
   if (x->context != context || x->length != y->length)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld cannot be added",
                       (long long)x->length, (long long)y->length);
+  bool same = x->values == y->values; /* y = (1 + alpha) y: the operands of combine do not overlap */
+  const double *values = x->values;
+  double value = same ? 1 + alpha : alpha;
   status = karst_device_doubles(context, 1, "a factor", &factor);
   if (status) return status;
-  status = context->backend->upload(context, factor, &alpha, sizeof alpha);
-  const double *values = x->values;
-  if (!status) context->backend->combine(context, y->length, 1, 1, factor, &values, NULL, y->values, NULL);
+  status = context->backend->upload(context, factor, &value, sizeof value);
+  if (!status)
+    context->backend->combine(context, y->length, !same, 1, factor, &values, same ? factor : NULL, y->values, NULL);
   context->backend->release(context, factor);
   return status;
 }

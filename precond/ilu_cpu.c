@@ -43,7 +43,10 @@ static karst_status plan(karst_context *context, karst_ilu *ilu)
   if (status) return status;
   made->threads = made->lower.levels > 1 || made->upper.levels > 1 ? threads : 1;
   for (int t = 0; t < made->threads && !status; t++) status = make_workspace(context, ilu, &made->workspace[t]);
-  ilu->plan_memory = made->threads * (int64_t)rows * (int64_t)sizeof(karst_index);
+  int64_t runs = made->lower.level_start[made->lower.levels] + made->upper.level_start[made->upper.levels];
+  int64_t row = karst_block_offset(ilu->block_size, widest_row(ilu)) * (int64_t)sizeof(double);
+  ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index)) +
+                     runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
   return status;
 }
 

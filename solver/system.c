@@ -41,7 +41,7 @@ static karst_status make_copy(karst_system *s)
   karst_release(context, source);
   if (!status)
     status = karst_device_indices(context, A->block_rows, s->permutation, "the ordering", &s->device_permutation);
-  if (!status) status = karst_allocate_zero(context, &value, values, sizeof *value, "the ordered matrix");
+  if (!status) status = karst_allocate(context, &value, values, sizeof *value, "the ordered matrix");
   if (status) {
     karst_release(context, row_start);
     karst_release(context, column);

@@ -214,6 +214,89 @@ static void out_of_turn(karst_context *context)
   free_problem(&p);
 }
 
+/* Norms whose squares underflow or overflow must not look like convergence. */
+static void out_of_range(karst_context *context)
+{
+  const double sizes[] = {1e-320, 1e-200, 1e-156, 1e160, 1e300};
+  const char *const scales[] = {"none", "diagonal"};
+  for (int s = 0; s < 2; s++) {
+    const char *settings[] = {"scale", scales[s], NULL};
+    struct problem p = make_problem(context, 20, 2);
+    karst_solver *solver = make_solver(context, settings);
+    karst_result result;
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    for (int i = 0; i < 5; i++) {
+      tap_need(context, karst_vector_fill(p.b, sizes[i]), "fill");
+      tap_need(context, karst_vector_fill(p.x, 0), "fill");
+      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      tap_ok(result.reason == KARST_OUT_OF_RANGE && isnan(result.residual), "b of %g, scale %s: %s", sizes[i],
+             scales[s], karst_solver_explain(solver));
+    }
+    tap_need(context, karst_vector_fill(p.b, 1e-130), "fill");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_CONVERGED_RTOL, "b of 1e-130 is solved");
+    tap_need(context, karst_vector_fill(p.b, 0), "fill");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is no such case");
+    karst_solver_destroy(solver);
+    free_problem(&p);
+  }
+}
+
+/* A NaN that the scaling finds is not explained with what an earlier solve has met. */
+static void explanations_are_fresh(karst_context *context)
+{
+  const char *settings[] = {"scale", "block", NULL};
+  struct problem p = make_problem(context, 10, 2);
+  karst_solver *solver = make_solver(context, settings);
+  karst_result result;
+  double *value;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_vector_fill(p.b, NAN), "NaN");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(strstr(karst_solver_explain(solver), "right-hand side") != NULL, "a NaN in b: %s",
+         karst_solver_explain(solver));
+  tap_need(context, karst_matrix_host_value(p.A, &value), "values");
+  int64_t count = karst_entries(p.A);
+  double *changed = malloc((size_t)count * sizeof *changed);
+  for (int64_t i = 0; i < count; i++) changed[i] = NAN;
+  tap_need(context, karst_matrix_update_values(p.A, changed), "NaN in A");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before update is refused");
+  tap_need(context, karst_solver_update(solver), "update");
+  tap_need(context, karst_vector_fill(p.b, 1), "fill");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(result.reason == KARST_NOT_FINITE && strstr(karst_solver_explain(solver), "in the matrix, block row 0"),
+         "a NaN in A: %s", karst_solver_explain(solver));
+  free(changed);
+  karst_matrix_host_value_done(p.A, value);
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
+static void count_iterations(void *user, int iteration, double residual)
+{
+  int *last = user;
+  if (!(residual >= 0) || iteration != *last + 1) *last = -1000;
+  *last = iteration;
+}
+
+/* The monitor counts on through the passes of a scaled solve. */
+static void monitor_counts_through(karst_context *context)
+{
+  const char *settings[] = {"scale", "diagonal", NULL};
+  struct problem p = make_problem(context, 40, 3);
+  karst_solver *solver = make_solver(context, settings);
+  karst_result result;
+  int last = -1;
+  karst_solver_set_monitor(solver, count_iterations, &last);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,
+         last);
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
 static void information(karst_context *context)
 {
   const char *settings[] = {"level", "0", NULL};
@@ -236,5 +319,8 @@ int main(void)
   tap_each_device(singular_row_is_the_callers, "a singular row");
   tap_each_device(out_of_turn, "calls out of turn");
   tap_each_device(information, "information");
+  tap_each_device(out_of_range, "norms out of range");
+  tap_each_device(explanations_are_fresh, "explanations");
+  tap_each_device(monitor_counts_through, "the monitor of a scaled solve");
   return tap_done();
 }

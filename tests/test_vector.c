@@ -166,6 +166,10 @@ static void errors(karst_context *context)
   tap_need(context, karst_vector_create(context, 2, &y), "vector");
   tap_ok(karst_vector_add(1, x, y) == KARST_ERROR_ARGUMENT && karst_context_error(context)[0], "lengths must agree");
   tap_ok(karst_context_set_device(context, "cpu") == KARST_ERROR_ARGUMENT, "the device cannot change under objects");
+  tap_need(context, karst_vector_fill(x, 3), "fill");
+  tap_need(context, karst_vector_add(0.5, x, x), "x added to itself");
+  tap_need(context, karst_vector_get(x, 3, values), "get");
+  tap_ok(values[0] == 4.5 && values[2] == 4.5, "a vector can be added to itself");
   karst_vector_destroy(x);
   karst_vector_destroy(y);
   karst_vector_destroy(NULL);
