@@ -26,8 +26,8 @@ struct convection {
 /* The velocity of unknown m out of a face. */
 static double outward_velocity(const struct convection *problem, const karst_cell *cell, int face, int m)
 {
-  double x = (double)(2 * cell->position[0] + 1) / (double)problem->size[0] - 1;
-  double y = (double)(2 * cell->position[1] + 1) / (double)problem->size[1] - 1;
+  double x = (2.0 * (double)cell->position[0] + 1) / (double)problem->size[0] - 1;
+  double y = (2.0 * (double)cell->position[1] + 1) / (double)problem->size[1] - 1;
   double direction[3] = {y, -x, 0.5};
   return karst_face_side(face) * direction[karst_face_axis(face)] * problem->peclet * (m + 1) / problem->b;
 }
