@@ -41,14 +41,17 @@ static karst_status true_residual(const karst_solver *solver, bool precise, cons
 /* Whether b is finite and not zero. Looks at each entry, on the host. */
 static karst_status is_ordinary(const karst_solver *solver, const karst_vector *b, bool *ordinary)
 {
-  double *host, largest = 0;
+  double *host;
+  bool finite = true, zero = true;
   karst_status status = karst_allocate(solver->context, &host, b->length, sizeof *host, "the right-hand side");
   if (status) return status;
   status = karst_vector_get(b, b->length, host);
-  for (int64_t i = 0; i < b->length; i++)
-    if (!(fabs(host[i]) <= largest)) largest = fabs(host[i]);
+  for (int64_t i = 0; i < b->length; i++) {
+    finite = finite && isfinite(host[i]);
+    zero = zero && host[i] == 0;
+  }
   karst_release(solver->context, host);
-  *ordinary = largest > 0 && isfinite(largest);
+  *ordinary = finite && !zero;
   return status;
 }
 
