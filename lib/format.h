@@ -124,6 +124,7 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 typedef struct karst_output {
   karst_context *context;
   const char *path; /* the caller's */
+  char *temporary;  /* what the file is called until it is whole; NULL where it is written to directly */
   int file;
   struct karst_gzip *gzip; /* NULL for a file that is not compressed */
   char *buffer;
@@ -132,12 +133,13 @@ typedef struct karst_output {
   locale_t program_locale;
 } karst_output;
 
-/* Creates or overwrites a file; compressed where the path ends in .gz. */
+/* Creates a file, or one to replace a regular file that is there; compressed where the path ends in .gz. */
 karst_status karst_output_open(karst_context *context, const char *path, karst_output **result);
 karst_status karst_output_bytes(karst_output *output, const void *bytes, size_t count);
 /* A line of at most 200 characters. */
 karst_status karst_output_print(karst_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends the file and returns status; removes the file where status, or the last write, is a failure. Accepts NULL. */
+/* Ends the file and returns status. Only where that and the last write are a success does the path name the new file;
+ * else it names what it named before. Accepts NULL. */
 karst_status karst_output_close(karst_output *output, karst_status status);
 
 karst_status karst_file_write(karst_output *output, const void *bytes, size_t count);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char matrix[512]; /* a good one, 3 rows */
@@ -178,6 +179,7 @@ static void test_output(void)
 {
   const char *const arguments[] = {matrix, NULL};
   int ends[2], full = open("/dev/full", O_WRONLY);
+  struct stat device;
   if (full < 0) {
     tap_skip("there is no /dev/full", "a full disk is noticed");
   } else {
@@ -188,6 +190,7 @@ static void test_output(void)
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --history is noticed");
     run = CLI_RUN("solve", matrix, "--quiet", "--solution", "/dev/full");
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --solution is noticed");
+    tap_ok(stat("/dev/full", &device) == 0 && S_ISCHR(device.st_mode), "and the device is still there");
     close(full);
   }
   if (pipe(ends) != 0) return;

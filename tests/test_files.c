@@ -4,11 +4,17 @@
 
 #include "refusal.h"
 
+#include <dirent.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct example {
   const char *what, *text;
@@ -219,6 +225,70 @@ static void test_beside(karst_context *context)
 #endif
 }
 
+static int is_name(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+/* How many files are in a folder. */
+static int count_files(const char *folder)
+{
+  struct dirent **names;
+  int count = scandir(folder, &names, is_name, NULL);
+  for (int i = 0; i < count; i++) free(names[i]);
+  if (count >= 0) free(names);
+  return count;
+}
+
+/* Writes to a path in a child process whose files may have 100 bytes; whether that failed as it must. */
+static bool fails_when_full(const karst_vector *vector, const char *path)
+{
+  int status = -1;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 100, .rlim_max = 100});
+    _exit(karst_vector_write(vector, path) == KARST_ERROR_FILE ? 0 : 1);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* A write that fails leaves nothing behind and what was there as it was; one that succeeds keeps the permissions. */
+static void test_failed_write(karst_context *context)
+{
+  const char *const before = "what the user had\n";
+  char folder[400], path[512], linked[512], text[64];
+  struct stat file;
+  karst_vector *vector;
+  tap_need(context, karst_vector_create(context, 1000, &vector), "a vector");
+  snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
+  snprintf(path, sizeof path, "%s/x.mtx", folder);
+  snprintf(linked, sizeof linked, "%s/link", folder);
+  mkdir(folder, 0777);
+  tap_ok(fails_when_full(vector, path) && count_files(folder) == 0, "a new file that cannot be finished is not there");
+  FILE *stream = fopen(path, "w");
+  if (stream) fputs(before, stream);
+  if (stream) fclose(stream);
+  chmod(path, 0640);
+  bool failed = fails_when_full(vector, path);
+  text[slurp(path, text, sizeof text - 1)] = '\0';
+  tap_ok(failed && strcmp(text, before) == 0 && count_files(folder) == 1, "a file that is there stays as it was");
+  tap_need(context, karst_vector_fill(vector, NAN), "NaN");
+  failed = karst_vector_write(vector, path) == KARST_ERROR_ARGUMENT;
+  text[slurp(path, text, sizeof text - 1)] = '\0';
+  tap_ok(failed && strcmp(text, before) == 0, "also where the vector is refused");
+  tap_need(context, karst_vector_fill(vector, 1), "ones");
+  tap_ok(!karst_vector_write(vector, path) && stat(path, &file) == 0 && file.st_size > 1000 &&
+             (file.st_mode & 0777) == 0640 && count_files(folder) == 1,
+         "a whole file takes the place and the permissions of the old one");
+  failed = symlink("x.mtx", linked) != 0 || karst_vector_write(vector, linked) || !fails_when_full(vector, linked);
+  tap_ok(!failed && lstat(linked, &file) == 0 && S_ISLNK(file.st_mode), "a link stays a link");
+  tap_ok(karst_vector_write(vector, "") == KARST_ERROR_FILE && karst_vector_write(vector, folder) == KARST_ERROR_FILE,
+         "neither an empty path nor a folder is written to");
+  unlink(linked);
+  unlink(path);
+  rmdir(folder);
+  karst_vector_destroy(vector);
+}
+
 #ifdef HAVE_LIBARCHIVE
 /* Reads matrix and vector from an archive. */
 static void check_archive(karst_context *context, const char *path, int64_t entries, const char *what)
@@ -267,6 +337,7 @@ int main(void)
   test_locale(context);
   test_vectors(context);
   test_beside(context);
+  test_failed_write(context);
   test_archive(context);
   karst_context_destroy(context);
   return tap_done();
