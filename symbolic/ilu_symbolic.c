@@ -14,19 +14,26 @@
  * Besides the result the memory is two karst_index a row and thread, and the second one is touched only as far as a
  * search goes. Without symmetry it is also A^T, and L twice before U exists.
  *
- * Merging rows with their levels (IKJ) was tried too. For poisson3d:120x120x120 on one thread the two were about as
- * fast, within what a busy machine allows to tell; it keeps the levels, cannot know its arrays' final size beforehand,
- * and needs the rows one after the other. */
+ * A search may walk many entries that lead to no fill: rows that all pass through a vertex with a long row to the left
+ * walk that row each time. Where the walk grows out of proportion to the fill it finds, it is given up, and the rows
+ * are merged instead, one after the other: row i takes the entries of U_p, of level L_pj, for each L_ip it has, and as
+ * these add up to L_ip + L_pj + 1 <= k each step of it is a step of the definition. For poisson3d:120x120x120 on one
+ * thread the two are about as fast; but merging keeps the levels of U, cannot know its arrays' final size beforehand,
+ * and needs the rows in order. */
 #include "config.h"
 
 #include "symbolic.h"
 
 #include "cpu.h"
 
+#include <string.h>
+
 /* Rows a thread takes at a time: enough to amortise the taking, few enough to share out rows full of fill. */
 #define ROWS_AT_A_TIME 64
 /* Each thread marks vertices in an array of its own; more than this many would need more memory than the result. */
 #define MOST_THREADS 8
+/* Average rows of A that a search may walk for each entry that is in A or found. A grid's takes less than two. */
+#define MOST_ROWS_AN_ENTRY 8
 
 struct graph {
   karst_index n;
@@ -34,10 +41,10 @@ struct graph {
   const karst_index *column; /* [start[n]], ascending in each row */
 };
 
-/* Stores row i of U in found, unsorted, unless found is NULL, and returns its length.
- * seen: [n], an entry is i only for vertices that this search has met. queue: [n]. */
+/* Stores row i of U in found, unsorted, unless found is NULL, and returns its length. Adds to *walked the entries of A
+ * that it has looked at. seen: [n], an entry is i only for vertices that this search has met. queue: [n]. */
 static inline karst_index search_row(const struct graph *A, int level, karst_index i, karst_index *seen,
-                                     karst_index *queue, karst_index *found)
+                                     karst_index *queue, karst_index *found, int64_t *walked)
 {
   karst_index count = 0, head = 0, tail = 1;
   queue[0] = i;
@@ -45,6 +52,7 @@ static inline karst_index search_row(const struct graph *A, int level, karst_ind
   for (int step = 0; step < level && head < tail; step++) {
     for (karst_index end = tail; head < end; head++) {
       karst_index v = queue[head];
+      *walked += A->start[v + 1] - A->start[v];
       for (karst_index k = A->start[v]; k < A->start[v + 1]; k++) {
         karst_index j = A->column[k];
         if (seen[j] == i) continue;
@@ -61,14 +69,15 @@ static inline karst_index search_row(const struct graph *A, int level, karst_ind
   /* The last step leads nowhere but to entries of U: the ends of the rows. Without this a row of A that is nearly full
    * would be walked whole for each of its neighbours. */
   for (; head < tail; head++) {
-    karst_index v = queue[head];
-    for (karst_index k = A->start[v + 1]; k > A->start[v] && A->column[k - 1] > i; k--) {
+    karst_index v = queue[head], k = A->start[v + 1];
+    for (; k > A->start[v] && A->column[k - 1] > i; k--) {
       karst_index j = A->column[k - 1];
       if (seen[j] == i) continue;
       seen[j] = i;
       if (found) found[count] = j;
       count++;
     }
+    *walked += A->start[v + 1] - k + 1;
   }
   return count;
 }
@@ -87,31 +96,37 @@ static void sort_row(karst_index count, karst_index *row)
   }
 }
 
-/* Searches all rows: their lengths into start[1 .. n] where column is NULL, else their entries into column.
- * memory: [2 n threads]. */
-static void search_all(const struct graph *A, int level, int threads, karst_index *memory, karst_index *start,
+/* Searches all rows: their lengths into start[1 .. n] where column is NULL, else their entries into column. Returns
+ * false, with the rest undone, where counting has walked too many entries. memory: [2 n threads]. */
+static bool search_all(const struct graph *A, int level, int threads, karst_index *memory, karst_index *start,
                        karst_index *column)
 {
-  (void)threads;
+  atomic_bool given_up = false;
+  double walk_an_entry = MOST_ROWS_AN_ENTRY * (1 + (double)A->start[A->n] / (double)A->n);
 #pragma omp parallel num_threads(threads)
   {
     karst_index *seen = memory + 2 * (int64_t)A->n * karst_thread(), *queue = seen + A->n;
+    int64_t walked = 0, found = 0; /* by this thread */
+    double given = (double)A->start[A->n] / karst_team();
     for (karst_index i = 0; i < A->n; i++) seen[i] = A->n;
 #pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
     for (karst_index i = 0; i < A->n; i++) {
-      if (!column) {
-        start[i + 1] = search_row(A, level, i, seen, queue, NULL);
-      } else {
-        search_row(A, level, i, seen, queue, column + start[i]);
+      if (column) {
+        search_row(A, level, i, seen, queue, column + start[i], &walked);
         sort_row(start[i + 1] - start[i], column + start[i]);
+      } else if (!atomic_load_explicit(&given_up, memory_order_relaxed)) {
+        found += start[i + 1] = search_row(A, level, i, seen, queue, NULL, &walked);
+        if ((double)walked > walk_an_entry * (given + (double)found)) given_up = true;
       }
     }
   }
+  return !given_up;
 }
 
-/* U of a graph. What was allocated when it fails is left to the caller. */
+/* U of a graph, or *cheap = false where a search for it walks too many entries. What was allocated when it fails or
+ * gives up is left to the caller. */
 static karst_status upper_factor(karst_context *context, const struct graph *A, int level, karst_index **start,
-                                 karst_index **column)
+                                 karst_index **column, bool *cheap)
 {
   karst_index *memory = NULL;
   karst_status status;
@@ -120,8 +135,8 @@ static karst_status upper_factor(karst_context *context, const struct graph *A, 
   if ((status = karst_allocate(context, &memory, 2 * (int64_t)A->n * threads, sizeof *memory, "the search for fill")) ||
       (status = karst_allocate(context, start, (int64_t)A->n + 1, sizeof **start, "the pattern of the factors")))
     goto finish;
-  search_all(A, level, threads, memory, *start, NULL);
-  if ((status = karst_counts_to_starts(context, A->n, *start, "the factors")) ||
+  *cheap = search_all(A, level, threads, memory, *start, NULL);
+  if (!*cheap || (status = karst_counts_to_starts(context, A->n, *start, "the factors")) ||
       (status = karst_allocate(context, column, (*start)[A->n], sizeof **column, "the pattern of the factors")))
     goto finish;
   search_all(A, level, threads, memory, *start, *column);
@@ -133,18 +148,138 @@ finish:
 
 /* L of a graph that is not symmetric: the transpose of the U of A^T. */
 static karst_status lower_factor(karst_context *context, const struct graph *A, int level, karst_index **start,
-                                 karst_index **column)
+                                 karst_index **column, bool *cheap)
 {
   karst_index *a_start = NULL, *a_column = NULL, *l_start = NULL, *l_column = NULL;
   karst_status status;
   if ((status = karst_pattern_transpose(context, A->n, A->start, A->column, &a_start, &a_column))) return status;
   struct graph transposed = {A->n, a_start, a_column};
-  status = upper_factor(context, &transposed, level, &l_start, &l_column);
+  status = upper_factor(context, &transposed, level, &l_start, &l_column, cheap);
   karst_release(context, a_start);
   karst_release(context, a_column);
-  if (!status) status = karst_pattern_transpose(context, A->n, l_start, l_column, start, column);
+  if (!status && *cheap) status = karst_pattern_transpose(context, A->n, l_start, l_column, start, column);
   karst_release(context, l_start);
   karst_release(context, l_column);
+  return status;
+}
+
+/* Indices in memory that grows. */
+struct list {
+  karst_index *item;
+  int64_t count, room;
+};
+
+static karst_status append(karst_context *context, struct list *list, karst_index count, const karst_index *item)
+{
+  if (count > list->room - list->count) {
+    int64_t room = list->count + list->room / 2 + count;
+    karst_index *larger;
+    karst_status status = karst_allocate(context, &larger, room, sizeof *larger, "the pattern of the factors");
+    if (status) return status;
+    if (list->count > 0) memcpy(larger, list->item, (size_t)list->count * sizeof *larger);
+    karst_release(context, list->item);
+    list->item = larger;
+    list->room = room;
+  }
+  if (count > 0) memcpy(list->item + list->count, item, (size_t)count * sizeof *item);
+  list->count += count;
+  return KARST_SUCCESS;
+}
+
+/* Both factors row by row; the rows of U by ascending level until all are done. */
+struct merge {
+  struct list lower, upper, upper_level;
+  karst_index *lower_start, *upper_start; /* [n + 1] */
+  /* The row being made, [n] each. */
+  karst_index *seen; /* is the row's number for the columns it has */
+  karst_index *left, *right, *right_level;
+  karst_index left_count, right_count;
+  karst_index *active, *active_level, *next; /* p of left, L_ip, and the first entry of U_p not yet taken */
+  karst_index active_count;
+};
+
+/* Gives row i an entry in column j, unless it has one, which then is of no higher level. */
+static void meet(struct merge *merge, karst_index i, karst_index j, karst_index level)
+{
+  if (merge->seen[j] == i) return;
+  merge->seen[j] = i;
+  if (j > i) {
+    merge->right_level[merge->right_count] = level;
+    merge->right[merge->right_count++] = j;
+    return;
+  }
+  merge->left[merge->left_count++] = j;
+  merge->active[merge->active_count] = j;
+  merge->active_level[merge->active_count] = level;
+  merge->next[merge->active_count++] = merge->upper_start[j];
+}
+
+/* Finds row i, its entries by ascending level. */
+static void merge_row(struct merge *merge, const struct graph *A, int level, karst_index i)
+{
+  merge->left_count = merge->right_count = merge->active_count = 0;
+  merge->seen[i] = i;
+  for (karst_index k = A->start[i]; k < A->start[i + 1]; k++) meet(merge, i, A->column[k], 0);
+  for (karst_index l = 1; l <= level && merge->active_count > 0; l++) {
+    for (karst_index a = 0; a < merge->active_count;) {
+      karst_index end = merge->upper_start[merge->active[a] + 1], below = l - 1 - merge->active_level[a];
+      while (merge->next[a] < end && merge->upper_level.item[merge->next[a]] == below)
+        meet(merge, i, merge->upper.item[merge->next[a]++], l);
+      if (merge->next[a] < end) {
+        a++;
+        continue;
+      }
+      karst_index last = --merge->active_count;
+      merge->active[a] = merge->active[last];
+      merge->active_level[a] = merge->active_level[last];
+      merge->next[a] = merge->next[last];
+    }
+  }
+}
+
+static karst_status merge_rows(karst_context *context, struct merge *merge, const struct graph *A, int level)
+{
+  merge->lower_start[0] = merge->upper_start[0] = 0;
+  for (karst_index i = 0; i < A->n; i++) merge->seen[i] = A->n;
+  for (karst_index i = 0; i < A->n; i++) {
+    karst_status status;
+    merge_row(merge, A, level, i);
+    sort_row(merge->left_count, merge->left);
+    if (__builtin_add_overflow(merge->lower_start[i], merge->left_count, &merge->lower_start[i + 1]) ||
+        __builtin_add_overflow(merge->upper_start[i], merge->right_count, &merge->upper_start[i + 1]))
+      return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
+                        "the factors have too many entries from block row %lld on: configure with --enable-int64",
+                        (long long)i);
+    if ((status = append(context, &merge->lower, merge->left_count, merge->left)) ||
+        (status = append(context, &merge->upper, merge->right_count, merge->right)) ||
+        (status = append(context, &merge->upper_level, merge->right_count, merge->right_level)))
+      return status;
+  }
+  for (karst_index i = 0; i < A->n; i++)
+    sort_row(merge->upper_start[i + 1] - merge->upper_start[i], merge->upper.item + merge->upper_start[i]);
+  return KARST_SUCCESS;
+}
+/* Both factors by merging. */
+static karst_status merge(karst_context *context, const struct graph *A, int level, karst_ilu_pattern *pattern)
+{
+  struct merge merge = {0};
+  karst_index n = A->n, *memory = NULL;
+  karst_index **const array[] = {&merge.seen,   &merge.left,         &merge.right, &merge.right_level,
+                                 &merge.active, &merge.active_level, &merge.next};
+  enum { ARRAYS = sizeof array / sizeof array[0] };
+  const char *what = "the pattern of the factors";
+  karst_status status;
+  if ((status = karst_allocate(context, &memory, ARRAYS * (int64_t)n, sizeof *memory, "the merging of rows")) ||
+      (status = karst_allocate(context, &merge.lower_start, (int64_t)n + 1, sizeof(karst_index), what)) ||
+      (status = karst_allocate(context, &merge.upper_start, (int64_t)n + 1, sizeof(karst_index), what)))
+    goto finish;
+  for (int i = 0; i < ARRAYS; i++) *array[i] = memory + i * (int64_t)n;
+  status = merge_rows(context, &merge, A, level);
+
+finish:
+  karst_release(context, memory);
+  karst_release(context, merge.upper_level.item);
+  *pattern = (karst_ilu_pattern){n, merge.lower_start, merge.lower.item, merge.upper_start, merge.upper.item};
   return status;
 }
 
@@ -182,10 +317,15 @@ static karst_status split(karst_context *context, const struct graph *A, karst_i
 
 static karst_status factor(karst_context *context, const struct graph *A, int level, karst_ilu_pattern *pattern)
 {
-  bool symmetric;
+  bool symmetric, cheap = true;
   karst_status status = karst_pattern_is_symmetric(context, A->n, A->start, A->column, &symmetric);
-  if (!status && !symmetric) status = lower_factor(context, A, level, &pattern->lower_start, &pattern->lower_column);
-  if (!status) status = upper_factor(context, A, level, &pattern->upper_start, &pattern->upper_column);
+  if (!status && !symmetric)
+    status = lower_factor(context, A, level, &pattern->lower_start, &pattern->lower_column, &cheap);
+  if (!status && cheap) status = upper_factor(context, A, level, &pattern->upper_start, &pattern->upper_column, &cheap);
+  if (!status && !cheap) {
+    karst_ilu_pattern_destroy(context, pattern);
+    return merge(context, A, level, pattern);
+  }
   if (!status && symmetric)
     status = karst_pattern_transpose(context, A->n, pattern->upper_start, pattern->upper_column, &pattern->lower_start,
                                      &pattern->lower_column);

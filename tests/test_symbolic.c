@@ -76,6 +76,70 @@ static void test_fill_rule(karst_context *context)
   tap_ok(wrong == 0, "%d random patterns, k = 0 .. 5 and n: the fill is the level rule's", cases);
 }
 
+/* Row i has its diagonal; that of the hub n/2 also all columns before, those after it also the hub's column, and row
+ * from column to. Transposed: the mirror image. */
+static struct pattern hub_pattern(karst_index n, karst_index from, karst_index to)
+{
+  struct pattern A = pattern_empty(n, 3 * (int64_t)n + 1);
+  karst_index hub = n / 2, k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    if (i == hub)
+      for (karst_index j = 0; j < hub; j++) A.column[k++] = j;
+    if (i > hub) A.column[k++] = hub;
+    A.column[k++] = i;
+    if (i == from) A.column[k++] = to;
+    A.start[i + 1] = k;
+  }
+  return A;
+}
+
+static struct pattern transposed(karst_context *context, const struct pattern *A)
+{
+  struct pattern T = pattern_empty(A->n, A->start[A->n]);
+  karst_index *start, *column;
+  tap_need(context, karst_pattern_transpose(context, A->n, A->start, A->column, &start, &column), "transpose");
+  memcpy(T.start, start, ((size_t)A->n + 1) * sizeof *start);
+  memcpy(T.column, column, (size_t)start[A->n] * sizeof *column);
+  karst_release(context, start);
+  karst_release(context, column);
+  return T;
+}
+
+/* Paths that all lead through a long row and on to nothing: searched one by one, the large ones would take hours. */
+static void test_hub(karst_context *context)
+{
+  const karst_index small = 400, large = 1000000;
+  for (int side = 0; side < 2; side++) {
+    struct pattern A = hub_pattern(small, 5, small - 1), B = hub_pattern(large, 5, large - 1);
+    if (side == 1) {
+      struct pattern T = transposed(context, &A), U = transposed(context, &B);
+      pattern_free(&A);
+      pattern_free(&B);
+      A = T;
+      B = U;
+    }
+    karst_ilu_pattern pattern;
+    for (int level = 1; level <= 4; level++) {
+      int *L = levels_of_fill(&A, level);
+      tap_need(context, karst_ilu_symbolic(context, small, A.start, A.column, level, &pattern), "symbolic");
+      tap_ok(matches(&pattern, small, L), "a hub of %ld rows%s, k = %d: the fill is the level rule's", (long)small,
+             side ? ", transposed" : "", level);
+      karst_ilu_pattern_destroy(context, &pattern);
+      free(L);
+    }
+    /* The row of the hub reaches the last column at level 1, those below it at level 2. */
+    tap_need(context, karst_ilu_symbolic(context, large, B.start, B.column, 2, &pattern), "symbolic");
+    karst_index sparse = side ? pattern.lower_start[large] : pattern.upper_start[large];
+    karst_index filled = side ? pattern.upper_start[large] : pattern.lower_start[large];
+    tap_ok(filled == large - 1 && sparse == 2 + large - 2 - large / 2,
+           "a hub of %ld rows%s, k = 2: %ld and %ld entries", (long)large, side ? ", transposed" : "", (long)filled,
+           (long)sparse);
+    karst_ilu_pattern_destroy(context, &pattern);
+    pattern_free(&A);
+    pattern_free(&B);
+  }
+}
+
 /* The counts of an independent implementation for poisson3d:40x40x40. */
 static void test_grid_counts(karst_context *context)
 {
@@ -349,6 +413,7 @@ int main(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_fill_rule(context);
+  test_hub(context);
   test_grid_counts(context);
   test_threads(context);
   test_memory();
@@ -361,11 +426,13 @@ int main(void)
   test_bad_permutation(context);
   karst_context_destroy(context);
 
-  struct pattern grid = pattern_grid(4, 3, 2), random = pattern_random(30, 0.1);
+  struct pattern grid = pattern_grid(4, 3, 2), random = pattern_random(30, 0.1), hub = hub_pattern(400, 5, 399);
   fail_each_allocation(run_symbolic, &grid, "fill and levels of a grid");
   fail_each_allocation(run_symbolic, &random, "fill and levels of a pattern without symmetry");
+  fail_each_allocation(run_symbolic, &hub, "fill and levels of a pattern with a hub");
   fail_each_allocation(run_permute, &random, "permutation");
   pattern_free(&grid);
   pattern_free(&random);
+  pattern_free(&hub);
   return tap_done();
 }
