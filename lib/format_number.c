@@ -2,12 +2,13 @@
  *
  * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is one exactly rounded product or quotient of two
  * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file
- * is of this kind; strtod reads the others, in the C locale that the input has set. */
+ * is of this kind; strtod reads the others, in the C locale. */
 #include "config.h"
 
 #include "format.h"
 
 #include <float.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,19 @@ static const char *scan_exponent(const char *p, decimal *number)
   return p;
 }
 
+/* strtod with a point, whatever the program's language. Returns the end of the number, NULL where there is no memory. */
+static const char *read_decimal(const char *text, double *value)
+{
+  char *end;
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!plain) return NULL;
+  locale_t program = uselocale(plain);
+  *value = strtod(text, &end);
+  uselocale(program);
+  freelocale(plain);
+  return end;
+}
+
 const char *karst_parse_real(const char *text, double *value)
 {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -86,8 +100,8 @@ const char *karst_parse_real(const char *text, double *value)
     double magnitude = (double)number.digits;
     magnitude = number.exponent < 0 ? magnitude / power[-number.exponent] : magnitude * power[number.exponent];
     *value = *text == '-' ? -magnitude : magnitude;
-  } else {
-    *value = strtod(text, NULL);
+  } else if (read_decimal(text, value) != p) {
+    return NULL;
   }
   return isfinite(*value) ? p : NULL;
 }

@@ -1,6 +1,7 @@
 /* options.c - the one table of the library's options: struct field, name, range, default and help in one place. */
 #include "options.h"
 
+#include "format.h"
 #include "krylov.h"
 #include "ordering.h"
 #include "precond.h"
@@ -9,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum kind { NAME, INTEGER, REAL };
@@ -121,12 +121,12 @@ static karst_status set_name(karst_context *context, const struct option *option
 
 static karst_status set_number(karst_context *context, const struct option *option, const char *value, char *field)
 {
-  char *end = NULL;
+  double number;
   bool integer = option->kind == INTEGER;
-  double number = value[0] == ' ' || value[0] == '\0' ? NAN : strtod(value, &end);
-  if (isnan(number) || isinf(number) || *end != '\0' || (integer && number != floor(number)))
+  const char *end = karst_parse_real(value, &number);
+  if (!end || *end != '\0' || (integer && number != floor(number)))
     return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", option->name, value,
-                      integer ? "a whole number" : "a number");
+                      integer ? "a whole number" : "a finite number");
   if (number < option->least || (integer && number > INT_MAX))
     return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", option->name, value,
                       option->least, integer && number > INT_MAX ? ", at most 2147483647" : "");

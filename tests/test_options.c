@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -124,7 +125,8 @@ static void test_names(size_t i)
 
 static void test_numbers(const struct option *option)
 {
-  static const char *const bad[] = {"", " ", "x", "nan", "NaN", "inf", "-1", "-inf", "1x", "1 2", "1e999", "0,5"};
+  static const char *const bad[] = {"",   " ",   "x",     "nan", "NaN", "inf", "-1",  "-inf",
+                                    "1x", "1 2", "1e999", "0,5", " 1",  "1 ",  "0x10"};
   char below[32];
   accept(option, option->name, "1");
   accept(option, option->name, "17");
@@ -142,6 +144,27 @@ static void test_numbers(const struct option *option)
     accept(option, option->name, "2.385e-7");
     accept(option, option->name, "1e300");
   }
+}
+
+/* A program whose language writes a decimal comma still sets options with a point. */
+static void test_locale(void)
+{
+  const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
+  const double expected[] = {0.25, 0x1.f9add3746f65fp-4};
+  const char *const text[] = {"0.25", "0.12345678901234567891"};
+  karst_options options;
+  size_t i = 0;
+  while (i < 5 && !setlocale(LC_NUMERIC, comma[i])) i++;
+  if (i == 5) {
+    tap_skip("no locale with a decimal comma is installed", "options have a point whatever the language");
+    return;
+  }
+  for (i = 0; i < 2; i++) {
+    karst_options_default(&options);
+    tap_ok(!karst_options_set(context, &options, "rtol", text[i]) && options.rtol == expected[i],
+           "options have a point whatever the language: %s", text[i]);
+  }
+  setlocale(LC_NUMERIC, "C");
 }
 
 static void test_unknown(void)
@@ -206,6 +229,7 @@ int main(void)
     else
       test_numbers(&options_known[i]);
   }
+  test_locale();
   test_unknown();
   test_null();
   test_fields();
