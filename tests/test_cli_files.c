@@ -48,6 +48,20 @@ static void test_convert(void)
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, "25 rows") && strstr(run->out, "block size 3"),
          "and comes back with its block size and its rows");
+  /* 18 rows in blocks of 4, and a right-hand side that comes along. */
+  path = scratch("padded.mtx");
+  run = CLI_RUN("convert", "deadoil:3x3x1", path, "--block", "4");
+  bool written = run->status == 0 && strstr(run->err, "padded");
+  run = CLI_RUN("solve", path, "--block", "1");
+  tap_ok(written && run->status == 0 && strstr(run->out, "18 rows") && strstr(run->out, "came with the matrix"),
+         "the right-hand side of a padded matrix is written without the padding");
+  tap_note("%s", run->err);
+  path = scratch("padded.kbsr");
+  run = CLI_RUN("convert", "deadoil:3x3x1", path, "--block", "4");
+  written = run->status == 0;
+  run = CLI_RUN("solve", path);
+  tap_ok(written && run->status == 0 && strstr(run->out, "block size 4") && strstr(run->out, "came with the matrix"),
+         "also beside a matrix that keeps it");
 }
 
 static void test_compare(void)

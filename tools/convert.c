@@ -22,13 +22,16 @@ static char *path_beside(const char *output)
   return path;
 }
 
-static karst_status write_rhs(const karst_vector *rhs, const char *output)
+/* Without the rows that pad the last block: a file of the matrix does not have them. */
+static int write_rhs(karst_context *context, const karst_matrix *matrix, const karst_vector *rhs, const char *output)
 {
+  int64_t length = karst_vector_length(rhs);
   char *path = path_beside(output);
-  if (!path) return KARST_ERROR_NO_MEMORY;
-  karst_status status = karst_vector_write(rhs, path);
+  if (!path) return tool_fail_memory("a file name");
+  if (length == karst_matrix_rows(matrix)) length = karst_matrix_rows_unpadded(matrix);
+  int exit_status = tool_write_vector(context, rhs, length, path);
   free(path);
-  return status;
+  return exit_status;
 }
 
 static int convert(karst_context *context, const char *input, const char *output, int block)
@@ -38,11 +41,11 @@ static int convert(karst_context *context, const char *input, const char *output
   int exit_status = tool_load_matrix(context, input, block, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_matrix_write(matrix, output);
-  if (!status && rhs) status = write_rhs(rhs, output);
-  exit_status = status ? tool_fail_library(context, status) : TOOL_YES;
+  if (status) exit_status = tool_fail_library(context, status);
+  if (!status && rhs) exit_status = write_rhs(context, matrix, rhs, output);
   karst_vector_destroy(rhs);
   karst_matrix_destroy(matrix);
-  return exit_status;
+  return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
 
 int main(int argc, char *argv[])

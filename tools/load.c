@@ -87,3 +87,17 @@ int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, doub
   karst_vector_destroy(view);
   return exit_status;
 }
+
+int tool_write_vector(karst_context *context, const karst_vector *vector, int64_t count, const char *path)
+{
+  karst_vector *part;
+  double *values;
+  int exit_status = tool_vector_to_host(context, vector, count, &values);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(context, count, &part);
+  if (!status) status = karst_vector_set(part, count, values);
+  if (!status) status = karst_vector_write(part, path);
+  karst_vector_destroy(part);
+  free(values);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}

@@ -14,5 +14,7 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
  * caller frees. */
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values);
 int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values);
+/* Writes the first count entries of a vector. */
+int tool_write_vector(karst_context *context, const karst_vector *vector, int64_t count, const char *path);
 
 #endif
