@@ -296,6 +296,16 @@ static void test_reference(void)
                                -1);
   run = CLI_RUN("solve", path, "--precond=none", "--reference");
   tap_ok(strstr(run->out, "singular"), "--reference says that a matrix is singular");
+  path = tap_write("nothing.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n", -1);
+  run = CLI_RUN("solve", path, "--rhs=ones", "--reference", "--json");
+  report = parse(run->out);
+  reference = json_object_get(report, "reference");
+  tap_ok(run->status == 0 && json_is_false(json_object_get(reference, "singular")) &&
+             json_is_real(json_object_get(reference, "difference")) &&
+             json_real_value(json_object_get(reference, "difference")) == 0,
+         "--reference of a matrix without rows differs by 0");
+  tap_note("%s", run->err);
+  json_decref(report);
 #else
   tap_skip("built without SuiteSparse", "--reference agrees");
 #endif
