@@ -39,6 +39,8 @@ static void test_options(void)
       {"--rtol", "-1e-8"},
       {"--rtol", "inf"},
       {"--rtol", "1e-8x"},
+      {"--rtol", "0x1p-20"},
+      {"--rtol", " 1e-8"},
       {"--rtol", ""},
       {"--atol", "small"},
       {"--atol", "-1"},
@@ -82,11 +84,15 @@ static void test_options(void)
   expect(2, "solve", (const char *[]){matrix, "--rtol", NULL});
   expect(2, "solve", (const char *[]){matrix, "--json=yes", NULL});
   expect(2, "solve", (const char *[]){matrix, "--rtol=", NULL});
-  expect(2, "solve", (const char *[]){matrix, "--quiet", "--solution", "/nonexistent/x.mtx", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--solution", "/nonexistent/x.mtx", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--solution", "/tmp", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--solution", tap_scratch("good.mtx/x.mtx"), NULL});
   expect(2, "compare", (const char *[]){matrix, NULL});
   expect(2, "compare", (const char *[]){matrix, matrix, matrix, NULL});
   expect(2, "compare", (const char *[]){matrix, matrix, "--rtol", "nan", NULL});
   expect(2, "compare", (const char *[]){matrix, matrix, "--atol", "-1", NULL});
+  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", "0x10", NULL});
+  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", " 1", NULL});
   expect(2, "convert", (const char *[]){matrix, NULL});
   expect(2, "convert", (const char *[]){matrix, "/nonexistent/a.mtx", NULL});
   expect(2, "convert", (const char *[]){matrix, tap_scratch("a.xyz"), NULL});
@@ -130,6 +136,17 @@ static void test_matrices(void)
   expect(2, "compare", (const char *[]){matrix, "/nonexistent/matrix.mtx", NULL});
   expect(2, "compare", (const char *[]){matrix, "poisson2d:4x4", NULL});
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
+}
+
+/* Where set-up fails the sentence names the matrix and the block row, from 0. */
+static void test_setup(void)
+{
+  const char *path =
+      tap_write("diagonal.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n", -1);
+  const struct cli_run *run = CLI_RUN("solve", path);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "diagonal.mtx: block row 1 "),
+         "an error in set-up names the matrix and the block row");
+  tap_note("%s", run->err);
 }
 
 /* The sentence about a right-hand side of wrong length has both lengths. */
@@ -212,6 +229,7 @@ int main(void)
   tap_ok(CLI_RUN("solve", matrix)->status == 0, "the matrix beside the bad options is a good one");
   test_options();
   test_matrices();
+  test_setup();
   test_rhs_length();
   test_lists();
   test_device();

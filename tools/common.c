@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,9 +45,15 @@ int tool_fail(int status, const char *format, ...)
 
 int tool_fail_library(const karst_context *context, karst_status status)
 {
+  return tool_fail_about(context, status, NULL);
+}
+
+int tool_fail_about(const karst_context *context, karst_status status, const char *name)
+{
   const char *sentence = karst_context_error(context);
   bool device = status == KARST_ERROR_NO_DEVICE || status == KARST_ERROR_DEVICE;
-  return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s", *sentence ? sentence : karst_status_text(status));
+  return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s", name ? name : "", name ? ": " : "",
+                   *sentence ? sentence : karst_status_text(status));
 }
 
 int tool_fail_memory(const char *what) { return tool_fail(TOOL_FAILED, "out of memory for %s", what); }
@@ -76,6 +83,31 @@ bool tool_integer(const char *text, long long minimum, long long maximum, long l
 bool tool_real(const char *text, double *number)
 {
   char *end;
+  if (text[strspn(text, "+-.0123456789eE")]) return false; /* strtod also takes blanks, hexadecimal digits and words */
   *number = strtod(text, &end);
   return end != text && !*end && isfinite(*number) && *number >= 0;
+}
+
+/* Whether the folder that path is in takes new files. */
+static bool is_folder_open(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  bool open = folder && access(folder, W_OK | X_OK) == 0;
+  free(folder);
+  return open;
+}
+
+int tool_check_output(const char *path)
+{
+  struct stat file;
+  bool exists = lstat(path, &file) == 0, open;
+  errno = 0;
+  if (exists && S_ISDIR(file.st_mode)) {
+    open = false;
+    errno = EISDIR;
+  } else {
+    open = (!exists || access(path, W_OK) == 0) && ((exists && !S_ISREG(file.st_mode)) || is_folder_open(path));
+  }
+  return open ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
 }

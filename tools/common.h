@@ -26,6 +26,8 @@ const char *tool_name(void);
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the sentence of the library's last error in context; the exit status follows from status. */
 int tool_fail_library(const karst_context *context, karst_status status);
+/* The same, beginning with the name of what it is about. */
+int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
 
 /* A karst_message_function: notes and warnings on standard error. */
@@ -36,8 +38,11 @@ double tool_clock(void);
 
 /* A number that fills all of text and lies in minimum .. maximum. */
 bool tool_integer(const char *text, long long minimum, long long maximum, long long *number);
-/* A finite number >= 0 that fills all of text. */
+/* A finite decimal number >= 0 that fills all of text. */
 bool tool_real(const char *text, double *number);
+
+/* Refuses a file that cannot be written, before the work whose outcome it is to hold; leaves it as it is. */
+int tool_check_output(const char *path);
 
 /* An option of a tool and the variable that it sets. A text points into argv; a count is 1 or more. */
 struct tool_option {

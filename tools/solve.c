@@ -35,8 +35,10 @@ static int choose_device(struct run *run, const struct solve_settings *settings)
     int exit_status = tool_fail_library(run->context, status);
     return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
   }
+  const int most = 1024; /* threads that the library takes */
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   status = karst_context_set_threads(run->context, settings->threads ? settings->threads
+                                                   : online > most   ? most
                                                    : online > 1      ? (int)online
                                                                      : 1);
   return status && settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
@@ -67,7 +69,7 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   if (status) return tool_fail_library(run->context, status);
   karst_solver_set_monitor(run->solver, watch_iteration, watch);
   status = karst_solver_setup(run->solver, run->A);
-  if (status) return tool_fail_library(run->context, status);
+  if (status) return tool_fail_about(run->context, status, report->settings->matrix);
   watch_phase(watch, "solve");
   status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
@@ -86,24 +88,28 @@ static double median(double *values, int count)
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* New values, factorization and a solution from zero, as a simulator does; factor and solve: [settings->repeat]. */
-static karst_status repeat(struct run *run, struct watch *watch, int times, const double *value, double *factor,
-                           double *solve)
+/* New values, factorization and a solution from zero, as a simulator does; factor and solve: [settings->repeat]. The
+ * values are the same as before, so each must end as the first solve did. */
+static int repeat(struct run *run, struct watch *watch, const struct solve_report *report, const double *value,
+                  double *factor, double *solve)
 {
   karst_solver_info info = {0};
-  karst_result result;
-  karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < times && !status; i++) {
+  karst_result result = {.reason = KARST_SOUND};
+  for (int i = 0; i < report->settings->repeat; i++) {
     watch_phase(watch, "repeat");
-    status = karst_matrix_update_values(run->A, value);
+    karst_status status = karst_matrix_update_values(run->A, value);
     if (!status) status = karst_solver_update(run->solver);
     if (!status) status = karst_vector_fill(run->x, 0);
     if (!status) status = karst_solver_solve(run->solver, run->b, run->x, &result);
     if (!status) status = karst_solver_get_info(run->solver, &info);
+    if (status) return tool_fail_library(run->context, status);
+    if (result.reason != report->result.reason)
+      return tool_fail(TOOL_FAILED, "repetition %d does not end as the first solve did: %s", i + 1,
+                       karst_solver_explain(run->solver));
     factor[i] = info.time_factor;
     solve[i] = info.time_solve;
   }
-  return status;
+  return TOOL_GO_ON;
 }
 
 static int solve_again(struct run *run, struct watch *watch, struct solve_report *report)
@@ -112,30 +118,12 @@ static int solve_again(struct run *run, struct watch *watch, struct solve_report
   double *value, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
   if (!seconds) return tool_fail_memory("the times of --repeat");
   int exit_status = tool_matrix_to_host(run->context, run->A, &value);
-  if (exit_status == TOOL_GO_ON) {
-    karst_status status = repeat(run, watch, times, value, seconds, seconds + times);
-    if (status) exit_status = tool_fail_library(run->context, status);
-  }
+  if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, seconds, seconds + times);
   if (exit_status == TOOL_GO_ON)
     report->repeat = (struct solve_repeat){median(seconds, times), median(seconds + times, times)};
   free(value);
   free(seconds);
   return exit_status;
-}
-
-/* The solution without the rows that pad the last block. */
-static int write_solution(struct run *run, const struct solve_report *report)
-{
-  karst_vector *x;
-  double *values;
-  int exit_status = tool_vector_to_host(run->context, run->x, report->rows, &values);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  karst_status status = karst_vector_create(run->context, report->rows, &x);
-  if (!status) status = karst_vector_set(x, report->rows, values);
-  if (!status) status = karst_vector_write(x, report->settings->solution);
-  karst_vector_destroy(x);
-  free(values);
-  return status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
 }
 
 static int print_report(struct run *run, struct solve_report *report)
@@ -162,7 +150,8 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   }
   watch_erase(watch);
   if (status == TOOL_GO_ON) status = print_report(run, report);
-  if (status == TOOL_GO_ON && settings->solution) status = write_solution(run, report);
+  if (status == TOOL_GO_ON && settings->solution)
+    status = tool_write_vector(run->context, run->x, report->rows, settings->solution);
   if (status == TOOL_GO_ON) status = report->result.reason > 0 ? TOOL_YES : TOOL_NO;
   return status;
 }
@@ -179,6 +168,7 @@ int main(int argc, char *argv[])
   int status = solve_parse(run.context, argc, argv, &settings);
   if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
+  if (status == TOOL_GO_ON && settings.solution) status = tool_check_output(settings.solution);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
   if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
   watch_erase(&watch);
