@@ -115,28 +115,39 @@ void bench_report_table(const bench_result *result)
 }
 
 #ifdef HAVE_JANSSON
+/* Null for what JSON cannot hold: numbers that are not finite, text that is not UTF-8. */
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *text(const char *value)
+{
+  json_t *string = json_string(value);
+  return string ? string : json_null();
+}
+
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)
 {
   const bench_case *what = &result->what;
   const bench_traffic *t = &result->traffic;
   const double *value = variant->median.value;
   json_t *object =
-      json_pack("{ss sI si sI ss si sI ss si si si}", "matrix", what->matrix, "rows", (json_int_t)result->rows, "block",
-                result->block_size, "blocks", (json_int_t)result->blocks, "precond", "iluk", "level", what->level,
-                "factor_entries", (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart,
-                "iterations", what->iterations, "repeat", result->repeat);
-  json_t *times =
-      json_pack("{sf sf sf sf sf sf sf}", "setup", value[BENCH_SETUP], "symbolic", value[BENCH_SYMBOLIC], "factor",
-                value[BENCH_FACTOR], "iteration", value[BENCH_ITERATION], "multiply", value[BENCH_MULTIPLY], "apply",
-                value[BENCH_APPLY], "orthogonalise", bench_orthogonalise_seconds(&variant->median, what->restart));
-  json_t *moved = json_pack("{sf sf sf sf}", "iteration", t->iteration, "multiply", t->multiply, "apply", t->apply,
-                            "orthogonalise", t->orthogonalise);
-  json_t *memory = json_pack("{sf sf sf sf}", "peak", result->peak_memory, "matrix", t->matrix, "factors", t->factors,
-                             "vector", t->vector);
-  json_t *run = json_pack("{ss si sf sf sf sf so* so* so*}", "program", variant->name, "threads", variant->threads,
-                          "copy_bandwidth", variant->copy, "triad_bandwidth", variant->triad, "first_residual",
-                          value[BENCH_FIRST_RESIDUAL], "last_residual", value[BENCH_LAST_RESIDUAL], "times", times,
-                          "bytes_moved", moved, "memory", memory);
+      json_pack("{so sI si sI ss si sI ss si si si}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
+                "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond", "iluk", "level",
+                what->level, "factor_entries", (json_int_t)result->factor_entries, "solver", "gmres", "restart",
+                what->restart, "iterations", what->iterations, "repeat", result->repeat);
+  json_t *times = json_pack("{so so so so so so so}", "setup", number(value[BENCH_SETUP]), "symbolic",
+                            number(value[BENCH_SYMBOLIC]), "factor", number(value[BENCH_FACTOR]), "iteration",
+                            number(value[BENCH_ITERATION]), "multiply", number(value[BENCH_MULTIPLY]), "apply",
+                            number(value[BENCH_APPLY]), "orthogonalise",
+                            number(bench_orthogonalise_seconds(&variant->median, what->restart)));
+  json_t *moved = json_pack("{so so so so}", "iteration", number(t->iteration), "multiply", number(t->multiply),
+                            "apply", number(t->apply), "orthogonalise", number(t->orthogonalise));
+  json_t *memory = json_pack("{so so so so}", "peak", number(result->peak_memory), "matrix", number(t->matrix),
+                             "factors", number(t->factors), "vector", number(t->vector));
+  json_t *run =
+      json_pack("{so si so so so so so* so* so*}", "program", text(variant->name), "threads", variant->threads,
+                "copy_bandwidth", number(variant->copy), "triad_bandwidth", number(variant->triad), "first_residual",
+                number(value[BENCH_FIRST_RESIDUAL]), "last_residual", number(value[BENCH_LAST_RESIDUAL]), "times",
+                times, "bytes_moved", moved, "memory", memory);
   json_object_update(object, run);
   json_decref(run);
   return object;

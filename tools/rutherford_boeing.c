@@ -104,8 +104,8 @@ static int transpose(karst_context *context, int64_t n, const int64_t *start, co
   karst_index rows = (karst_index)n;
   size_t entries = (size_t)start[n];
   karst_index *row_start = calloc((size_t)n + 2, sizeof *row_start);
-  karst_index *column = malloc(entries * sizeof *column);
-  double *transposed = malloc(entries * sizeof *transposed);
+  karst_index *column = calloc(entries + 1, sizeof *column); /* one more: there may be no entries */
+  double *transposed = calloc(entries + 1, sizeof *transposed);
   int status = TOOL_GO_ON;
   if (!row_start || !column || !transposed) {
     status = tool_fail_memory("the matrix");
