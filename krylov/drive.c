@@ -248,7 +248,9 @@ static karst_status refine(karst_krylov *k, karst_reason *reason)
     if (status) return status;
   }
   backend->fill(k->context, k->n, 0, k->x);
+  k->base = k->best;
   karst_status status = k->ops->cycle(k, reason);
+  k->base = NULL;
   backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&k->best, NULL, k->x, NULL);
   return status;
 }

@@ -88,11 +88,14 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
   return karst_krylov_look(k, 0, DOTS + ring->kept + 1);
 }
 
-/* Orthogonalisation has spread what is not finite over all of p and q: computes them again. */
+/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. */
 static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason *reason)
 {
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
-  k->context->backend->residual(k->context, k->A, k->b, k->x, k->r, NULL);
+  const struct karst_backend *backend = k->context->backend;
+  backend->copy(k->context, k->n, k->x, p);
+  if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
+  backend->residual(k->context, k->A, k->b, p, k->r, NULL);
   karst_krylov_precondition(k, k->r, p);
   karst_krylov_multiply(k, p, q);
   const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {"the matrix times a vector", q}};

@@ -25,9 +25,9 @@ struct karst_krylov_ops {
   const char *help; /* one line */
   /* options->restart has been cut to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_options *options);
-  /* Improves k->x, given k->r = b - A x with norm k->residual > k->target. *reason: KARST_SOUND when it wants the
-   * true residual (it believes to have converged, it restarts, or the iteration limit is reached), else why it cannot
-   * go on. */
+  /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
+   * k->target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or the
+   * iteration limit is reached), else why it cannot go on. */
   karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
 };
 
@@ -52,10 +52,11 @@ struct karst_krylov {
 
   const double *b; /* the system at hand */
   double *x;
-  double target;   /* norm of the true residual to reach */
-  double residual; /* norm of the true residual at the start of the cycle */
-  double goal;     /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
-  double measure;  /* the norm that the method lowers, at the start of the cycle: residual unless cycle sets another */
+  const double *base; /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
+  double target;      /* norm of the true residual to reach */
+  double residual;    /* norm of the true residual at the start of the cycle */
+  double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double measure;     /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */
   int false_claims; /* cycles of this solve that believed so and were wrong */
