@@ -277,6 +277,19 @@ static void test_json_singular(void)
   json_decref(report);
 }
 
+/* Solved before the timed iterations begin: the residuals that bench did not see are null. */
+static void test_bench(void)
+{
+  const struct cli_run *run =
+      CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=0", "--threads=1", "--restart=64", "--json");
+  json_t *report = parse(run->out);
+  tap_ok(run->status == 0 && json_integer_value(json_object_get(report, "rows")) == 64 &&
+             json_is_null(json_object_get(report, "last_residual")) && json_is_object(json_object_get(report, "times")),
+         "bench --json writes null for what is no number");
+  tap_note("%s%s", run->out, run->err);
+  json_decref(report);
+}
+
 static void test_reference(void)
 {
 #ifdef HAVE_SUITESPARSE
@@ -318,6 +331,7 @@ static void test_json(void)
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "--json without jansson is refused");
 }
 static void test_json_singular(void) { tap_skip("built without jansson", "--json of a singular matrix"); }
+static void test_bench(void) { tap_skip("built without jansson", "bench --json"); }
 static void test_reference(void) { tap_skip("built without jansson", "--reference"); }
 #endif
 
@@ -325,6 +339,7 @@ int main(void)
 {
   cli_need("solve");
   cli_need("compare");
+  cli_need("bench");
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_exit_statuses();
   test_solution();
@@ -332,6 +347,7 @@ int main(void)
   test_rhs();
   test_json();
   test_json_singular();
+  test_bench();
   test_reference();
   test_real_matrices();
   karst_context_destroy(context);
