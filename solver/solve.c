@@ -5,10 +5,11 @@
 #include "solver.h"
 #include "vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-/* Norms below have squares, and norms to reach have squares of rounding errors, that double precision cannot hold. */
+/* Norms outside have squares, or their parts have, that double precision cannot hold. */
 static const double smallest_norm = 1e-145, largest_norm = 1e150;
 
 static karst_status download_norm(const karst_solver *solver, double *norm)
@@ -61,8 +62,7 @@ static karst_status check_range(const karst_solver *solver, const karst_vector *
                                 karst_result *result)
 {
   bool norm_trusted = rhs_norm >= smallest_norm && rhs_norm <= largest_norm, ordinary = true;
-  bool target_trusted = target >= smallest_norm || target == 0;
-  if (norm_trusted && target_trusted) return KARST_SUCCESS;
+  if (norm_trusted && fmax(target, DBL_EPSILON * rhs_norm) >= smallest_norm) return KARST_SUCCESS;
   karst_status status = norm_trusted ? KARST_SUCCESS : is_ordinary(solver, b, &ordinary);
   if (!status && ordinary) {
     result->reason = KARST_OUT_OF_RANGE;
@@ -109,7 +109,7 @@ static karst_status solve_pass(karst_solver *solver, const double *b, double *x,
   context->backend->residual(context, system->matrix, system->rhs, system->solution, solver->residual, solver->norm2);
   karst_status status = download_norm(solver, &scaled);
   if (status) return status;
-  if (scaled * reduction < smallest_norm || scaled > largest_norm) {
+  if (scaled * fmax(reduction, DBL_EPSILON) < smallest_norm || scaled > largest_norm) {
     *result = (karst_result){.reason = KARST_OUT_OF_RANGE, .block_row = -1};
     return KARST_SUCCESS;
   }
