@@ -72,10 +72,11 @@ static __device__ __forceinline__ int64_t karst_cuda_offset(int b, int64_t k) { 
  * threads for; false for threads that are left over. */
 static __device__ __forceinline__ bool karst_cuda_row(int b, karst_index rows, karst_index *i, int *r)
 {
-  int each = (int)blockDim.x / b, t = (int)threadIdx.x;
-  *i = (karst_index)blockIdx.x * each + t / b;
+  const int each = (int)blockDim.x / b, t = (int)threadIdx.x;
+  const int64_t row = (int64_t)blockIdx.x * each + t / b;
+  *i = (karst_index)row;
   *r = t % b;
-  return t < each * b && *i < rows;
+  return t < each * b && row < rows;
 }
 
 /* Threads of a thread block for block size b where each row has a thread of its own, and the grid. */

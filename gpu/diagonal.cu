@@ -7,9 +7,11 @@ static __device__ void record(unsigned long long *first, int64_t row, karst_reas
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));
 }
 
-/* One thread a block. */
+/* One thread a block, which takes many registers. */
+enum { INVERTED = 128 };
+
 template <int B>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+static __global__ void __launch_bounds__(INVERTED)
     invert_small(karst_index rows, const karst_index *diagonal, const double *value, double *inverse,
                  unsigned long long *first)
 {
@@ -52,8 +54,8 @@ karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matr
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0)
-      invert_small<B><<<karst_cuda_grid(rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, cuda->stream>>>(
-          rows, diagonal, A->value, inverse, first);
+      invert_small<B>
+          <<<karst_cuda_grid(rows, INVERTED), INVERTED, 0, cuda->stream>>>(rows, diagonal, A->value, inverse, first);
     else
       invert_large<<<(unsigned)rows, KARST_CUDA_THREADS, karst_cuda_invert_shared(b), cuda->stream>>>(
           b, diagonal, A->value, inverse, first);

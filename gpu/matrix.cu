@@ -28,11 +28,11 @@ static __global__ void __launch_bounds__(THREADS)
   enum { CHUNK = THREADS * DEPTH };
   __shared__ double product[CHUNK];
   const int t = (int)threadIdx.x;
-  const karst_index first = (karst_index)blockIdx.x * THREADS, i = first + t;
-  const karst_index tile_end = start[rows - first < THREADS ? rows : first + THREADS];
-  const karst_index begin = i < rows ? start[i] : tile_end, end = i < rows ? start[i + 1] : tile_end;
+  const int64_t first = (int64_t)blockIdx.x * THREADS, i = first + t; /* 64 bits: sums beyond the last row or entry */
+  const int64_t tile_end = start[rows - first < THREADS ? rows : first + THREADS];
+  const int64_t begin = i < rows ? start[i] : tile_end, end = i < rows ? start[i + 1] : tile_end;
   double sum = 0;
-  for (karst_index chunk = start[first]; chunk < tile_end; chunk += CHUNK) {
+  for (int64_t chunk = start[first]; chunk < tile_end; chunk += CHUNK) {
     const int entries = tile_end - chunk < CHUNK ? (int)(tile_end - chunk) : CHUNK;
 #pragma unroll
     for (int depth = 0; depth < DEPTH; depth += AHEAD) {
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(THREADS)
       for (int s = 0; s < AHEAD; s++) {
         const int p = (depth + s) * THREADS + t;
         from[s] = p < entries ? column[chunk + p] : 0;
-        a[s] = p < entries ? value[(int64_t)chunk + p] : 0;
+        a[s] = p < entries ? value[chunk + p] : 0;
       }
 #pragma unroll
       for (int s = 0; s < AHEAD; s++) {
@@ -51,8 +51,8 @@ static __global__ void __launch_bounds__(THREADS)
       }
     }
     __syncthreads();
-    const karst_index low = begin > chunk ? begin : chunk, high = end - chunk < CHUNK ? end : chunk + CHUNK;
-    for (karst_index k = low; k < high; k++) sum += product[(int)(k - chunk)];
+    const int low = begin > chunk ? (int)(begin - chunk) : 0, high = end - chunk < CHUNK ? (int)(end - chunk) : CHUNK;
+    for (int p = low; p < high; p++) sum += product[p];
     __syncthreads();
   }
   if (i < rows) y[i] = right ? right[i] - sum : sum;
@@ -73,8 +73,8 @@ static __global__ void __launch_bounds__(THREADS)
   const bool mine = lane < ROWS * WIDTH && i < rows;
   double sum = 0;
   if (mine) {
-    const karst_index end = start[i + 1];
-    for (karst_index k = start[i] + turn; k < end; k += LANES) {
+    const int64_t end = start[i + 1];
+    for (int64_t k = start[i] + turn; k < end; k += LANES) {
       const double *block = value + karst_cuda_offset(B, k) + r, *part = x + (int64_t)column[k] * B;
 #pragma unroll
       for (int c = 0; c < B; c++) sum += block[c * B] * part[c];

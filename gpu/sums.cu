@@ -77,7 +77,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 static unsigned sum_grid(int64_t n)
 {
   unsigned grid = karst_cuda_grid(n, THREADS * STRIP);
-  return grid < KARST_CUDA_SUMS ? grid : KARST_CUDA_SUMS;
+  return grid < KARST_CUDA_SUMS ? grid : (unsigned)KARST_CUDA_SUMS;
 }
 
 template <int BATCH>
