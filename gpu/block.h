@@ -73,6 +73,7 @@ static __device__ inline bool karst_cuda_invert_choose(int b, int c, const doubl
       }
     }
     found = best_size > (b > 1 ? 16 * b * DBL_EPSILON * s.column_size[c] : 0);
+    __syncwarp(); /* all have read the scales */
     if (threadIdx.x == 0) {
       double scale = s.row_scale[c];
       s.row_scale[c] = s.row_scale[best];

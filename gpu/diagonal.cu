@@ -1,7 +1,7 @@
 /* diagonal.cu - on the GPU: diagonal blocks inverted, and multiplied by a vector. */
 #include "block.h"
 
-/* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all. */
+/* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all; reasons are negative. */
 static __device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
 {
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));
@@ -62,8 +62,8 @@ karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matr
   });
   karst_status status = karst_download_cuda(context, &found, first, sizeof found);
   if (status || found == ~0ULL) return status;
-  *block_row = (karst_index)((found + 255) / 256);
-  *reason = (karst_reason)(int)((int64_t)*block_row * 256 - (int64_t)found);
+  *block_row = (karst_index)(found / 256);
+  *reason = static_cast<karst_reason>(-(int)(found % 256));
   return KARST_SUCCESS;
 }
 

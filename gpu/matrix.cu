@@ -74,6 +74,7 @@ static __global__ void __launch_bounds__(THREADS)
   double sum = 0;
   if (mine) {
     const int64_t end = start[i + 1];
+#pragma unroll 1 /* registers are better spent on more warps */
     for (int64_t k = start[i] + turn; k < end; k += LANES) {
       const double *block = value + karst_cuda_offset(B, k) + r, *part = x + (int64_t)column[k] * B;
 #pragma unroll

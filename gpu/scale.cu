@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     scale_large(int b, const karst_index *start, double *value, const double *S)
 {
-  extern __shared__ double column[]; /* [b] */
+  __shared__ double column[KARST_BLOCK_SIZE_MAX];
   const int64_t i = blockIdx.x, end = (int64_t)start[i + 1] * b;
   const double *scale = S + karst_cuda_offset(b, i);
   for (int64_t c = (int64_t)start[i] * b; c < end; c++) {
@@ -51,8 +51,7 @@ void karst_scale_rows_cuda(karst_context *context, karst_matrix *A, const double
       scale_small<B><<<karst_cuda_grid(rows, KARST_CUDA_THREADS / 32), KARST_CUDA_THREADS, 0, cuda->stream>>>(
           rows, A->device_row_start, A->value, S);
     else
-      scale_large<<<(unsigned)rows, KARST_CUDA_THREADS, (size_t)b * sizeof(double), cuda->stream>>>(
-          b, A->device_row_start, A->value, S);
+      scale_large<<<(unsigned)rows, KARST_CUDA_THREADS, 0, cuda->stream>>>(b, A->device_row_start, A->value, S);
   });
 }
 

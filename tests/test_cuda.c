@@ -337,8 +337,8 @@ int main(void)
     compare_bad_blocks(b, NAN, 0.5);
     compare_permutations(1000, b);
   }
-  compare_diagonal(300);
-  compare_bad_blocks(300, 0.5, NAN);
+  compare_diagonal(130);
+  compare_bad_blocks(130, 0.5, NAN);
   values_from_device();
   devices();
   device_memory_runs_out();
