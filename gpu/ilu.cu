@@ -2,11 +2,13 @@
 #include "ilu.h"
 #include "dense.h"
 
-/* As many blocks as are resident together, for each of the plan's kernels. */
-static karst_status resident(karst_context *context, const void *kernel, size_t shared, int *grid)
+/* As many blocks as are resident together, up to most for each multiprocessor: warps that wait take part of the second
+ * level cache's time, and more than needed to have the next rows at hand slow the others down. */
+static karst_status resident(karst_context *context, const void *kernel, size_t shared, int most, int *grid)
 {
   int each = 0;
   cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, KARST_ILU_THREADS, shared);
+  if (each > most) each = most;
   *grid = (each > 0 ? each : 1) * karst_cuda_of(context)->multiprocessors;
   return karst_cuda_status(context, error, "the launch of block ILU");
 }
@@ -16,10 +18,11 @@ karst_status karst_ilu_resident_cuda(karst_context *context, karst_ilu_cuda *pla
   int b = plan->block_size;
   bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   const void *factor = small ? karst_ilu_factor_small_kernel_cuda(b) : karst_ilu_factor_large_kernel_cuda();
+  int most = b <= 2 ? 3 : 4;
   size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
-  karst_status status = resident(context, factor, shared, &plan->factor_grid);
-  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, &plan->lower_grid);
-  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, &plan->upper_grid);
+  karst_status status = resident(context, factor, shared, 8, &plan->factor_grid);
+  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, most, &plan->lower_grid);
+  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, most, &plan->upper_grid);
   return status;
 }
 

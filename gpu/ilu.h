@@ -8,7 +8,8 @@
  *     value[(e b + c) group b + q b + r]
  *
  * so that what a warp reads at once is contiguous. Entries of L stand in ascending order of the columns; in U' the
- * inverse diagonal block comes first, then the columns descending: in both sweeps the neighbour computed last is last.
+ * inverse diagonal block comes first, then the neighbours in ascending order of their slots, those of the last level
+ * last (rows of more than KARST_ILU_SORTED neighbours: columns descending).
  *
  * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
 #ifndef KARST_GPU_ILU_H
@@ -47,6 +48,8 @@ typedef struct karst_ilu_finding {
 } karst_ilu_finding;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
+
+enum { KARST_ILU_SORTED = 64 };
 
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */

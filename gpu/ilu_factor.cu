@@ -12,8 +12,8 @@
 
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it without
  * delay: registers allow no more. */
-template <int B> constexpr int products_at_once = B <= 5 ? 3 : 2;
-enum { EARLY = 3 };
+template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : B == 6 ? 2 : 1;
+template <int B> constexpr int early_blocks = B <= 6 ? 3 : 1;
 
 /* Where a lane works. */
 struct place {
@@ -92,6 +92,23 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
       subtract_product<B>(left[k], row, at.q, acc);
     }
   }
+}
+
+/* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
+ * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
+template <int B>
+static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
+                                        const place &at)
+{
+  constexpr int R = 32 / B;
+  karst_index all = 0;
+  for (karst_index e = 0; e < length; e++) {
+    const int64_t number = block + (int64_t)e * R;
+    const karst_index source = t.source[number], end = t.list[number + 1];
+    for (karst_index n = t.list[number]; n < end; n++) all |= t.product[n].left;
+    if (source >= 0) asm volatile("prefetch.global.L1 [%0];" ::"l"(A + (int64_t)source * B * B + at.r));
+  }
+  return all;
 }
 
 static __device__ __forceinline__ bool any_of_group(const place &at, bool mine)
@@ -215,7 +232,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
            karst_ilu_finding *finding)
 {
-  constexpr int R = 32 / B;
+  constexpr int R = 32 / B, EARLY = early_blocks<B>;
   const int lane = (int)threadIdx.x % 32;
   const karst_index warps = (karst_index)(gridDim.x * (KARST_ILU_THREADS / 32));
   place at = {lane / B, lane % B, false, 0};
@@ -229,6 +246,10 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
     const karst_index lower_length = (karst_index)(lower.start[slice + 1] - lower.start[slice]);
     const karst_index upper_length = at.active ? (karst_index)(upper.start[other / R + 1] - upper.start[other / R]) : 0;
     double acc[B], early[EARLY][B], inverse[B], out[B], bad = 0;
+
+    if (at.active && (touch_row<B>(lower, A, lower_block, lower_length, at) |
+                      touch_row<B>(upper, A, upper_block, upper_length, at)) < 0)
+      at.active = false;
 
     for (karst_index e = 0; e < lower_length; e++) {
       const int64_t block = lower_block + (int64_t)e * R;

@@ -34,9 +34,19 @@ static __device__ karst_index find_column(const karst_index *column, karst_index
 static __device__ karst_index upper_block(const karst_triangle &upper, const karst_ilu_pattern_cuda &factor,
                                           karst_index p, karst_index k)
 {
-  karst_index slot = factor.upper_slot[p];
-  return (karst_index)((upper.start[slot / upper.group] + (factor.upper_start[p + 1] - k)) * upper.group +
-                       slot % upper.group);
+  const karst_index slot = factor.upper_slot[p], count = factor.upper_start[p + 1] - factor.upper_start[p];
+  const karst_index wanted = factor.upper_slot[factor.upper_column[k]];
+  const int64_t diagonal = upper.start[slot / upper.group] * upper.group + slot % upper.group;
+  karst_index low = 1, high = count;
+  if (count > KARST_ILU_SORTED) low = high = factor.upper_start[p + 1] - k;
+  while (low < high) {
+    karst_index middle = low + (high - low) / 2;
+    if (upper.column[diagonal + (int64_t)middle * upper.group] < wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (karst_index)(diagonal + (int64_t)low * upper.group);
 }
 
 /* Calls visit(block of L, block of U') for each product of block (i, j). */
@@ -55,26 +65,18 @@ static __device__ void each_product(const karst_triangle &lower, const karst_tri
   }
 }
 
-/* Calls visit(number of the block, its column or -1 for padding) for each entry of a slot; row -1 beyond the rows. */
+/* Calls visit(number of the block, its row, its column or -1 for padding) for each entry of a slot. */
 template <typename visitor>
-static __device__ void each_block(const karst_triangle &t, const patterns &p, bool is_upper, int64_t slot,
-                                  visitor visit)
+static __device__ void each_block(const karst_triangle &t, bool is_upper, int64_t slot, visitor visit)
 {
-  int64_t slice = slot / t.group, length = t.start[slice + 1] - t.start[slice];
-  int64_t block = t.start[slice] * t.group + slot % t.group;
-  const karst_index *column = is_upper ? p.factor.upper_column : p.factor.lower_column;
-  karst_index i = slot < t.rows ? t.row[slot] : -1, begin = 0, end = 0;
-  if (i >= 0) {
-    begin = (is_upper ? p.factor.upper_start : p.factor.lower_start)[i];
-    end = (is_upper ? p.factor.upper_start : p.factor.lower_start)[i + 1];
-  }
-  for (int64_t e = 0; e < length; e++, block += t.group) {
-    int64_t k = is_upper ? end - e : begin + e;
-    karst_index j = -1;
-    if (i >= 0 && is_upper && e == 0)
-      j = i;
-    else if (i >= 0 && k >= begin && k < end)
-      j = column[k];
+  const int64_t slice = slot / t.group, length = t.start[slice + 1] - t.start[slice];
+  const int64_t first = t.start[slice] * t.group + slot % t.group;
+  const karst_index i = slot < t.rows ? t.row[slot] : -1;
+  for (int64_t e = 0; e < length; e++) {
+    const int64_t block = first + e * t.group;
+    const karst_index neighbour = t.column[block];
+    karst_index j = neighbour < t.slots ? t.row[neighbour] : -1;
+    if (is_upper && e == 0) j = i;
     visit(block, i, j);
   }
 }
@@ -87,7 +89,7 @@ static __global__ void count_products(karst_triangle lower, karst_triangle upper
   int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   unsigned long long mine = 0;
   if (slot >= t.slots) return;
-  each_block(t, p, is_upper, slot, [&](int64_t block, karst_index i, karst_index j) {
+  each_block(t, is_upper, slot, [&](int64_t block, karst_index i, karst_index j) {
     karst_index count = 0;
     if (j >= 0) each_product(lower, upper, p, i, j, [&](karst_index, karst_index) { count++; });
     t.list[block] = count;
@@ -102,7 +104,7 @@ static __global__ void fill_products(karst_triangle lower, karst_triangle upper,
   const karst_triangle &t = is_upper ? upper : lower;
   int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= t.slots) return;
-  each_block(t, p, is_upper, slot, [&](int64_t block, karst_index i, karst_index j) {
+  each_block(t, is_upper, slot, [&](int64_t block, karst_index i, karst_index j) {
     karst_ilu_product *product = t.product + t.list[block];
     if (j >= 0)
       each_product(lower, upper, p, i, j, [&](karst_index left, karst_index right) { *product++ = {left, right}; });

@@ -38,6 +38,16 @@ static __global__ void measure_slices(karst_triangle t, strict_triangle strict, 
   length[slice] = longest;
 }
 
+/* Sorts a few entries of a row by slots, by insertion. */
+static __device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
+{
+  for (karst_index e = 1; e < count; e++) {
+    karst_index moved = column[e * stride], to = e;
+    for (; to > 0 && column[(to - 1) * stride] > moved; to--) column[to * stride] = column[(to - 1) * stride];
+    column[to * stride] = moved;
+  }
+}
+
 static __global__ void fill_columns(karst_triangle t, strict_triangle strict, const karst_index *slot_of_row)
 {
   int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -54,6 +64,8 @@ static __global__ void fill_columns(karst_triangle t, strict_triangle strict, co
     bool there = strict.upper ? e > 0 && k >= begin : k < end;
     column[e * t.group] = there ? slot_of_row[strict.column[k]] : t.slots;
   }
+  if (strict.upper && end - begin > 1 && end - begin <= KARST_ILU_SORTED)
+    sort_entries(column + t.group, t.group, end - begin);
 }
 
 static karst_status upload_indices(karst_context *context, int64_t count, const karst_index *host, karst_index **memory,
