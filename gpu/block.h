@@ -73,13 +73,7 @@ static __device__ inline bool karst_cuda_invert_choose(int b, int c, const doubl
       }
     }
     found = best_size > (b > 1 ? 16 * b * DBL_EPSILON * s.column_size[c] : 0);
-    __syncwarp(); /* all have read the scales */
-    if (threadIdx.x == 0) {
-      double scale = s.row_scale[c];
-      s.row_scale[c] = s.row_scale[best];
-      s.row_scale[best] = scale;
-      s.pivot[c] = best;
-    }
+    if (threadIdx.x == 0) s.pivot[c] = best;
   }
   return __syncthreads_and(found);
 }
@@ -96,6 +90,11 @@ static __device__ inline karst_reason karst_cuda_invert(int b, double *a, void *
     if (!karst_cuda_invert_choose(b, c, a, s)) return KARST_SINGULAR_BLOCK;
     const int best = s.pivot[c];
     const double inverse = 1 / a[c * b + best];
+    if (t == 0) { /* no one looks at the scales now */
+      double scale = s.row_scale[c];
+      s.row_scale[c] = s.row_scale[best];
+      s.row_scale[best] = scale;
+    }
     for (int r = t; r < b; r += threads) s.factor[r] = a[c * b + (r == best ? c : r)];
     __syncthreads();
     for (int j = t; j < b; j += threads) {

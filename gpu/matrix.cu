@@ -17,7 +17,8 @@
 enum {
   THREADS = KARST_CUDA_THREADS,
   DEPTH = 8, /* entries that a thread multiplies in a chunk: rows of a 7-point stencil make one chunk */
-  AHEAD = 4  /* of which it loads this many before it uses the first */
+  AHEAD = 4, /* of which it loads this many before it uses the first */
+  LANES = 4  /* for each scalar row of small blocks; a power of two */
 };
 
 static __global__ void __launch_bounds__(THREADS)
@@ -58,10 +59,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (i < rows) y[i] = right ? right[i] - sum : sum;
 }
 
-/* Lanes for each scalar row; for large blocks the rows of a block fill fewer lanes than there are. */
-static constexpr int lanes_of(int b) { return b < 6 ? 2 : 4; }
-
-template <int B, int LANES>
+template <int B>
 static __global__ void __launch_bounds__(THREADS)
     multiply_small(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
                    const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
@@ -113,12 +111,12 @@ static void multiply(karst_context *context, const karst_matrix *A, const double
   const int b = A->block_size;
   if (rows == 0) return;
   karst_cuda_instance(b, [&](auto size) {
-    constexpr int B = decltype(size)::value, LANES = lanes_of(B);
+    constexpr int B = decltype(size)::value;
     if constexpr (B == 1)
       multiply_scalar<<<karst_cuda_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(rows, start, column, A->value, x,
                                                                                     right, y);
     else if constexpr (B > 1)
-      multiply_small<B, LANES><<<karst_cuda_grid(rows, 32 / (B * LANES) * (THREADS / 32)), THREADS, 0, cuda->stream>>>(
+      multiply_small<B><<<karst_cuda_grid(rows, 32 / (B * LANES) * (THREADS / 32)), THREADS, 0, cuda->stream>>>(
           rows, start, column, A->value, x, right, y);
     else
       multiply_large<<<karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), 0, cuda->stream>>>(
