@@ -2,27 +2,37 @@
 #include "ilu.h"
 #include "dense.h"
 
-/* As many blocks as are resident together, up to most for each multiprocessor: warps that wait take part of the second
- * level cache's time, and more than needed to have the next rows at hand slow the others down. */
-static karst_status resident(karst_context *context, const void *kernel, size_t shared, int most, int *grid)
+/* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels beyond the one
+ * that is being worked on. More would only slow the others down, for those that wait keep the second-level cache busy. */
+static karst_status resident(karst_context *context, const void *kernel, size_t shared, int64_t tasks, int64_t levels,
+                             int *grid)
 {
+  enum { AHEAD = 12, WARPS = KARST_ILU_THREADS / 32 };
   int each = 0;
   cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, KARST_ILU_THREADS, shared);
-  if (each > most) each = most;
-  *grid = (each > 0 ? each : 1) * karst_cuda_of(context)->multiprocessors;
+  const int64_t processors = karst_cuda_of(context)->multiprocessors, most = (each > 0 ? each : 1) * processors;
+  int64_t useful = AHEAD * tasks / levels / WARPS;
+  if (useful < processors) useful = processors;
+  *grid = (int)(useful < most ? useful : most);
   return karst_cuda_status(context, error, "the launch of block ILU");
 }
 
-karst_status karst_ilu_resident_cuda(karst_context *context, karst_ilu_cuda *plan)
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan)
 {
-  int b = plan->block_size;
-  bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const int b = plan->block_size;
+  const int64_t lower = analysis->lower.count, upper = analysis->upper.count, parts = (b + 31) / 32;
+  const bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   const void *factor = small ? karst_ilu_factor_small_kernel_cuda(b) : karst_ilu_factor_large_kernel_cuda();
-  int most = b <= 2 ? 3 : 4;
-  size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
-  karst_status status = resident(context, factor, shared, 8, &plan->factor_grid);
-  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, most, &plan->lower_grid);
-  if (!status) status = resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, most, &plan->upper_grid);
+  const size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
+  /* Large blocks: a block of threads for each row. */
+  const int64_t factor_tasks = small ? plan->lower.tasks : (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
+  karst_status status = resident(context, factor, shared, factor_tasks, lower, &plan->factor_grid);
+  if (!status)
+    status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, plan->lower.tasks * parts, lower,
+                      &plan->lower_grid);
+  if (!status)
+    status =
+        resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, plan->upper.tasks * parts, upper, &plan->upper_grid);
   return status;
 }
 

@@ -67,7 +67,7 @@ static const int64_t KARST_ILU_INDEX_MAX = (int64_t)(((uint64_t)1 << (8 * sizeof
 static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu *ilu) { return (karst_ilu_cuda *)ilu->plan; }
 
 /* ilu.cu: the grids of the kernels whose warps wait for each other. */
-karst_status karst_ilu_resident_cuda(karst_context *context, karst_ilu_cuda *plan);
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan);
 /* ilu_plan.cu */
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);

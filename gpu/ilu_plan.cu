@@ -221,10 +221,9 @@ karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysi
   plan->lower.rows = plan->upper.rows = ilu->rows;
   plan->by_levels = choose_levels(context, analysis);
   if (ilu->rows == 0) return KARST_SUCCESS;
-  status = karst_ilu_resident_cuda(context, plan);
-  if (status) return status;
   status = upload_pattern(context, ilu, &pattern, &passing);
   if (!status) status = lay_out_both(context, analysis, &pattern, plan, &ilu->plan_memory);
+  if (!status) status = karst_ilu_resident_cuda(context, analysis, plan);
   if (!status) status = karst_ilu_lists_cuda(context, analysis->A, &pattern, ilu);
   if (!status) status = make_values(context, ilu->block_size, &plan->lower, &ilu->plan_memory);
   if (!status) status = make_values(context, ilu->block_size, &plan->upper, &ilu->plan_memory);
