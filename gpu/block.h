@@ -5,7 +5,10 @@
 #include "cuda.h"
 
 /* Bytes of shared memory that the inversion of a b-by-b block needs. */
-static inline size_t karst_cuda_invert_shared(int b) { return (size_t)b * (4 * sizeof(double) + sizeof(int)); }
+static inline size_t karst_cuda_invert_shared(int b)
+{
+  return (size_t)(b + b % 2) * (4 * sizeof(double) + sizeof(int));
+}
 
 /* What the threads that invert a block share. */
 struct karst_cuda_inversion {
@@ -18,8 +21,9 @@ struct karst_cuda_inversion {
 
 static __device__ inline karst_cuda_inversion karst_cuda_inversion_at(int b, void *shared)
 {
+  const int stride = b + b % 2; /* even: the last of an array is read together with what follows it */
   double *work = (double *)shared;
-  return {work, work + b, work + 2 * b, work + 3 * b, (int *)(work + 4 * b)};
+  return {work, work + stride, work + 2 * stride, work + 3 * stride, (int *)(work + 4 * stride)};
 }
 
 /* Sizes of rows and columns, or why there is no inverse. */
@@ -53,7 +57,6 @@ static __device__ inline karst_reason karst_cuda_invert_scale(int b, const doubl
 /* The first warp finds the pivot of column c: the first of the largest candidates. False: the block is singular. */
 static __device__ inline bool karst_cuda_invert_choose(int b, int c, const double *a, const karst_cuda_inversion &s)
 {
-  bool found = true;
   if (threadIdx.x < 32) {
     int best = c;
     double best_size = -1;
@@ -72,10 +75,10 @@ static __device__ inline bool karst_cuda_invert_choose(int b, int c, const doubl
         best_size = other_size;
       }
     }
-    found = best_size > (b > 1 ? 16 * b * DBL_EPSILON * s.column_size[c] : 0);
-    if (threadIdx.x == 0) s.pivot[c] = best;
+    if (threadIdx.x == 0) s.pivot[c] = best_size > (b > 1 ? 16 * b * DBL_EPSILON * s.column_size[c] : 0) ? best : -1;
   }
-  return __syncthreads_and(found);
+  __syncthreads();
+  return s.pivot[c] >= 0;
 }
 
 /* karst_block_invert, by all threads of a thread block, which all get its result. shared: karst_cuda_invert_shared(b)
