@@ -10,7 +10,15 @@
 #include <float.h>
 #include <math.h>
 
+/* For the GPU's kernels too; nvcc compiles as C++, which has no restrict. */
+#ifdef __CUDACC__
+#define KARST_INLINE static __host__ __device__ __forceinline__
+#else
 #define KARST_INLINE static inline __attribute__((always_inline))
+#endif
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
 
 /* The block sizes with an instance of their own: M(b) for each. Every other size uses the generic instance. */
 #define KARST_BLOCK_SIZES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8)

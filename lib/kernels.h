@@ -6,7 +6,8 @@
 #include "matrix.h"
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
- * columns ascending. Values in device memory, patterns in host memory. */
+ * columns ascending. The pattern is in host memory; the plan holds the values, in whatever order its kernels like best.
+ * lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
 typedef struct karst_ilu {
   karst_index rows;
   int block_size;
@@ -18,8 +19,22 @@ typedef struct karst_ilu {
   double *upper;             /* [b*b*upper_start[rows]] */
   double *inverse_diagonal;  /* [b*b*rows] */
   void *plan;                /* the backend's schedules and work space */
-  int64_t plan_memory;       /* bytes */
+  int64_t plan_memory;       /* bytes of it, and of the values */
 } karst_ilu;
+
+/* What the plan is made from besides the pattern; only the plan looks at it. Level l of a triangle holds the rows
+ * row[start[l] .. start[l + 1]), which depend on lower levels alone. */
+struct karst_ilu_levels {
+  karst_index count;
+  const karst_index *start; /* [count + 1] */
+  const karst_index *row;   /* [rows] */
+};
+
+typedef struct karst_ilu_analysis {
+  const karst_matrix *A;
+  const char *trisolve; /* the option */
+  struct karst_ilu_levels lower, upper;
+} karst_ilu_analysis;
 
 /* How a factorization ended: KARST_SOUND, or why not and the first block row (in elimination order) where. */
 typedef struct karst_factor_outcome {
@@ -29,8 +44,9 @@ typedef struct karst_factor_outcome {
 } karst_factor_outcome;
 
 struct karst_ilu_kernels {
-  /* Schedules of both sweeps and work space, from the pattern. */
-  karst_status (*plan)(karst_context *context, karst_ilu *ilu);
+  /* Schedules of both sweeps, memory for the values and work space, from the pattern. What a plan that fails has
+   * taken, plan_destroy gives back. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times the
    * largest entry of its row, times the identity. Waits for the device. */
@@ -40,6 +56,7 @@ struct karst_ilu_kernels {
   void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 };
 
-extern const struct karst_ilu_kernels karst_ilu_kernels_cpu; /* precond/ilu_cpu.c */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* precond/ilu_cpu.c */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cuda; /* gpu/ilu.cu */
 
 #endif

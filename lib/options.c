@@ -48,6 +48,12 @@ static const char *scale_name(size_t i)
   return names[i];
 }
 
+static const char *trisolve_name(size_t i)
+{
+  static const char *const names[] = {"auto", "level", "dataflow", NULL};
+  return names[i];
+}
+
 #define FIELD(name) offsetof(karst_options, name)
 
 static const struct option table[] = {
@@ -61,6 +67,8 @@ static const struct option table[] = {
      "Gram-Schmidt of gmres and orthomin, once or repeated"},
     {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk"},
+    {"trisolve", NAME, FIELD(trisolve), trisolve_name, 0, "auto",
+     "triangular solves on a GPU: a launch a level, or one in all"},
     {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
     {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},

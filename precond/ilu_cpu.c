@@ -27,8 +27,20 @@ static karst_status make_workspace(karst_context *context, const karst_ilu *ilu,
   return status;
 }
 
-static karst_status plan(karst_context *context, karst_ilu *ilu)
+static karst_status make_values(karst_context *context, karst_ilu *ilu)
 {
+  int64_t bb = (int64_t)ilu->block_size * ilu->block_size;
+  int64_t lower = bb * ilu->lower_start[ilu->rows], upper = bb * ilu->upper_start[ilu->rows], diagonal = bb * ilu->rows;
+  karst_status status = karst_device_doubles(context, lower, "the lower factor", &ilu->lower);
+  if (!status) status = karst_device_doubles(context, upper, "the upper factor", &ilu->upper);
+  if (!status) status = karst_device_doubles(context, diagonal, "the factor's diagonal", &ilu->inverse_diagonal);
+  ilu->plan_memory += (lower + upper + diagonal) * (int64_t)sizeof(double);
+  return status;
+}
+
+static karst_status plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+{
+  (void)analysis; /* a few threads want longer runs of rows than level sets have */
   karst_index rows = ilu->rows;
   int64_t blocks = (int64_t)rows + ilu->lower_start[rows] + ilu->upper_start[rows];
   int threads = karst_threads_for(context, karst_block_offset(ilu->block_size, blocks));
@@ -47,12 +59,15 @@ static karst_status plan(karst_context *context, karst_ilu *ilu)
   int64_t row = karst_block_offset(ilu->block_size, widest_row(ilu)) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index)) +
                      runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
-  return status;
+  return status ? status : make_values(context, ilu);
 }
 
 static void plan_destroy(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_plan *made = ilu->plan;
+  context->backend->release(context, ilu->lower);
+  context->backend->release(context, ilu->upper);
+  context->backend->release(context, ilu->inverse_diagonal);
   if (!made) return;
   for (int t = 0; t < made->threads && made->workspace; t++) {
     karst_release(context, made->workspace[t].position);

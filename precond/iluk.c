@@ -15,6 +15,7 @@ static const struct karst_ilu_kernels *kernels(const karst_context *context)
 {
   static const struct karst_ilu_kernels *const table[KARST_BACKEND_COUNT] = {
       [KARST_BACKEND_CPU] = &karst_ilu_kernels_cpu,
+      [KARST_BACKEND_CUDA] = &karst_ilu_kernels_cuda,
   };
   return table[context->backend->kind];
 }
@@ -36,16 +37,23 @@ static karst_status make_pattern(karst_precond *p, karst_ilu *ilu)
   return KARST_SUCCESS;
 }
 
-/* The number of level sets of a triangle, for the report. */
-static karst_status count_levels(karst_context *context, karst_index rows, const karst_index *start,
-                                 const karst_index *column, bool lower, int64_t *count)
+/* The level sets of both triangles, for the report and for the plan of the sweeps. */
+static karst_status plan(karst_precond *p, karst_ilu *ilu)
 {
-  karst_levels levels;
-  karst_status status = karst_levels_create(context, rows, start, column, lower, &levels);
-  if (status) return status;
-  *count = levels.count;
-  karst_levels_destroy(context, &levels);
-  return KARST_SUCCESS;
+  karst_context *context = p->context;
+  karst_levels lower = {0}, upper = {0};
+  karst_status status = karst_levels_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &lower);
+  if (!status) status = karst_levels_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &upper);
+  karst_ilu_analysis analysis = {.A = p->A,
+                                 .trisolve = p->options.trisolve,
+                                 .lower = {lower.count, lower.level_start, lower.row},
+                                 .upper = {upper.count, upper.level_start, upper.row}};
+  if (!status) status = kernels(context)->plan(context, &analysis, ilu);
+  p->levels_lower = lower.count;
+  p->levels_upper = upper.count;
+  karst_levels_destroy(context, &lower);
+  karst_levels_destroy(context, &upper);
+  return status;
 }
 
 static karst_status setup(karst_precond *p)
@@ -61,15 +69,9 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   int64_t lower = ilu->lower_start[ilu->rows], upper = ilu->upper_start[ilu->rows];
   int64_t bb = (int64_t)ilu->block_size * ilu->block_size;
-  status = count_levels(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &p->levels_lower);
-  if (!status) status = count_levels(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &p->levels_upper);
-  if (!status) status = kernels(context)->plan(context, ilu);
-  if (!status) status = karst_device_doubles(context, bb * lower, "the lower factor", &ilu->lower);
-  if (!status) status = karst_device_doubles(context, bb * upper, "the upper factor", &ilu->upper);
-  if (!status) status = karst_device_doubles(context, bb * ilu->rows, "the factor's diagonal", &ilu->inverse_diagonal);
+  status = plan(p, ilu);
   p->factor_entries = bb * (lower + upper + ilu->rows);
-  p->memory = p->factor_entries * (int64_t)sizeof(double) +
-              (lower + upper + 2 * ((int64_t)ilu->rows + 1)) * (int64_t)sizeof(karst_index) + ilu->plan_memory;
+  p->memory = (lower + upper + 2 * ((int64_t)ilu->rows + 1)) * (int64_t)sizeof(karst_index) + ilu->plan_memory;
   return status;
 }
 
@@ -98,9 +100,6 @@ static void destroy(karst_precond *p)
   karst_release(context, ilu->lower_column);
   karst_release(context, ilu->upper_start);
   karst_release(context, ilu->upper_column);
-  context->backend->release(context, ilu->lower);
-  context->backend->release(context, ilu->upper);
-  context->backend->release(context, ilu->inverse_diagonal);
   karst_release(context, ilu);
 }
 

@@ -31,6 +31,7 @@ static const struct option {
     {"orthogonalise", NAME, offsetof(karst_options, orthogonalise), "once", 0},
     {"precond", NAME, offsetof(karst_options, precond), "iluk", 0},
     {"level", INTEGER, offsetof(karst_options, level), "0", 0},
+    {"trisolve", NAME, offsetof(karst_options, trisolve), "auto", 0},
     {"ordering", NAME, offsetof(karst_options, ordering), "natural", 0},
     {"scale", NAME, offsetof(karst_options, scale), "none", 0},
     {"shift", REAL, offsetof(karst_options, shift), "0", 0},

@@ -48,6 +48,7 @@ static void set_options(json_t *object, const karst_options *options)
   set_text(object, "orthogonalise", options->orthogonalise);
   set_text(object, "precond", options->precond);
   set_integer(object, "level", options->level);
+  set_text(object, "trisolve", options->trisolve);
   set_text(object, "ordering", options->ordering);
   set_text(object, "scale", options->scale);
   set_real(object, "shift", options->shift);

@@ -1,0 +1,139 @@
+/* backend.cu - the GPU of a context: opened and closed, its memory, copies to and from it.
+ *
+ * All work of a context is queued on one stream of its own. Only a download waits for it, and an upload from pinned or
+ * device memory, which the caller may change once it returns; the runtime has taken other host memory by then. */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what)
+{
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  cudaGetLastError(); /* an error that can be survived is not reported again */
+  if (error == cudaErrorMemoryAllocation)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s", what);
+  return karst_fail(context, KARST_ERROR_DEVICE, "the GPU failed: %s: %s", what, cudaGetErrorString(error));
+}
+
+/* Whether this build has code that runs on the GPU at hand. */
+static __global__ void probe() {}
+
+static karst_status check_device(karst_context *context, int device)
+{
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  cudaFuncAttributes attributes;
+  if (error == cudaSuccess && count > 0 && device >= count)
+    return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d was asked for, but the last GPU here is cuda:%d", device,
+                      count - 1);
+  if (error == cudaSuccess) error = cudaSetDevice(device);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe);
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  cudaGetLastError();
+  return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d cannot be had: %s", device, cudaGetErrorString(error));
+}
+
+static cudaError_t make_state(struct karst_cuda *cuda, int device)
+{
+  cudaDeviceProp properties;
+  cuda->device = device;
+  cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
+  if (error == cudaSuccess)
+    error = cudaMalloc(&cuda->partial, KARST_CUDA_BATCH * KARST_CUDA_SUMS * sizeof *cuda->partial);
+  if (error == cudaSuccess) error = cudaMalloc(&cuda->ticket, sizeof *cuda->ticket);
+  if (error == cudaSuccess) error = cudaMallocHost(&cuda->staging, KARST_CUDA_STAGING);
+  if (error == cudaSuccess) error = cudaMemsetAsync(cuda->ticket, 0, sizeof *cuda->ticket, cuda->stream);
+  if (error != cudaSuccess) return error;
+  cuda->multiprocessors = properties.multiProcessorCount;
+  snprintf(cuda->name, sizeof cuda->name, "%.64s, %zu GiB", properties.name, properties.totalGlobalMem >> 30);
+  return cudaSuccess;
+}
+
+karst_status karst_open_cuda(karst_context *context, int device)
+{
+  struct karst_cuda *cuda;
+  karst_status status = check_device(context, device);
+  if (!status) status = karst_allocate_zero(context, &cuda, 1, sizeof *cuda, "the GPU's state");
+  if (status) return status;
+  context->device = cuda;
+  status = karst_cuda_status(context, make_state(cuda, device), "opening it");
+  if (status) karst_close_cuda(context);
+  return status;
+}
+
+/* Also what a failed open has left. */
+void karst_close_cuda(karst_context *context)
+{
+  struct karst_cuda *cuda = karst_cuda_of(context);
+  if (cuda->stream) {
+    cudaStreamSynchronize(cuda->stream);
+    cudaStreamDestroy(cuda->stream);
+  }
+  cudaFree(cuda->partial);
+  cudaFree(cuda->ticket);
+  cudaFreeHost(cuda->staging);
+  karst_release(context, cuda);
+  context->device = NULL;
+}
+
+const char *karst_describe_cuda(karst_context *context)
+{
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  snprintf(context->device_text, sizeof context->device_text, "cuda:%d, %s", cuda->device, cuda->name);
+  return context->device_text;
+}
+
+karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  size_t unused, total;
+  karst_cuda_of(context);
+  *memory = NULL;
+  karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
+  if (status) return status;
+  cudaError_t error = bytes <= unused ? cudaMalloc(memory, bytes) : cudaErrorMemoryAllocation;
+  if (error != cudaErrorMemoryAllocation) return karst_cuda_status(context, error, what);
+  cudaGetLastError();
+  *memory = NULL;
+  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s needs %zu bytes, of %zu %zu are free",
+                    what, bytes, total, unused);
+}
+
+void karst_release_cuda(karst_context *context, void *memory)
+{
+  if (!memory) return;
+  karst_cuda_of(context);
+  cudaFree(memory);
+}
+
+karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes)
+{
+  struct karst_cuda *cuda = karst_cuda_of(context);
+  cudaPointerAttributes attributes;
+  if (bytes == 0) return KARST_SUCCESS;
+  cudaError_t error = cudaPointerGetAttributes(&attributes, host);
+  if (error == cudaSuccess) error = cudaMemcpyAsync(to, host, bytes, cudaMemcpyDefault, cuda->stream);
+  if (error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered)
+    error = cudaStreamSynchronize(cuda->stream);
+  return karst_cuda_status(context, error, "an upload");
+}
+
+karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes)
+{
+  struct karst_cuda *cuda = karst_cuda_of(context);
+  if (bytes == 0) return KARST_SUCCESS;
+  bool staged = bytes <= KARST_CUDA_STAGING;
+  cudaError_t error = cudaPeekAtLastError(); /* of the kernels launched since the last download */
+  if (error == cudaSuccess)
+    error = cudaMemcpyAsync(staged ? cuda->staging : host, from, bytes, cudaMemcpyDefault, cuda->stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
+  if (error == cudaSuccess && staged) memcpy(host, cuda->staging, bytes);
+  return karst_cuda_status(context, error, "work before a download");
+}
+
+void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y)
+{
+  if (n > 0 && x != y)
+    cudaMemcpyAsync(y, x, (size_t)n * sizeof *x, cudaMemcpyDeviceToDevice, karst_cuda_of(context)->stream);
+}

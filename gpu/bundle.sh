@@ -1,0 +1,61 @@
+#!/bin/sh
+# bundle.sh FOLDER PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an NVIDIA
+# driver: the programs (tools/NAME, tests/NAME), every library they need with the C library and its loader, and
+# run-tests. Only the driver's own library is the machine's. "make gpu-bundle" runs it in the build folder; LIBTOOL and
+# STRIP come from there.
+set -e
+folder=$1
+shift
+rm -rf "$folder"
+mkdir -p "$folder/lib" "$folder/programs/tools" "$folder/programs/tests" "$folder/tools" "$folder/tests"
+
+for program; do
+  $LIBTOOL --silent --mode=install cp "$program" "$folder/programs/$program"
+  ${STRIP:-strip} "$folder/programs/$program"
+done
+# ldd writes "NAME => PATH (ADDRESS)" for a library, "PATH (ADDRESS)" for the loader.
+for program; do
+  ldd "$folder/programs/$program"
+done | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u | while read -r library; do
+  cp -L "$library" "$folder/lib/"
+done
+
+cat >"$folder/start" <<'END'
+#!/bin/sh
+# Stands for each program: starts the one of its own name with the libraries of this folder.
+here=$(cd "$(dirname "$0")/.." && pwd)
+program=$(basename "$(dirname "$0")")/$(basename "$0")
+[ "$(dirname "$0")" = . ] && program=$(basename "$PWD")/$(basename "$0")
+exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+  "$here/programs/$program" "$@"
+END
+for program; do
+  cp "$folder/start" "$folder/$program"
+  chmod +x "$folder/$program"
+done
+rm "$folder/start"
+
+cat >"$folder/run-tests" <<'END'
+#!/bin/sh
+# Runs the tests, or those named (test_vector ...), and sums up; the full output goes into results/. Exit status 1 where one fails.
+cd "$(dirname "$0")" || exit 1
+srcdir=$PWD builddir=$PWD OMP_WAIT_POLICY=passive
+export srcdir builddir OMP_WAIT_POLICY
+mkdir -p results
+[ $# -gt 0 ] || set -- tests/*
+passed=0 failed=0 skipped=0 broken=''
+for test; do
+  log=results/$(basename "$test").log
+  "tests/$(basename "$test")" >"$log" 2>&1
+  status=$?
+  skips=$(grep -c '^\(ok\|1\.\.0\).*# SKIP' "$log") bad=$(grep -c '^not ok' "$log")
+  good=$(grep '^ok' "$log" | grep -vc '# SKIP')
+  printf '%-20s %5d passed %3d failed %3d skipped\n' "$(basename "$test")" "$good" "$bad" "$skips"
+  [ "$status" = 0 ] || broken="$broken $(basename "$test")"
+  grep -e '^not ok' -e '^Bail' "$log"
+  passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skips))
+done
+echo "in all: $passed passed, $failed failed, $skipped skipped${broken:+; failing:$broken}"
+[ -z "$broken" ]
+END
+chmod +x "$folder/run-tests"

@@ -1,0 +1,82 @@
+/* ilu.cu - the CUDA instance of the ILU kernels: its table, and what the kernels' launches share. */
+#include "ilu.h"
+#include "dense.h"
+
+/* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels beyond the one
+ * that is being worked on. More would only slow the others down, for those that wait keep the second-level cache busy. */
+static karst_status resident(karst_context *context, const void *kernel, size_t shared, int64_t tasks, int64_t levels,
+                             int *grid)
+{
+  enum { AHEAD = 12, WARPS = KARST_ILU_THREADS / 32 };
+  int each = 0;
+  cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, KARST_ILU_THREADS, shared);
+  const int64_t processors = karst_cuda_of(context)->multiprocessors, most = (each > 0 ? each : 1) * processors;
+  int64_t useful = AHEAD * tasks / levels / WARPS;
+  if (useful < processors) useful = processors;
+  *grid = (int)(useful < most ? useful : most);
+  return karst_cuda_status(context, error, "the launch of block ILU");
+}
+
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan)
+{
+  const int b = plan->block_size;
+  const int64_t lower = analysis->lower.count, upper = analysis->upper.count, parts = (b + 31) / 32;
+  const bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const void *factor = small ? karst_ilu_factor_small_kernel_cuda(b) : karst_ilu_factor_large_kernel_cuda();
+  const size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
+  /* Large blocks: a block of threads for each row. */
+  const int64_t factor_tasks = small ? plan->lower.tasks : (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
+  karst_status status = resident(context, factor, shared, factor_tasks, lower, &plan->factor_grid);
+  if (!status)
+    status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, plan->lower.tasks * parts, lower,
+                      &plan->lower_grid);
+  if (!status)
+    status =
+        resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, plan->upper.tasks * parts, upper, &plan->upper_grid);
+  return status;
+}
+
+static void report(const karst_ilu_finding *finding, karst_factor_outcome *outcome)
+{
+  outcome->reason = KARST_SOUND;
+  outcome->block_row = -1;
+  outcome->shifted = (int64_t)finding->shifted;
+  if (finding->first == ~0ull) return;
+  outcome->reason = finding->first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
+  outcome->block_row = (karst_index)(finding->first / 4);
+}
+
+static karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+                           karst_factor_outcome *outcome)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_finding found = {~0ull, 0};
+  karst_status status = KARST_SUCCESS;
+  if (ilu->rows > 0) {
+    status = context->backend->upload(context, plan->finding, &found, sizeof found);
+    if (status) return status;
+    if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+      karst_ilu_factor_small_cuda(context, A, shift, plan);
+    else
+      karst_ilu_factor_large_cuda(context, A, shift, plan);
+    status = context->backend->download(context, &found, plan->finding, sizeof found);
+  }
+  report(&found, outcome);
+  return status;
+}
+
+static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  if (ilu->rows == 0) return;
+  if (plan->by_levels)
+    karst_ilu_solve_level_cuda(context, plan, r, z);
+  else
+    karst_ilu_solve_dataflow_cuda(context, plan, r, z);
+}
+
+extern "C" {
+extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
+const struct karst_ilu_kernels karst_ilu_kernels_cuda = {karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor,
+                                                         solve};
+}

@@ -1,0 +1,168 @@
+/* ilu.h - the factors of block ILU as the GPU keeps them, and how its kernels hand values to each other.
+ *
+ * The rows of a triangle are numbered by slots, level set after level set. A slice is group = max(1, 32 / b) slots, as
+ * many block rows as one warp has lanes for; lane q b + r of the warp works on scalar row r of the slice's block row q.
+ * All rows of a slice have the same number of entries, the shorter ones padded with zeros. Entry e, counted over all
+ * slices, of block row q has number e group + q in column, and its element (r, c) is
+ *
+ *     value[(e b + c) group b + q b + r]
+ *
+ * so that what a warp reads at once is contiguous. Entries of L stand in ascending order of the columns; in U' the
+ * inverse diagonal block comes first, then the neighbours in ascending order of their slots, those of the last level
+ * last (rows of more than KARST_ILU_SORTED neighbours: columns descending).
+ *
+ * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
+#ifndef KARST_GPU_ILU_H
+#define KARST_GPU_ILU_H
+
+#include "cuda.h"
+
+/* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
+typedef struct karst_ilu_product {
+  karst_index left, right;
+} karst_ilu_product;
+
+/* One triangle; all arrays in device memory. Passed to kernels by value. */
+typedef struct karst_triangle {
+  karst_index rows;
+  karst_index slots;   /* rows, rounded up to whole slices */
+  int group;           /* block rows of a slice */
+  karst_index *row;    /* [rows] the row in each slot */
+  karst_index *other;  /* [rows] the slot of the same row in the other triangle */
+  karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows need nothing of each other */
+  karst_index *task;   /* [tasks + 1] the first slot of each */
+  int64_t *start;      /* [slots / group + 1] the first entry of each slice */
+  int64_t blocks;      /* group * entries */
+  karst_index *column; /* [blocks] the slot of the neighbour; slots where there is none: padding and D^-1 */
+  double *value;       /* [b*b*blocks] */
+  double *x;           /* [b*(slots + 1)] the vector of the sweep; the last block is 0, for the padding */
+  karst_index *source; /* [blocks] the block of A that starts here, -1 for fill and padding */
+  karst_index *list;   /* [blocks + 1] where the products of each block begin in product */
+  karst_ilu_product *product;
+} karst_triangle;
+
+/* What the factorization reports, in device memory. */
+typedef struct karst_ilu_finding {
+  unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
+  unsigned long long shifted;
+} karst_ilu_finding;
+
+enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
+
+enum { KARST_ILU_SORTED = 64 };
+
+typedef struct karst_ilu_cuda {
+  karst_triangle lower, upper; /* upper: D^-1 and U' */
+  int block_size;
+  bool by_levels;
+  int factor_grid, lower_grid, upper_grid; /* blocks of threads that are resident together */
+  cudaGraphExec_t graph;                   /* both sweeps by levels, from lower.x to upper.x */
+  karst_ilu_finding *finding;
+  int *done; /* [rows] large blocks: which slots of lower are factored */
+} karst_ilu_cuda;
+
+/* The largest number that a karst_index holds. */
+static const int64_t KARST_ILU_INDEX_MAX = (int64_t)(((uint64_t)1 << (8 * sizeof(karst_index) - 1)) - 1);
+
+static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu *ilu) { return (karst_ilu_cuda *)ilu->plan; }
+
+/* ilu.cu: the grids of the kernels whose warps wait for each other. */
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan);
+/* ilu_plan.cu */
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
+/* ilu_lists.cu: source, list and product of both triangles; the patterns: rows and columns of L and U in device memory. */
+typedef struct karst_ilu_pattern_cuda {
+  karst_index *lower_start, *lower_column, *upper_start, *upper_column;
+  karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
+} karst_ilu_pattern_cuda;
+karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                                  karst_ilu *ilu);
+/* ilu_factor.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, ilu_factor_large.cu for larger ones */
+void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                 const karst_ilu_cuda *plan);
+void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                 const karst_ilu_cuda *plan);
+const void *karst_ilu_factor_small_kernel_cuda(int block_size);
+const void *karst_ilu_factor_large_kernel_cuda(void);
+size_t karst_ilu_factor_large_shared_cuda(int block_size);
+/* ilu_level.cu */
+karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                        karst_ilu_cuda *plan);
+void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+/* ilu_dataflow.cu */
+const void *karst_ilu_sweep_kernel_cuda(int block_size, bool upper);
+void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+
+/* Device memory of count elements, added to *bytes. */
+template <typename T>
+karst_status karst_ilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
+{
+  size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
+  void *taken;
+  karst_status status = context->backend->allocate(context, size, what, &taken);
+  *memory = (T *)taken;
+  if (!status) *bytes += (int64_t)size;
+  return status;
+}
+
+/* Blocks of threads for count items, one each. */
+static inline unsigned karst_ilu_grid(int64_t count, int threads)
+{
+  return (unsigned)((count + threads - 1) / threads);
+}
+
+enum { KARST_ILU_THREADS = 128 }; /* of a block, in kernels of warps that wait for each other */
+
+#ifdef __CUDACC__
+/* ---- values that carry their own flag ----
+ *
+ * A NaN with all bits set stands for "not there yet". 8-byte stores are indivisible, so whoever reads something else
+ * has the value, and no fence is needed. A NaN that was computed is stored with other bits. */
+
+static __device__ __forceinline__ bool karst_is_absent(double x) { return __double2hiint(x) == -1; }
+
+static __device__ __forceinline__ double karst_absent() { return __longlong_as_double(-1); }
+
+/* Past the first-level cache, which does not see what other multiprocessors store. */
+static __device__ __forceinline__ double karst_look(const double *x)
+{
+  double value;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(x) : "memory");
+#else
+  asm volatile("ld.volatile.global.f64 %0, [%1];" : "=d"(value) : "l"(x) : "memory");
+#endif
+  return value;
+}
+
+static __device__ __forceinline__ void karst_publish(double *x, double value)
+{
+  if (karst_is_absent(value)) value = __hiloint2double(0x7ff80000, 0);
+#if __CUDA_ARCH__ >= 700
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
+#else
+  asm volatile("st.volatile.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
+#endif
+}
+
+/* Waits until every lane of the warp has its N values; from NULL stands for 0. */
+template <int N> static __device__ __forceinline__ void karst_await(const double *const (&from)[N], double (&x)[N])
+{
+  bool waiting = false;
+#pragma unroll
+  for (int k = 0; k < N; k++) x[k] = from[k] ? karst_look(from[k]) : 0;
+#pragma unroll
+  for (int k = 0; k < N; k++) waiting |= karst_is_absent(x[k]);
+  while (__any_sync(~0u, waiting)) {
+    waiting = false;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (karst_is_absent(x[k])) x[k] = karst_look(from[k]);
+#pragma unroll
+    for (int k = 0; k < N; k++) waiting |= karst_is_absent(x[k]);
+  }
+}
+#endif
+
+#endif

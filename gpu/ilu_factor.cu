@@ -1,0 +1,341 @@
+/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for small blocks:
+ *
+ *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
+ *
+ * One warp takes one task of L (ilu.h) after another, in level order. The blocks of D^-1 and U' are absent until they
+ * are stored, and a warp waits for those that it needs, as in the sweeps. So that a block is stored once and complete,
+ * each is summed up over its own list of products (ilu_lists.cu).
+ *
+ * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
+#include "ilu.h"
+#include "dense.h"
+
+/* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it without
+ * delay: registers allow no more. */
+template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : B == 6 ? 2 : 1;
+template <int B> constexpr int early_blocks = B <= 6 ? 3 : 1;
+
+/* Where a lane works. */
+struct place {
+  int q, r;
+  bool active;
+  unsigned group; /* the lanes of its block row */
+};
+
+/* Where scalar row r of a block stands; its elements follow each other in steps of group * b. */
+template <int B> static __device__ __forceinline__ int64_t offset(int64_t block, int r)
+{
+  constexpr int R = 32 / B;
+  return block / R * B * (R * B) + block % R * B + r;
+}
+
+template <int B> static __device__ __forceinline__ double *element(const karst_triangle &t, int64_t block, int r, int c)
+{
+  return t.value + offset<B>(block, r) + c * (32 / B * B);
+}
+
+/* acc -= left right, where the lanes hold their rows of all three. */
+template <int B>
+static __device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
+                                                        double (&acc)[B])
+{
+#pragma unroll
+  for (int c = 0; c < B; c++)
+#pragma unroll
+    for (int d = 0; d < B; d++) acc[d] -= left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
+}
+
+/* out = left right */
+template <int B>
+static __device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q,
+                                                double (&out)[B])
+{
+  double minus[B];
+#pragma unroll
+  for (int d = 0; d < B; d++) minus[d] = 0;
+  subtract_product<B>(left, right, q, minus);
+#pragma unroll
+  for (int d = 0; d < B; d++) out[d] = -minus[d];
+}
+
+/* a_ij for a block of t: A's block, less the products of its list. wanted: whether this lane's block row has it. */
+template <int B>
+static __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                                  const double *A, int64_t block, bool wanted, const place &at, double (&acc)[B])
+{
+  constexpr int K = products_at_once<B>;
+  const karst_index source = wanted ? t.source[block] : -1;
+  karst_index n = wanted ? t.list[block] : 0;
+  const karst_index end = wanted ? t.list[block + 1] : 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) acc[c] = source >= 0 ? A[(int64_t)source * B * B + c * B + at.r] : 0;
+  for (; __any_sync(~0u, n < end); n += K) {
+    const double *from[K * B];
+    double left[K][B], right[K * B];
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+      const bool there = n + k < end;
+      karst_ilu_product product = {0, 0};
+      if (there) product = t.product[n + k];
+#pragma unroll
+      for (int c = 0; c < B; c++) {
+        left[k][c] = there ? *element<B>(lower, product.left, at.r, c) : 0;
+        from[k * B + c] = there ? element<B>(upper, product.right, at.r, c) : NULL;
+      }
+    }
+    karst_await<K * B>(from, right);
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+      double row[B];
+#pragma unroll
+      for (int c = 0; c < B; c++) row[c] = right[k * B + c];
+      subtract_product<B>(left[k], row, at.q, acc);
+    }
+  }
+}
+
+/* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
+ * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
+template <int B>
+static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
+                                        const place &at)
+{
+  constexpr int R = 32 / B;
+  karst_index all = 0;
+  for (karst_index e = 0; e < length; e++) {
+    const int64_t number = block + (int64_t)e * R;
+    const karst_index source = t.source[number], end = t.list[number + 1];
+    for (karst_index n = t.list[number]; n < end; n++) all |= t.product[n].left;
+    if (source >= 0) asm volatile("prefetch.global.L1 [%0];" ::"l"(A + (int64_t)source * B * B + at.r));
+  }
+  return all;
+}
+
+static __device__ __forceinline__ bool any_of_group(const place &at, bool mine)
+{
+  return (__ballot_sync(~0u, mine) & at.group) != 0;
+}
+
+/* karst_block_invert of lib/dense.h, a row a lane. The reason is that of the lane's block. */
+template <int B> static __device__ karst_reason invert(const place &at, double (&a)[B])
+{
+  const int base = at.q * B;
+  double row_scale = 0, column_size[B];
+  bool singular = false, finite = true;
+  int pivot[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    finite = finite && fabs(a[c]) <= DBL_MAX;
+    row_scale = fmax(row_scale, fabs(a[c]));
+  }
+  const bool not_finite = any_of_group(at, !finite);
+  singular = any_of_group(at, row_scale == 0);
+  row_scale = 1 / row_scale;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    column_size[c] = 0;
+    if (B > 1)
+#pragma unroll
+      for (int j = 0; j < B; j++)
+        column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j));
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    double best_size = -1, pivot_row[B];
+    int best = c;
+#pragma unroll
+    for (int j = c; j < B; j++) {
+      double size = B > 1 ? __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j) : fabs(a[c]) * row_scale;
+      if (size > best_size) {
+        best = j;
+        best_size = size;
+      }
+    }
+    if (!(best_size > (B > 1 ? 16 * B * DBL_EPSILON * column_size[c] : 0))) singular = true;
+    pivot[c] = best;
+    const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
+#pragma unroll
+    for (int j = 0; j < B && c < B - 1; j++) a[j] = __shfl_sync(~0u, a[j], from);
+    if (c < B - 1) row_scale = __shfl_sync(~0u, row_scale, from);
+#pragma unroll
+    for (int j = 0; j < B; j++) pivot_row[j] = B > 1 ? __shfl_sync(~0u, a[j], base + c) : a[j];
+    const double inverse = 1 / pivot_row[c], factor = a[c];
+    pivot_row[c] = 1;
+    if (at.r != c) a[c] = 0;
+#pragma unroll
+    for (int j = 0; j < B; j++) {
+      pivot_row[j] *= inverse;
+      a[j] = at.r == c ? pivot_row[j] : a[j] - factor * pivot_row[j];
+    }
+  }
+#pragma unroll
+  for (int c = B - 1; c >= 0; c--)
+#pragma unroll
+    for (int j = c + 1; j < B; j++)
+      if (pivot[c] == j) {
+        double entry = a[c];
+        a[c] = a[j];
+        a[j] = entry;
+      }
+  finite = true;
+#pragma unroll
+  for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
+  const bool overflow = any_of_group(at, !finite);
+  if (not_finite) return KARST_NOT_FINITE;
+  if (singular) return KARST_SINGULAR_BLOCK;
+  if (overflow) return B == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
+  return KARST_SOUND;
+}
+
+/* The largest absolute entry of the lanes' block rows of A - L U, for the shift: rare, so it is all done again. */
+template <int B>
+static __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
+                                        int64_t lower_block, karst_index lower_length, int64_t upper_block,
+                                        karst_index upper_length, const place &at)
+{
+  constexpr int R = 32 / B;
+  double acc[B], largest = 0, all = 0;
+  for (karst_index e = 0; e < lower_length; e++)
+#pragma unroll
+    for (int c = 0; c < B; c++)
+      if (at.active) largest = fmax(largest, fabs(*element<B>(lower, lower_block + (int64_t)e * R, at.r, c)));
+  for (karst_index e = 0; __any_sync(~0u, e < upper_length); e++) {
+    accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)e * R, e < upper_length, at, acc);
+#pragma unroll
+    for (int c = 0; c < B; c++) largest = fmax(largest, fabs(acc[c]));
+  }
+#pragma unroll
+  for (int j = 0; j < B; j++) all = fmax(all, __shfl_sync(~0u, largest, at.q * B + j));
+  return all;
+}
+
+template <int B>
+static __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const place &at, bool wanted,
+                                                   const double (&row)[B])
+{
+#pragma unroll
+  for (int c = 0; c < B; c++)
+    if (wanted) karst_publish(element<B>(t, block, at.r, c), row[c]);
+}
+
+/* Stays 0 unless an entry is NaN or infinite. */
+template <int B> static __device__ __forceinline__ double poison(const double (&row)[B])
+{
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) sum += row[c] * 0;
+  return sum;
+}
+
+template <int B>
+static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+    factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
+           karst_ilu_finding *finding)
+{
+  constexpr int R = 32 / B, EARLY = early_blocks<B>;
+  const int lane = (int)threadIdx.x % 32;
+  const karst_index warps = (karst_index)(gridDim.x * (KARST_ILU_THREADS / 32));
+  place at = {lane / B, lane % B, false, 0};
+  at.group = ((B < 32 ? 1u << B : 0u) - 1) << (at.q * B);
+  for (karst_index task = (karst_index)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32); task < lower.tasks;
+       task += warps) {
+    const karst_index first = lower.task[task], last = lower.task[task + 1], slice = first / R, slot = slice * R + at.q;
+    at.active = at.q < R && slot >= first && slot < last;
+    const karst_index other = at.active ? lower.other[slot] : 0, row = at.active ? lower.row[slot] : 0;
+    const int64_t lower_block = lower.start[slice] * R + at.q, upper_block = upper.start[other / R] * R + other % R;
+    const karst_index lower_length = (karst_index)(lower.start[slice + 1] - lower.start[slice]);
+    const karst_index upper_length = at.active ? (karst_index)(upper.start[other / R + 1] - upper.start[other / R]) : 0;
+    double acc[B], early[EARLY][B], inverse[B], out[B], bad = 0;
+
+    if (at.active && (touch_row<B>(lower, A, lower_block, lower_length, at) |
+                      touch_row<B>(upper, A, upper_block, upper_length, at)) < 0)
+      at.active = false;
+
+    for (karst_index e = 0; e < lower_length; e++) {
+      const int64_t block = lower_block + (int64_t)e * R;
+      accumulate<B>(lower, upper, lower, A, block, at.active, at, acc);
+#pragma unroll
+      for (int c = 0; c < B; c++)
+        if (at.active) *element<B>(lower, block, at.r, c) = acc[c];
+    }
+    /* The neighbours eliminated next stand last. */
+#pragma unroll
+    for (int k = 0; k < EARLY; k++)
+      accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)(upper_length - 1 - k) * R, upper_length - 1 - k > 0,
+                    at, early[k]);
+    accumulate<B>(lower, upper, upper, A, upper_block, at.active, at, inverse);
+    const karst_reason reason = invert<B>(at, inverse);
+    if (__any_sync(~0u, at.active && reason != KARST_SOUND)) {
+      double largest =
+          shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;
+      const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+#pragma unroll
+      for (int c = 0; c < B; c++)
+        if (reason != KARST_SOUND) inverse[c] = replace && c == at.r ? 1 / (shift * largest) : 0;
+      if (at.active && at.r == 0 && replace) atomicAdd(&finding->shifted, 1ull);
+      if (at.active && at.r == 0 && reason != KARST_SOUND && !replace)
+        atomicMin(&finding->first,
+                  4 * (unsigned long long)row +
+                      (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+    }
+#pragma unroll
+    for (int k = 0; k < EARLY; k++) {
+      const bool wanted = upper_length - 1 - k > 0;
+      multiply<B>(inverse, early[k], at.q, out);
+      publish_row<B>(upper, upper_block + (int64_t)(upper_length - 1 - k) * R, at, wanted, out);
+      if (wanted) bad += poison<B>(out);
+    }
+    publish_row<B>(upper, upper_block, at, at.active, inverse);
+    for (karst_index e = upper_length - 1 - EARLY; __any_sync(~0u, e > 0); e--) {
+      const int64_t block = upper_block + (int64_t)e * R;
+      accumulate<B>(lower, upper, upper, A, block, e > 0, at, acc);
+      multiply<B>(inverse, acc, at.q, out);
+      publish_row<B>(upper, block, at, e > 0, out);
+      if (e > 0) bad += poison<B>(out);
+    }
+    for (karst_index e = 0; e < lower_length; e++) {
+      const int64_t block = lower_block + (int64_t)e * R;
+      const karst_index pivot = at.active ? lower.column[block] : lower.slots;
+      const bool there = pivot < lower.slots;
+      const karst_index pivot_slot = there ? lower.other[pivot] : 0;
+      const int64_t pivot_block = upper.start[pivot_slot / R] * R + pivot_slot % R;
+      const double *from[B];
+      double right[B];
+#pragma unroll
+      for (int c = 0; c < B; c++) {
+        from[c] = there ? element<B>(upper, pivot_block, at.r, c) : NULL;
+        acc[c] = there ? *element<B>(lower, block, at.r, c) : 0;
+      }
+      karst_await<B>(from, right);
+      multiply<B>(acc, right, at.q, out);
+#pragma unroll
+      for (int c = 0; c < B; c++)
+        if (there) *element<B>(lower, block, at.r, c) = out[c];
+      bad += poison<B>(out);
+    }
+    if (any_of_group(at, bad != 0) && at.active && at.r == 0)
+      atomicMin(&finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
+  }
+}
+
+const void *karst_ilu_factor_small_kernel_cuda(int block_size)
+{
+#define ENTRY(B) (const void *)factor<B>,
+  static const void *const table[] = {NULL, KARST_BLOCK_SIZES(ENTRY)};
+#undef ENTRY
+  return table[block_size];
+}
+
+void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                 const karst_ilu_cuda *plan)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  karst_triangle lower = plan->lower, upper = plan->upper;
+  karst_ilu_finding *finding = plan->finding;
+  const double *value = A->value;
+  void *arguments[] = {&lower, &upper, &value, &shift, &finding};
+  cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),
+                  stream);
+  cudaLaunchCooperativeKernel(karst_ilu_factor_small_kernel_cuda(plan->block_size), dim3((unsigned)plan->factor_grid),
+                              dim3(KARST_ILU_THREADS), arguments, 0, stream);
+}

@@ -1,0 +1,71 @@
+/* ilu_level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L, then
+ * one for each of U', captured once in a graph that works on the vectors of the plan. */
+#include "ilu.h"
+
+enum { THREADS = 128 };
+
+/* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward one. */
+template <bool upper>
+static __global__ void __launch_bounds__(THREADS)
+    solve_level(const karst_triangle t, int b, karst_index first, karst_index last, const double *y)
+{
+  const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = first + number / b;
+  const int r = (int)(number % b);
+  if (slot >= last) return;
+  const int64_t slice = slot / t.group, q = slot % t.group, stride = (int64_t)t.group * b;
+  const double *value = t.value + q * b + r;
+  int64_t e = t.start[slice];
+  double sum = 0;
+  if (upper) {
+    const double *known = y + (int64_t)t.other[slot] * b;
+    for (int c = 0; c < b; c++) sum += value[(e * b + c) * stride] * known[c];
+    e++;
+  } else {
+    sum = t.x[slot * b + r];
+  }
+  for (; e < t.start[slice + 1]; e++) {
+    const double *x = t.x + (int64_t)t.column[e * t.group + q] * b;
+    double part = 0;
+    for (int c = 0; c < b; c++) part += value[(e * b + c) * stride] * x[c];
+    sum -= part;
+  }
+  t.x[slot * b + r] = sum;
+}
+
+static void launch_levels(const karst_ilu_analysis *analysis, const karst_ilu_cuda *plan, cudaStream_t stream)
+{
+  const struct karst_ilu_levels *lower = &analysis->lower, *upper = &analysis->upper;
+  int b = plan->block_size;
+  for (karst_index l = 0; l < lower->count; l++) {
+    unsigned grid = karst_ilu_grid((int64_t)b * (lower->start[l + 1] - lower->start[l]), THREADS);
+    solve_level<false><<<grid, THREADS, 0, stream>>>(plan->lower, b, lower->start[l], lower->start[l + 1], NULL);
+  }
+  for (karst_index l = 0; l < upper->count; l++) {
+    unsigned grid = karst_ilu_grid((int64_t)b * (upper->start[l + 1] - upper->start[l]), THREADS);
+    solve_level<true>
+        <<<grid, THREADS, 0, stream>>>(plan->upper, b, upper->start[l], upper->start[l + 1], plan->lower.x);
+  }
+}
+
+karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                        karst_ilu_cuda *plan)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  cudaGraph_t graph = NULL;
+  cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (error == cudaSuccess) {
+    launch_levels(analysis, plan, stream);
+    error = cudaStreamEndCapture(stream, &graph);
+  }
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&plan->graph, graph, 0);
+  if (graph) cudaGraphDestroy(graph);
+  return karst_cuda_status(context, error, "the graph of the triangular solves");
+}
+
+void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+{
+  const karst_triangle *lower = &plan->lower, *upper = &plan->upper;
+  context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
+  cudaGraphLaunch(plan->graph, karst_cuda_of(context)->stream);
+  context->backend->scatter(context, upper->rows, plan->block_size, upper->row, upper->x, z);
+}

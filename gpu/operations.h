@@ -1,0 +1,51 @@
+/* operations.h - the operations of the CUDA backend, for its table. C and C++; what each does is in lib/backend.h. */
+#ifndef KARST_GPU_OPERATIONS_H
+#define KARST_GPU_OPERATIONS_H
+
+#include "matrix.h"
+
+/* backend.cu */
+karst_status karst_open_cuda(karst_context *context, int device);
+void karst_close_cuda(karst_context *context);
+const char *karst_describe_cuda(karst_context *context);
+karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory);
+void karst_release_cuda(karst_context *context, void *memory);
+karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);
+karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
+void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
+
+/* sums.cu */
+void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
+                     double *result);
+void karst_combine_cuda(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
+                        const double *const *x, const double *beta, double *y, double *norm2);
+
+/* vector.cu */
+void karst_fill_cuda(karst_context *context, int64_t n, double value, double *x);
+void karst_normalise_cuda(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);
+void karst_quotient_cuda(karst_context *context, double sign, const double *a, const double *b, const double *c,
+                         const double *d, double *result);
+void karst_gather_cuda(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                       double *y);
+void karst_scatter_cuda(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
+                        double *y);
+void karst_multiply_elements_cuda(karst_context *context, int64_t n, const double *d, const double *x, double *y);
+void karst_divide_elements_cuda(karst_context *context, int64_t n, const double *d, const double *x, double *y);
+
+/* matrix.cu */
+void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y);
+void karst_residual_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
+                         double *norm2);
+
+/* diagonal.cu */
+karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
+                                        double *inverse, karst_reason *reason, karst_index *block_row);
+void karst_multiply_diagonal_cuda(karst_context *context, karst_index count, int b, const double *S, const double *x,
+                                  double *y);
+
+/* scale.cu */
+void karst_scale_rows_cuda(karst_context *context, karst_matrix *A, const double *S);
+void karst_diagonal_scale_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d);
+void karst_scale_symmetric_cuda(karst_context *context, karst_matrix *A, const double *d);
+
+#endif

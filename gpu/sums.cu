@@ -1,0 +1,157 @@
+/* sums.cu - dot products and linear combinations on the GPU, each vector moved through memory once.
+ *
+ * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
+ * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum has
+ * the same bits in every run and on every GPU. */
+#include "cuda.h"
+
+enum {
+  THREADS = KARST_CUDA_THREADS,
+  WARPS = THREADS / 32,
+  STRIP = 4,     /* elements that a thread has under way at a time */
+  COMBINED = 64, /* vectors that one launch combines */
+  RESIDENT = 4   /* thread blocks on a multiprocessor at least, so that those of a reduction are all under way */
+};
+
+namespace
+{
+
+struct vectors {
+  const double *at[COMBINED];
+};
+
+} // namespace
+
+static __device__ double warp_sum(double value)
+{
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_down_sync(0xffffffff, value, distance);
+  return value;
+}
+
+/* result[v] = the sum of value[v] over all threads of all blocks, v < count; partial: [count * KARST_CUDA_SUMS] */
+template <int BATCH>
+static __device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, double *result)
+{
+  __shared__ double part[BATCH][WARPS];
+  __shared__ bool last;
+  const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
+  for (int v = 0; v < BATCH; v++) {
+    double sum = warp_sum(value[v]);
+    if (lane == 0) part[v][warp] = sum;
+  }
+  __syncthreads();
+  if (t < count) {
+    double sum = 0;
+    for (int w = 0; w < WARPS; w++) sum += part[t][w];
+    __stcg(&partial[t * KARST_CUDA_SUMS + blockIdx.x], sum);
+    __threadfence();
+  }
+  __syncthreads();
+  if (t == 0) last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  for (int v = warp; v < count; v += WARPS) {
+    double sum = 0;
+    for (unsigned s = (unsigned)lane; s < gridDim.x; s += 32) sum += __ldcg(&partial[v * KARST_CUDA_SUMS + s]);
+    sum = warp_sum(sum);
+    if (lane == 0) result[v] = sum;
+  }
+}
+
+template <int BATCH>
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    dots(int64_t n, int count, vectors x, const double *y, double *partial, unsigned *ticket, double *result)
+{
+  double sum[BATCH] = {};
+#pragma unroll(BATCH <= 4 ? STRIP : 1)
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
+    double yi = y[i];
+#pragma unroll
+    for (int v = 0; v < BATCH; v++)
+      if (v < count) sum[v] += x.at[v][i] * yi;
+  }
+  reduce<BATCH>(count, sum, partial, ticket, result);
+}
+
+static unsigned sum_grid(int64_t n)
+{
+  unsigned grid = karst_cuda_grid(n, THREADS * STRIP);
+  return grid < KARST_CUDA_SUMS ? grid : (unsigned)KARST_CUDA_SUMS;
+}
+
+template <int BATCH>
+static void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x, const double *y, double *result)
+{
+  dots<BATCH><<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, count, *x, y, cuda->partial, cuda->ticket, result);
+}
+
+void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
+                     double *result)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  int launches = (count + KARST_CUDA_BATCH - 1) / KARST_CUDA_BATCH;
+  for (int begin = 0, l = 0; l < launches; l++) {
+    int batch = (count - begin + launches - l - 1) / (launches - l); /* of like size */
+    vectors some = {};
+    for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
+    if (batch <= 1)
+      launch_dots<1>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 2)
+      launch_dots<2>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 4)
+      launch_dots<4>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 8)
+      launch_dots<8>(cuda, n, batch, &some, y, result + begin);
+    else
+      launch_dots<KARST_CUDA_BATCH>(cuda, n, batch, &some, y, result + begin);
+    begin += batch;
+  }
+}
+
+/* y = beta y + sign sum_v coefficient[v] x[v], and norm2 = y . y unless NULL */
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    combine(int64_t n, int count, double sign, const double *coefficient, vectors x, const double *beta, double *y,
+            double *partial, unsigned *ticket, double *norm2)
+{
+  __shared__ double factor[COMBINED];
+  const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
+  const double scale = beta ? *beta : 1;
+  double sum = 0;
+  for (int v = (int)threadIdx.x; v < count; v += THREADS) factor[v] = sign * coefficient[v];
+  __syncthreads();
+  for (int64_t first = (int64_t)blockIdx.x * THREADS * STRIP + threadIdx.x; first < n; first += stride) {
+    double value[STRIP] = {};
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (scale != 0 && first + s * THREADS < n) value[s] = scale * y[first + s * THREADS];
+#pragma unroll 2
+    for (int v = 0; v < count; v++)
+#pragma unroll
+      for (int s = 0; s < STRIP; s++)
+        if (first + s * THREADS < n) value[s] += factor[v] * x.at[v][first + s * THREADS];
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        y[first + s * THREADS] = value[s];
+        sum += value[s] * value[s];
+      }
+  }
+  if (norm2) reduce<1>(1, &sum, partial, ticket, norm2);
+}
+
+void karst_combine_cuda(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
+                        const double *const *x, const double *beta, double *y, double *norm2)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  int begin = 0;
+  do {
+    int batch = count - begin < COMBINED ? count - begin : COMBINED;
+    bool last = begin + batch == count;
+    vectors some = {};
+    for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
+    combine<<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, batch, sign, coefficient + begin, some, begin ? NULL : beta,
+                                                       y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
+    begin += batch;
+  } while (begin < count);
+}

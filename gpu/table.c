@@ -1,0 +1,31 @@
+/* table.c - the table of the CUDA backend. */
+#include "operations.h"
+
+const struct karst_backend karst_backend_cuda = {
+    .name = "cuda",
+    .kind = KARST_BACKEND_CUDA,
+    .open = karst_open_cuda,
+    .close = karst_close_cuda,
+    .describe = karst_describe_cuda,
+    .allocate = karst_allocate_cuda,
+    .release = karst_release_cuda,
+    .upload = karst_upload_cuda,
+    .download = karst_download_cuda,
+    .copy = karst_copy_cuda,
+    .fill = karst_fill_cuda,
+    .dots = karst_dots_cuda,
+    .combine = karst_combine_cuda,
+    .normalise = karst_normalise_cuda,
+    .quotient = karst_quotient_cuda,
+    .gather = karst_gather_cuda,
+    .scatter = karst_scatter_cuda,
+    .multiply = karst_multiply_cuda,
+    .residual = karst_residual_cuda,
+    .invert_diagonal = karst_invert_diagonal_cuda,
+    .multiply_diagonal = karst_multiply_diagonal_cuda,
+    .scale_rows = karst_scale_rows_cuda,
+    .diagonal_scale = karst_diagonal_scale_cuda,
+    .scale_symmetric = karst_scale_symmetric_cuda,
+    .multiply_elements = karst_multiply_elements_cuda,
+    .divide_elements = karst_divide_elements_cuda,
+};
