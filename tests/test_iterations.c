@@ -163,11 +163,13 @@ static int median_iterations(karst_context *context, karst_solver *solver, const
   return count[COUNTS / 2];
 }
 
-/* nos7: the table's count is that of a recursive residual which was wrong by a factor of four. */
+/* nos7: the table's count is that of a recursive residual which was wrong by a factor of four; a short correction makes
+ * up for it. */
 static bool agrees(const struct expectation *expected, int iterations)
 {
   int off = iterations - expected->iterations;
-  return strcmp(expected->matrix, "nos7") == 0 ? off >= -2 : abs(off) <= tolerance(expected);
+  if (strcmp(expected->matrix, "nos7") == 0) return off >= -2 && off <= expected->iterations / 4;
+  return abs(off) <= tolerance(expected);
 }
 
 static void compare(karst_context *context, const struct expectation *expected, karst_solver *solver,
@@ -186,8 +188,10 @@ static void compare(karst_context *context, const struct expectation *expected, 
   tap_ok(result->reason == KARST_CONVERGED_RTOL && true_residual(context, b, x) <= slack * expected->rtol * norm,
          "%s converged, to %.2e", line, result->relative_residual);
   if (strcmp(expected->solver, "bicgstab") == 0 && !agrees(expected, iterations)) {
-    tap_note("%s took %d iterations: asking for the median", line, iterations);
-    iterations = median_iterations(context, solver, expected);
+    int median = median_iterations(context, solver, expected);
+    tap_note("%s took %d iterations, the table %d: judged by the median from nine disturbed right-hand sides, %d", line,
+             iterations, expected->iterations, median);
+    iterations = median;
   }
   tap_ok(agrees(expected, iterations), "%s took %d iterations, the table %d", line, iterations, expected->iterations);
   tap_ok(table_entries(expected, &info) == expected->factor_entries, "%s has %lld factor entries, the table %lld", line,
@@ -215,31 +219,47 @@ static void test_line(karst_context *context, const struct expectation *expected
   karst_vector_destroy(b);
 }
 
-/* A line of the table; false for comments and the heading. */
+/* A line that has nine fields, as its heading says, and no more. */
 static bool parse(const char *text, struct expectation *expected)
 {
   char restart[16];
-  if (text[0] == '#' || sscanf(text, "%63s %d %d %15s %15s %lf %15s %d %lld", expected->matrix, &expected->block,
-                               &expected->level, expected->solver, restart, &expected->rtol, expected->rhs,
-                               &expected->iterations, &expected->factor_entries) != 9)
+  int length = 0;
+  if (sscanf(text, "%63s %d %d %15s %15s %lf %15s %d %lld %n", expected->matrix, &expected->block, &expected->level,
+             expected->solver, restart, &expected->rtol, expected->rhs, &expected->iterations,
+             &expected->factor_entries, &length) != 9)
     return false;
   expected->restart = atoi(restart);
-  return true;
+  return text[length] == '\0' && (expected->restart > 0 || strcmp(restart, "-") == 0);
 }
+
+static const char heading[] = "matrix\tblock\tlevel\tsolver\trestart\trtol\trhs\titerations\tfactor_entries\n";
+
+/* Comments come first, then the heading, then only lines of expectations. */
 
 static void test_table(karst_context *context)
 {
   FILE *table = fopen(expected_path(), "r");
   struct expectation expected;
-  char text[512];
-  int lines = 0;
-  while (table && fgets(text, sizeof text, table))
-    if (parse(text, &expected)) {
+  char *text = NULL;
+  size_t room = 0;
+  long lines = 0, comments = 0, tested = 0;
+  while (table && getline(&text, &room, table) > 0) {
+    lines++;
+    if (text[0] == '#') {
+      comments++;
+    } else if (lines == comments + 1) {
+      tap_ok(strcmp(text, heading) == 0, "line %ld is the heading", lines);
+    } else if (parse(text, &expected)) {
       test_line(context, &expected);
-      lines++;
+      tested++;
+    } else {
+      tap_ok(false, "line %ld can be read: %s", lines, text);
     }
-  tap_ok(lines > 0, "the table has lines: %d", lines);
+  }
+  tap_ok(table && feof(table) && !ferror(table) && tested > 0 && tested == lines - comments - 1,
+         "%ld lines: %ld comments, a heading, and %ld expectations", lines, comments, tested);
   if (table) fclose(table);
+  free(text);
   release_held();
 }
 
