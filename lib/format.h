@@ -31,10 +31,8 @@ typedef struct karst_input {
   struct karst_archive *archive; /* NULL for a file that is no archive */
   char *buffer;                  /* bytes begin to end - 1 are not yet handed out */
   size_t begin, end;
-  bool at_end;           /* nothing is left to be read into the buffer */
-  int64_t line;          /* number of the line handed out last, from 1; 0: no line yet */
-  locale_t plain_locale; /* the C locale, in which strtod reads a point whatever the program's language */
-  locale_t program_locale;
+  bool at_end;  /* nothing is left to be read into the buffer */
+  int64_t line; /* number of the line handed out last, from 1; 0: no line yet */
 } karst_input;
 
 /* Opens a regular file. member: ".mtx" or "_b.mtx" for the member NAME/NAME.mtx or NAME/NAME_b.mtx where the file is an
@@ -71,7 +69,8 @@ void karst_archive_close(karst_input *input);
 /* ---- numbers ---- */
 
 /* Reads a number that a space or the end of the line follows, and returns its end; NULL where there is none. Integers
- * beyond 64 bits become INT64_MAX or INT64_MIN; a real number must be finite. */
+ * beyond 64 bits become INT64_MAX or INT64_MIN; a real number must be finite, and has a point whatever the program's
+ * language. */
 const char *karst_parse_integer(const char *text, int64_t *value);
 const char *karst_parse_real(const char *text, double *value);
 
@@ -129,7 +128,7 @@ typedef struct karst_output {
   struct karst_gzip *gzip; /* NULL for a file that is not compressed */
   char *buffer;
   size_t used;
-  locale_t plain_locale;
+  locale_t plain_locale; /* the C locale, in which printf writes a point whatever the program's language */
   locale_t program_locale;
 } karst_output;
 

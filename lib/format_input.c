@@ -125,10 +125,7 @@ karst_status karst_input_open(karst_context *context, const char *path, const ch
     memcpy(input->name, path, length + 1);
   else
     snprintf(input->name, sizeof input->name, "...%s", path + length - KARST_NAME_SIZE / 2);
-  input->plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  input->program_locale = input->plain_locale ? uselocale(input->plain_locale) : (locale_t)0;
-  if (!input->plain_locale) status = karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: a locale");
-  if (!status) status = open_layers(input, path, member, &found);
+  status = open_layers(input, path, member, &found);
   if (status || !found) {
     karst_input_close(input);
     *result = NULL;
@@ -142,10 +139,6 @@ void karst_input_close(karst_input *input)
   karst_context *context = input->context;
   karst_archive_close(input);
   karst_gunzip_close(input);
-  if (input->plain_locale) {
-    uselocale(input->program_locale);
-    freelocale(input->plain_locale);
-  }
   if (input->file >= 0) close(input->file);
   karst_release(context, input->buffer);
   karst_release(context, input);
