@@ -53,21 +53,22 @@ static inline karst_allocator failing_allocator(struct failing_allocator *memory
   return (karst_allocator){failing_allocator_allocate, failing_allocator_release, memory};
 }
 
-/* Runs run in fresh contexts, letting the first, second, ... allocation fail until a run makes fewer. Each run that met
- * the failure must end in the no-memory status, each must give back everything, and the last must succeed. run itself
+/* Runs run in fresh contexts, letting every step-th allocation fail until a run makes fewer. Each run that met the
+ * failure must end in the no-memory status, each must give back everything, and the last must succeed. run itself
  * destroys what it makes, and not the context. Two test lines. */
-static inline void fail_each_allocation(karst_status (*run)(karst_context *context, void *user), void *user,
-                                        const char *what)
+static inline void fail_every_allocation(karst_status (*run)(karst_context *context, void *user), void *user, int step,
+                                         const char *what)
 {
-  long wrong_status = 0, leaked = 0, n = 0;
-  for (bool met = true; met;) {
-    struct failing_allocator memory = {.fail_at = ++n};
+  long wrong_status = 0, leaked = 0, tried = 0, n = 1;
+  for (bool met = true; met; n += step) {
+    struct failing_allocator memory = {.fail_at = n};
     karst_allocator allocator = failing_allocator(&memory);
     karst_context *context;
     karst_status status = karst_context_create(&allocator, &context);
     if (!status) status = run(context, user);
     karst_context_destroy(context);
     met = memory.calls >= n;
+    tried += met;
     if (status != (met ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS)) {
       tap_note("%s: with allocation %ld failing the status is %s", what, n, karst_status_text(status));
       wrong_status++;
@@ -77,8 +78,14 @@ static inline void fail_each_allocation(karst_status (*run)(karst_context *conte
       leaked++;
     }
   }
-  tap_ok(wrong_status == 0, "%s: each of %ld allocations that fails gives the no-memory status", what, n - 1);
+  tap_ok(wrong_status == 0, "%s: each of %ld allocations that fails gives the no-memory status", what, tried);
   tap_ok(leaked == 0, "%s: nothing leaks when an allocation fails", what);
+}
+
+static inline void fail_each_allocation(karst_status (*run)(karst_context *context, void *user), void *user,
+                                        const char *what)
+{
+  fail_every_allocation(run, user, 1, what);
 }
 
 #endif

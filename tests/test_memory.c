@@ -1,13 +1,19 @@
-/* Whichever allocation fails, a small solve ends in the no-memory status and gives everything back. Solving and updating
- * allocate nothing at all. */
+/* Whichever allocation fails, a solve ends in the no-memory status and gives everything back, on two threads too.
+ * Solving and updating allocate nothing at all. */
 #include "failing_allocator.h"
+
+#include "symbolic.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct settings {
   const char *gallery, *solver, *precond, *ordering, *scale;
+  int threads, step; /* every step-th allocation fails */
 };
+
+/* Its sweeps go in parallel on two threads. */
+static const char large[] = "poisson3d:64x20x20";
 
 static karst_status solve(karst_context *context, void *user)
 {
@@ -22,9 +28,10 @@ static karst_status solve(karst_context *context, void *user)
   options.precond = settings->precond;
   options.ordering = settings->ordering;
   options.scale = settings->scale;
-  options.level = 1;
-  options.max_iterations = 200;
-  karst_status status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
+  options.level = settings->gallery == large ? 0 : 1;
+  options.max_iterations = settings->gallery == large ? 5 : 200;
+  karst_status status = karst_context_set_threads(context, settings->threads);
+  if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
@@ -59,59 +66,123 @@ static karst_status files(karst_context *context, void *user)
   return status;
 }
 
-/* Allocations of setup against those after ten more updates and solves. */
-static void solving_allocates_nothing(void)
+/* Allocations of setup against those after more updates and solves. */
+static void solving_allocates_nothing(const struct settings *settings, const char *what)
 {
-  const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"};
-  for (int s = 0; s < 4; s++) {
-    struct failing_allocator memory = {0};
-    karst_allocator allocator = failing_allocator(&memory);
-    karst_context *context;
-    karst_matrix *A;
-    karst_vector *b, *x;
-    karst_solver *solver;
-    karst_result result;
-    karst_options options;
-    karst_options_default(&options);
-    options.solver = solvers[s];
-    options.ordering = "rcm";
-    tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    tap_need(context, karst_gallery_create(context, "poisson2d:9x9", 0, &A, NULL), "matrix");
-    tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-    tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-    tap_need(context, karst_vector_fill(b, 1), "fill");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, A), "setup");
-    long before = memory.calls;
-    for (int i = 0; i < 10; i++) {
-      tap_need(context, karst_solver_update(solver), "update");
-      tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-    }
-    tap_ok(memory.calls == before, "%s: update and solve allocate nothing", solvers[s]);
-    karst_solver_destroy(solver);
-    karst_vector_destroy(b);
-    karst_vector_destroy(x);
-    karst_matrix_destroy(A);
-    karst_context_destroy(context);
-    tap_ok(memory.outstanding == 0, "and everything is given back");
+  struct failing_allocator memory = {0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_solver *solver;
+  karst_result result;
+  karst_options options;
+  karst_options_default(&options);
+  options.solver = settings->solver;
+  options.precond = settings->precond;
+  options.ordering = settings->ordering;
+  options.scale = settings->scale;
+  options.max_iterations = 20;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  tap_need(context, karst_context_set_threads(context, settings->threads), "threads");
+  tap_need(context, karst_gallery_create(context, settings->gallery, 0, &A, NULL), "matrix");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "fill");
+  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "setup");
+  long before = memory.calls;
+  for (int i = 0; i < 3; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    tap_need(context, karst_vector_fill(x, 0), "start");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   }
+  tap_ok(memory.calls == before, "%s: update and solve allocate nothing", what);
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "and everything is given back");
+}
+
+/* Each method with each preconditioner and scaling. */
+static void no_solve_allocates(int threads)
+{
+  const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"}, *const preconds[] = {"none", "jacobi", "iluk"};
+  const char *const scales[] = {"none", "diagonal", "block"};
+  for (int i = 0; i < 4 * 3 * 3; i++) {
+    char what[128];
+    struct settings settings = {"poisson2d:9x9", solvers[i / 9], preconds[i / 3 % 3], "rcm", scales[i % 3], threads, 1};
+    if (strcmp(settings.solver, "cg") == 0 && strcmp(settings.scale, "block") == 0) continue; /* not symmetric */
+    snprintf(what, sizeof what, "%s, %s, scale %s, threads %d", settings.solver, settings.precond, settings.scale,
+             threads);
+    solving_allocates_nothing(&settings, what);
+  }
+  struct settings settings = {large, "bicgstab", "iluk", "natural", "none", threads, 1};
+  solving_allocates_nothing(&settings, large);
+}
+
+/* That the large problem is what it says. */
+static void sweeps_are_parallel(void)
+{
+  karst_context *context;
+  karst_matrix *A;
+  karst_ilu_pattern pattern;
+  karst_schedule schedule;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, large, 0, &A, NULL), large);
+  karst_index n = karst_matrix_block_rows(A);
+  tap_need(context, karst_ilu_symbolic(context, n, karst_matrix_row_start(A), karst_matrix_column(A), 0, &pattern),
+           "L");
+  tap_need(context, karst_schedule_create(context, n, pattern.lower_start, pattern.lower_column, true, 2, &schedule),
+           "schedule");
+  tap_ok(schedule.levels > 1, "%s: two threads share the sweeps, in %ld levels", large, (long)schedule.levels);
+  karst_schedule_destroy(context, &schedule);
+  karst_ilu_pattern_destroy(context, &pattern);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+static bool is_built(const struct settings *settings)
+{
+  karst_context *context;
+  karst_solver *solver = NULL;
+  karst_options options;
+  karst_options_default(&options);
+  options.ordering = settings->ordering;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  bool built =
+      !karst_context_set_threads(context, settings->threads) && !karst_solver_create(context, &options, &solver);
+  karst_solver_destroy(solver);
+  karst_context_destroy(context);
+  return built;
 }
 
 int main(void)
 {
   struct settings settings[] = {
-      {"poisson2d:5x5", "gmres", "iluk", "natural", "none"},
-      {"poisson2d:5x5", "cg", "iluk", "rcm", "diagonal"},
-      {"blackoil:3x3x2", "bicgstab", "iluk", "rcm", "block"},
-      {"deadoil:3x3x2", "orthomin", "jacobi", "natural", "none"},
-      {"convdiff:3x3x2", "gmres", "jacobi", "natural", "block"},
-      {"laplace27:3x3x3", "gmres", "none", "natural", "none"},
+      {"poisson2d:5x5", "gmres", "iluk", "natural", "none", 1, 1},
+      {"poisson2d:5x5", "cg", "iluk", "rcm", "diagonal", 1, 1},
+      {"blackoil:3x3x2", "bicgstab", "iluk", "rcm", "block", 1, 1},
+      {"deadoil:3x3x2", "orthomin", "jacobi", "natural", "none", 1, 1},
+      {"convdiff:3x3x2", "gmres", "jacobi", "natural", "block", 1, 1},
+      {"laplace27:3x3x3", "gmres", "none", "natural", "none", 1, 1},
+      {"convdiff:4x3x2", "gmres", "iluk", "amd", "none", 1, 1},
+      {"convdiff:4x3x2", "gmres", "iluk", "metis", "block", 1, 1},
+      {"blackoil:3x3x2", "gmres", "iluk", "rcm", "block", 2, 1},
+      {large, "bicgstab", "iluk", "natural", "none", 2, 3},
+      {large, "gmres", "iluk", "rcm", "block", 2, 3},
+      {large, "cg", "jacobi", "natural", "diagonal", 2, 3},
   };
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     char what[128];
-    snprintf(what, sizeof what, "%s, %s, %s, %s, scale %s", settings[i].gallery, settings[i].solver,
-             settings[i].precond, settings[i].ordering, settings[i].scale);
-    fail_each_allocation(solve, &settings[i], what);
+    snprintf(what, sizeof what, "%s, %s, %s, %s, scale %s, threads %d", settings[i].gallery, settings[i].solver,
+             settings[i].precond, settings[i].ordering, settings[i].scale, settings[i].threads);
+    if (is_built(&settings[i]))
+      fail_every_allocation(solve, &settings[i], settings[i].step, what);
+    else
+      tap_skip("this build has no such ordering, or no threads", "%s", what);
   }
   const char *const endings[] = {"memory.mtx", "memory.mtx.gz", "memory.kbsr"};
   for (int i = 0; i < 3; i++) {
@@ -123,6 +194,12 @@ int main(void)
     snprintf(path, sizeof path, "%s", tap_scratch(endings[i]));
     fail_each_allocation(files, path, endings[i]);
   }
-  solving_allocates_nothing();
+  no_solve_allocates(1);
+  if (is_built(&(struct settings){.ordering = "natural", .threads = 2})) {
+    sweeps_are_parallel();
+    no_solve_allocates(2);
+  } else {
+    tap_skip("this build has no threads", "two threads");
+  }
   return tap_done();
 }
