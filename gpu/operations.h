@@ -37,6 +37,10 @@ void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const do
 void karst_residual_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                          double *norm2);
 
+/* residual.cu */
+void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,
+                                 double *r, double *norm2);
+
 /* diagonal.cu */
 karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                         double *inverse, karst_reason *reason, karst_index *block_row);

@@ -21,6 +21,7 @@ const struct karst_backend karst_backend_cuda = {
     .scatter = karst_scatter_cuda,
     .multiply = karst_multiply_cuda,
     .residual = karst_residual_cuda,
+    .residual_precise = karst_residual_precise_cuda,
     .invert_diagonal = karst_invert_diagonal_cuda,
     .multiply_diagonal = karst_multiply_diagonal_cuda,
     .scale_rows = karst_scale_rows_cuda,
