@@ -103,6 +103,7 @@ static bool search_all(const struct graph *A, int level, int threads, karst_inde
 {
   atomic_bool given_up = false;
   double walk_an_entry = MOST_ROWS_AN_ENTRY * (1 + (double)A->start[A->n] / (double)A->n);
+  (void)threads;
 #pragma omp parallel num_threads(threads)
   {
     karst_index *seen = memory + 2 * (int64_t)A->n * karst_thread(), *queue = seen + A->n;
