@@ -27,7 +27,8 @@
 static inline __attribute__((always_inline)) void karst_prefetch(const void *memory, int64_t bytes, int64_t distance)
 {
   uintptr_t ahead = (uintptr_t)memory + (uintptr_t)distance; /* may lie outside the array: it is only a hint */
-  for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const void *)(ahead + (uintptr_t)at));
+  for (int64_t at = 0; at < bytes; at += 64)
+    __builtin_prefetch((const void *)(ahead + (uintptr_t)at)); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* How far: a few rows, some hundred nanoseconds. */
