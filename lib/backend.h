@@ -61,8 +61,7 @@ struct karst_backend {
   /* r = b - A x; norm2, unless NULL: r . r */
   void (*residual)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                    double *norm2);
-  /* The same to twice the working precision, rounded once: where r is as small as the rounding errors of residual.
-   * NULL where a backend has none. */
+  /* The same to twice the working precision, rounded once: where r is as small as the rounding errors of residual. */
   void (*residual_precise)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                            double *norm2);
   /* inverse(i) = A(i,i)^-1, b-by-b blocks one after the other; diagonal[i]: where block (i,i) stands in A, device.

@@ -27,13 +27,12 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
   return download_norm(solver, norm);
 }
 
-/* The norm of b - A x for the caller's system; precise: to twice the working precision where the backend can. */
+/* The norm of b - A x for the caller's system; precise: to twice the working precision. */
 static karst_status true_residual(const karst_solver *solver, bool precise, const double *b, const double *x,
                                   double *norm)
 {
   karst_context *context = solver->context;
   const struct karst_backend *backend = context->backend;
-  precise = precise && backend->residual_precise;
   (precise ? backend->residual_precise : backend->residual)(context, solver->system.original, b, x, solver->residual,
                                                             solver->norm2);
   return download_norm(solver, norm);
