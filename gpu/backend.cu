@@ -85,6 +85,8 @@ const char *karst_describe_cuda(karst_context *context)
   return context->device_text;
 }
 
+void *karst_stream_cuda(const karst_context *context) { return karst_cuda_of(context)->stream; }
+
 karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
 {
   size_t unused, total;

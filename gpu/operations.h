@@ -8,6 +8,7 @@
 karst_status karst_open_cuda(karst_context *context, int device);
 void karst_close_cuda(karst_context *context);
 const char *karst_describe_cuda(karst_context *context);
+void *karst_stream_cuda(const karst_context *context);
 karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_release_cuda(karst_context *context, void *memory);
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);

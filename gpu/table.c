@@ -7,6 +7,7 @@ const struct karst_backend karst_backend_cuda = {
     .open = karst_open_cuda,
     .close = karst_close_cuda,
     .describe = karst_describe_cuda,
+    .stream = karst_stream_cuda,
     .allocate = karst_allocate_cuda,
     .release = karst_release_cuda,
     .upload = karst_upload_cuda,

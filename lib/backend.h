@@ -23,6 +23,8 @@ struct karst_backend {
   void (*close)(karst_context *context);
   /* A short text such as "cpu, 2 threads", in the context's device_text. */
   const char *(*describe)(karst_context *context);
+  /* The stream on which everything is queued, a cudaStream_t. The CPU has no such function. */
+  void *(*stream)(const karst_context *context);
 
   /* bytes > 0 of device memory; what: for the error. The content is undefined. */
   karst_status (*allocate)(karst_context *context, size_t bytes, const char *what, void **memory);

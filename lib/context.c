@@ -91,6 +91,11 @@ karst_status karst_context_set_device(karst_context *context, const char *device
 
 const char *karst_context_device(karst_context *context) { return context ? context->backend->describe(context) : ""; }
 
+void *karst_context_stream(const karst_context *context)
+{
+  return context && context->backend->stream ? context->backend->stream(context) : NULL;
+}
+
 #ifdef HAVE_OPENMP
 static void *wait_for_all(void *started)
 {
