@@ -3,6 +3,10 @@
 # driver: the programs (tools/NAME, tests/NAME), every library they need with the C library and its loader, and
 # run-tests. Only the driver's own library is the machine's. "make gpu-bundle" runs it in the build folder; LIBTOOL and
 # STRIP come from there.
+#
+# cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what it
+# needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
+#     cp -L /usr/local/cuda/lib64/{libcusparse.so.12,libnvJitLink.so.1?} gpu-bundle/lib
 set -e
 folder=$1
 shift
@@ -18,6 +22,14 @@ for program; do
   ldd "$folder/programs/$program"
 done | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u | while read -r library; do
   cp -L "$library" "$folder/lib/"
+  # What is opened later may need the rest of the C library, which has to be of the same version.
+  case $library in
+  */libc.so.6)
+    for part in libdl.so.2 libpthread.so.0 librt.so.1; do
+      cp -L "${library%/*}/$part" "$folder/lib/" 2>/dev/null || true
+    done
+    ;;
+  esac
 done
 
 cat >"$folder/start" <<'END'

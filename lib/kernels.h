@@ -56,6 +56,35 @@ struct karst_ilu_kernels {
   void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 };
 
+/* An incomplete LU that cuSPARSE makes and keeps: L and U in one matrix, on the pattern of A or, for levels of fill, on a
+ * larger one. All arrays are in device memory. */
+typedef struct karst_cusparse {
+  karst_index rows;
+  int block_size;
+  int64_t blocks;
+  const karst_index *row_start; /* [rows + 1] not owned */
+  const karst_index *column;    /* [blocks] not owned */
+  double *value;                /* [b*b*blocks] A's values in, the factors out */
+  double *middle;               /* [b*rows] between the two triangular solves */
+  void *plan;                   /* cuSPARSE's handles and work space */
+  int64_t plan_memory;          /* bytes of the work space */
+} karst_cusparse;
+
+struct karst_cusparse_kernels {
+  /* Analysis of the factorization and of both solves; looks at no value, but may write to value and middle. What a plan
+   * that fails has taken, plan_destroy gives back. */
+  karst_status (*plan)(karst_context *context, karst_cusparse *factors);
+  void (*plan_destroy)(karst_context *context, karst_cusparse *factors);
+  /* A's values, which stand in factors->value, become the factors. Waits for the device. */
+  karst_status (*factor)(karst_context *context, const karst_matrix *A, karst_cusparse *factors,
+                         karst_factor_outcome *outcome);
+  /* z = U^-1 L^-1 r */
+  void (*solve)(karst_context *context, const karst_cusparse *factors, const double *r, double *z);
+};
+
+/* gpu/cusparse.cu; without cuSPARSE a stand-in whose functions are NULL. */
+extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda;
+
 extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* precond/ilu_cpu.c */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda; /* gpu/ilu.cu */
 

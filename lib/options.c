@@ -66,7 +66,7 @@ static const struct option table[] = {
     {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
      "Gram-Schmidt of gmres and orthomin, once or repeated"},
     {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
-    {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk"},
+    {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk and cusparse"},
     {"trisolve", NAME, FIELD(trisolve), trisolve_name, 0, "auto",
      "triangular solves on a GPU: a launch a level, or one in all"},
     {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},

@@ -86,6 +86,11 @@ const char *karst_version(void) { return PACKAGE_VERSION; }
 #else
 #define CUDA_FEATURE ""
 #endif
+#ifdef HAVE_CUSPARSE
+#define CUSPARSE_FEATURE ", cuSPARSE"
+#else
+#define CUSPARSE_FEATURE ""
+#endif
 #ifdef HAVE_AMD
 #define AMD_FEATURE ", AMD"
 #else
@@ -109,5 +114,6 @@ const char *karst_version(void) { return PACKAGE_VERSION; }
 
 const char *karst_build_features(void)
 {
-  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE ARCHIVE_FEATURE;
+  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE CUSPARSE_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE
+      ARCHIVE_FEATURE;
 }

@@ -21,6 +21,12 @@ karst_status karst_ilu_symbolic(karst_context *context, karst_index n, const kar
                                 const karst_index *column, int level, karst_ilu_pattern *pattern);
 void karst_ilu_pattern_destroy(karst_context *context, karst_ilu_pattern *pattern);
 
+/* Both triangles and the diagonal as one pattern that holds A's, and where each block of A stands in it. All result
+ * arrays are allocated here. */
+karst_status karst_ilu_pattern_join(karst_context *context, const karst_ilu_pattern *pattern,
+                                    const karst_index *row_start, const karst_index *column, karst_index **joined_start,
+                                    karst_index **joined_column, karst_index **position);
+
 /* Level sets of a triangle: level l holds rows row[level_start[l] .. level_start[l+1]), ascending; a row's level is one
  * more than the highest level among the rows it depends on. */
 typedef struct karst_levels {

@@ -76,6 +76,37 @@ static void test_fill_rule(karst_context *context)
   tap_ok(wrong == 0, "%d random patterns, k = 0 .. 5 and n: the fill is the level rule's", cases);
 }
 
+/* Joined, the rows are those of L, the diagonal and U; and each entry of A stands where position says. */
+static void test_join(karst_context *context)
+{
+  const karst_index n = 40;
+  struct pattern A = pattern_random(n, 0.1);
+  for (int level = 0; level < 3; level++) {
+    karst_ilu_pattern pattern;
+    karst_index *start, *column, *position;
+    bool rows = true, places = true;
+    tap_need(context, karst_ilu_symbolic(context, n, A.start, A.column, level, &pattern), "symbolic");
+    karst_status status = karst_ilu_pattern_join(context, &pattern, A.start, A.column, &start, &column, &position);
+    tap_need(context, status, "join");
+    for (karst_index i = 0; i < n; i++) {
+      const karst_index lower = pattern.lower_start[i + 1] - pattern.lower_start[i];
+      const karst_index upper = pattern.upper_start[i + 1] - pattern.upper_start[i], *row = column + start[i];
+      rows = rows && start[i + 1] - start[i] == lower + 1 + upper && row[lower] == i;
+      for (karst_index k = 0; rows && k < lower; k++) rows = row[k] == pattern.lower_column[pattern.lower_start[i] + k];
+      for (karst_index k = 0; rows && k < upper; k++)
+        rows = row[lower + 1 + k] == pattern.upper_column[pattern.upper_start[i] + k];
+      for (karst_index k = A.start[i]; k < A.start[i + 1]; k++)
+        places = places && position[k] >= start[i] && position[k] < start[i + 1] && column[position[k]] == A.column[k];
+    }
+    tap_ok(rows && places, "k = %d: L, the diagonal and U as one pattern", level);
+    karst_release(context, start);
+    karst_release(context, column);
+    karst_release(context, position);
+    karst_ilu_pattern_destroy(context, &pattern);
+  }
+  pattern_free(&A);
+}
+
 /* Row i has its diagonal; that of the hub n/2 also all columns before, those after it also the hub's column, and row
  * from column to. Transposed: the mirror image. */
 static struct pattern hub_pattern(karst_index n, karst_index from, karst_index to)
@@ -381,8 +412,13 @@ static karst_status run_symbolic(karst_context *context, void *user)
   for (int k = 0; k < 3; k++) {
     karst_ilu_pattern pattern;
     karst_levels levels = {0};
+    karst_index *start = NULL, *column = NULL, *position = NULL;
     karst_status status = karst_ilu_symbolic(context, A->n, A->start, A->column, k, &pattern);
     if (!status) status = karst_levels_create(context, A->n, pattern.lower_start, pattern.lower_column, true, &levels);
+    if (!status) status = karst_ilu_pattern_join(context, &pattern, A->start, A->column, &start, &column, &position);
+    karst_release(context, start);
+    karst_release(context, column);
+    karst_release(context, position);
     karst_levels_destroy(context, &levels);
     karst_ilu_pattern_destroy(context, &pattern);
     if (status) return status;
@@ -413,6 +449,7 @@ int main(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_fill_rule(context);
+  test_join(context);
   test_hub(context);
   test_grid_counts(context);
   test_threads(context);
