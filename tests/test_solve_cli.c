@@ -290,6 +290,23 @@ static void test_bench(void)
          "bench --json writes null for what JSON cannot hold");
   tap_note("%s", run->err);
   json_decref(report);
+  run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=1", "--threads=1", "--block=2", "--rtol=1e-6", "--json");
+  report = parse(run->out);
+  const json_t *whole = json_object_get(json_object_get(report, "whole"), "bicgstab");
+  tap_ok(run->status == 0 && json_integer_value(json_object_get(report, "block")) == 2 &&
+             json_number_value(json_object_get(json_object_get(report, "times"), "update")) > 0 &&
+             json_number_value(json_object_get(whole, "iterations")) > 0 &&
+             json_number_value(json_object_get(whole, "solve")) > 0,
+         "bench --rtol times whole solves, with the block size asked for");
+  tap_note("%s", run->err);
+  json_decref(report);
+  run = CLI_RUN("bench", "poisson2d:8x8", "--device=gpu");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses a device that there is not: %s",
+         run->err);
+  run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=0", "--threads=1", "--device=cpu,cuda", "--json");
+  tap_ok(run->status == 0 || (run->status == 3 && cli_is_one_sentence(run, "bench")),
+         "bench --device cpu,cuda runs, or says in one sentence why not");
+  tap_note("%s", run->err);
 }
 
 static void test_reference(void)

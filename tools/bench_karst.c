@@ -1,4 +1,5 @@
-/* bench_karst.c - one repetition with Karst: set-up, iterations of GMRES(m), kernels; and its peak memory. */
+/* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update, iterations
+ * of GMRES(m), kernels, whole solves; and Karst's peak memory. */
 #include "bench.h"
 
 #include <math.h>
@@ -7,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static karst_options options_of(const bench_case *what, int max_iterations)
+const char *const bench_solver[BENCH_SOLVERS] = {"gmres", "bicgstab"};
+
+static karst_options options_of(const bench_case *what, const char *precond, int max_iterations)
 {
   karst_options options;
 
@@ -16,7 +19,7 @@ static karst_options options_of(const bench_case *what, int max_iterations)
   options.restart = what->restart;
   options.side = "right";
   options.orthogonalise = "once";
-  options.precond = "iluk";
+  options.precond = precond;
   options.level = what->level;
   options.ordering = "natural";
   options.scale = "none";
@@ -28,24 +31,30 @@ static karst_options options_of(const bench_case *what, int max_iterations)
 
 static void monitor(void *watch, int iteration, double residual) { bench_stopwatch_step(watch, iteration, residual); }
 
-static karst_status time_solver(karst_context *context, const bench_case *what, const karst_matrix *A,
-                                const karst_vector *b, karst_vector *x, bench_sample *sample, karst_solver_info *info)
+static karst_status time_solver(const bench_case *what, const bench_variant *variant, bench_sample *sample,
+                                karst_solver_info *info)
 {
   bench_stopwatch watch = bench_stopwatch_new(what);
-  const karst_options options = options_of(what, watch.last);
+  const karst_options options = options_of(what, variant->precond, watch.last);
+  const bench_place *place = variant->place;
   karst_solver *solver = NULL;
   karst_result result;
 
-  karst_status status = karst_solver_create(context, &options, &solver);
+  karst_status status = karst_solver_create(place->context, &options, &solver);
   if (!status) {
     karst_solver_set_monitor(solver, monitor, &watch);
     const double start = tool_clock();
-    status = karst_solver_setup(solver, A);
+    status = karst_solver_setup(solver, place->A);
     sample->value[BENCH_SETUP] = tool_clock() - start;
   }
   if (!status) status = karst_solver_get_info(solver, info);
-  if (!status) status = karst_vector_fill(x, 0.0);
-  if (!status) status = karst_solver_solve(solver, b, x, &result);
+  if (!status) {
+    const double start = tool_clock();
+    status = karst_solver_update(solver);
+    sample->value[BENCH_UPDATE] = tool_clock() - start;
+  }
+  if (!status) status = karst_vector_fill(place->x, 0.0);
+  if (!status) status = karst_solver_solve(solver, place->b, place->x, &result);
   if (!status) {
     sample->value[BENCH_SYMBOLIC] = info->time_symbolic;
     sample->value[BENCH_FACTOR] = info->time_factor;
@@ -57,39 +66,84 @@ static karst_status time_solver(karst_context *context, const bench_case *what, 
   return status;
 }
 
-static karst_status time_kernels(karst_context *context, const bench_case *what, const karst_matrix *A,
-                                 const karst_vector *b, karst_vector *x, bench_sample *sample)
+karst_status bench_karst_precond(const bench_case *what, bench_variant *variant)
 {
-  const karst_options options = options_of(what, 1);
-  karst_precond *precond = NULL;
+  const karst_options options = options_of(what, variant->precond, 1);
 
-  karst_status status = karst_precond_create(context, &options, A, &precond);
-  double start = tool_clock();
-  for (int i = 0; !status && i < BENCH_KERNEL_REPEATS; i++) status = karst_matrix_multiply(A, b, x);
-  sample->value[BENCH_MULTIPLY] = (tool_clock() - start) / BENCH_KERNEL_REPEATS;
-  start = tool_clock();
-  for (int i = 0; !status && i < BENCH_KERNEL_REPEATS; i++) status = karst_precond_apply(precond, b, x);
-  sample->value[BENCH_APPLY] = (tool_clock() - start) / BENCH_KERNEL_REPEATS;
-  karst_precond_destroy(precond);
+  karst_status status = karst_context_set_threads(variant->place->context, variant->threads);
+  return status ? status : karst_precond_create(variant->place->context, &options, variant->place->A, &variant->M);
+}
+
+static karst_status multiply(const bench_variant *variant)
+{
+  const bench_place *place = variant->place;
+
+  if (!variant->is_peer) return karst_matrix_multiply(place->A, place->b, place->x);
+  return bench_product_multiply(place->product, place->b, place->x) ? KARST_SUCCESS : KARST_ERROR_DEVICE;
+}
+
+static karst_status apply(const bench_variant *variant)
+{
+  return karst_precond_apply(variant->M, variant->place->b, variant->place->x);
+}
+
+/* The seconds of one of BENCH_KERNEL_REPEATS applications: by the host's clock on the CPU, where an application is done
+ * when it returns, and between two marks in the stream of a GPU. */
+static karst_status time_kernel(const bench_variant *variant, karst_status (*kernel)(const bench_variant *variant),
+                                double *seconds)
+{
+  bench_gpu *gpu = variant->place->gpu;
+  karst_status status = KARST_SUCCESS;
+
+  const double start = tool_clock();
+  if (gpu) bench_gpu_start(gpu);
+  for (int i = 0; !status && i < BENCH_KERNEL_REPEATS; i++) status = kernel(variant);
+  *seconds = (gpu ? bench_gpu_stop(gpu) : tool_clock() - start) / BENCH_KERNEL_REPEATS;
   return status;
 }
 
-karst_status bench_karst(karst_context *context, const bench_case *what, const karst_matrix *A, const karst_vector *b,
-                         bench_sample *sample, karst_solver_info *info)
+/* From a matrix to a solution, with solver number s. */
+static karst_status time_whole(const bench_case *what, const bench_variant *variant, int s, bench_sample *sample)
 {
-  karst_vector *x;
+  karst_options options = options_of(what, variant->precond, 10000);
+  const bench_place *place = variant->place;
+  karst_solver *solver = NULL;
+  karst_result result = {.reason = KARST_SOUND};
 
-  karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
-  if (!status) status = time_solver(context, what, A, b, x, sample, info);
-  if (!status) status = time_kernels(context, what, A, b, x, sample);
-  karst_vector_destroy(x);
+  options.solver = bench_solver[s];
+  options.rtol = what->rtol;
+  karst_status status = karst_solver_create(place->context, &options, &solver);
+  if (!status) status = karst_vector_fill(place->x, 0.0);
+  const double start = tool_clock();
+  if (!status) status = karst_solver_setup(solver, place->A);
+  const double middle = tool_clock();
+  if (!status) status = karst_solver_solve(solver, place->b, place->x, &result);
+  const double end = tool_clock();
+  if (!status && result.reason > 0) {
+    sample->value[BENCH_WHOLE_SETUP + s] = middle - start;
+    sample->value[BENCH_WHOLE_SOLVE + s] = end - middle;
+    sample->value[BENCH_WHOLE_ITERATIONS + s] = result.iterations;
+  }
+  karst_solver_destroy(solver);
+  return status;
+}
+
+karst_status bench_karst(const bench_case *what, const bench_variant *variant, bench_sample *sample,
+                         karst_solver_info *info)
+{
+  for (int q = 0; q < BENCH_QUANTITIES; q++) sample->value[q] = NAN;
+  karst_status status = karst_context_set_threads(variant->place->context, variant->threads);
+  if (!status) status = time_solver(what, variant, sample, info);
+  if (!status) status = time_kernel(variant, multiply, &sample->value[BENCH_MULTIPLY]);
+  if (!status) status = time_kernel(variant, apply, &sample->value[BENCH_APPLY]);
+  for (int s = 0; !status && s < BENCH_SOLVERS && what->rtol > 0; s++) status = time_whole(what, variant, s, sample);
   return status;
 }
 
 /* What the child does whose memory is measured; the exit status. */
 static int run_cycle(const bench_case *what)
 {
-  const karst_options options = options_of(what, what->restart);
+  const karst_options options = options_of(what, "iluk", what->restart);
   karst_context *context;
   karst_matrix *A;
   karst_vector *b, *x;
@@ -97,7 +151,7 @@ static int run_cycle(const bench_case *what)
   karst_result result;
 
   if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");
-  int exit_status = bench_system_load(context, what->matrix, &A, &b);
+  int exit_status = bench_system_load(context, what, &A, &b);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
     if (!status) status = karst_solver_create(context, &options, &solver);

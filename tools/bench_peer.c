@@ -1,6 +1,7 @@
 /* bench_peer.c - talks to a peer (see bench.h) over its standard input and output. */
 #include "bench.h"
 
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,13 @@ struct bench_peer {
 /* Starts program with its standard input and output on two pipes whose other ends are kept. */
 static bool spawn(bench_peer *peer, const bench_case *what)
 {
-  char level[16], restart[16], iterations[16];
+  char block[16], level[16], restart[16], iterations[16];
   /* The interface takes no const; nothing is written to the strings. */
-  char *const arguments[] = {(char *)peer->program, (char *)what->matrix, level, restart, iterations, NULL};
+  char *const arguments[] = {(char *)peer->program, (char *)what->matrix, block, level, restart, iterations, NULL};
   posix_spawn_file_actions_t actions;
   int down[2], up[2];
 
+  snprintf(block, sizeof block, "%d", what->block);
   snprintf(level, sizeof level, "%d", what->level);
   snprintf(restart, sizeof restart, "%d", what->restart);
   snprintf(iterations, sizeof iterations, "%d", what->iterations);
@@ -75,7 +77,8 @@ bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
 {
   bool whole = fputc('\n', peer->to) != EOF && fflush(peer->to) == 0;
 
-  for (int i = 0; whole && i < BENCH_QUANTITIES; i++) whole = fscanf(peer->from, "%lf", &sample->value[i]) == 1;
+  for (int i = 0; whole && i < BENCH_PEER_QUANTITIES; i++) whole = fscanf(peer->from, "%lf", &sample->value[i]) == 1;
+  for (int i = BENCH_PEER_QUANTITIES; i < BENCH_QUANTITIES; i++) sample->value[i] = NAN;
   if (!whole) tool_fail(TOOL_FAILED, "the peer %s stopped answering", peer->program);
   return whole;
 }

@@ -11,8 +11,9 @@
 #endif
 
 /* Columns of the table: what was timed, and the bytes that it moves (0: not counted). */
-enum { COLUMNS = 7 };
-static const char *const heading[COLUMNS] = {"set-up", "symbolic", "factor", "iteration", "A x", "M^-1 r", "vectors"};
+enum { COLUMNS = 8 };
+static const char *const heading[COLUMNS] = {"set-up",    "symbolic", "factor", "update",
+                                             "iteration", "A x",      "M^-1 r", "vectors"};
 
 static double seconds(const bench_result *result, const bench_sample *sample, int column)
 {
@@ -22,7 +23,7 @@ static double seconds(const bench_result *result, const bench_sample *sample, in
 
 static double bytes(const bench_traffic *t, int column)
 {
-  const double moved[COLUMNS] = {0, 0, 0, t->iteration, t->multiply, t->apply, t->orthogonalise};
+  const double moved[COLUMNS] = {0, 0, 0, 0, t->iteration, t->multiply, t->apply, t->orthogonalise};
   return moved[column];
 }
 
@@ -41,34 +42,96 @@ static void print_row(const char *name, const double *value, const char *format)
   printf("\n");
 }
 
-/* The times of a variant; under them bandwidths for Karst, and ratios to the first variant for all others. */
+/* How many times as long as base the variant takes, or the other way round. */
+static void print_ratio(const bench_result *result, const char *name, const bench_variant *variant,
+                        const bench_variant *base)
+{
+  double ratio[COLUMNS];
+
+  for (int c = 0; c < COLUMNS; c++) ratio[c] = seconds(result, &variant->median, c) / seconds(result, &base->median, c);
+  print_row(name, ratio, "%10.2f");
+}
+
+static const bench_variant *first_on_gpu(const bench_result *result)
+{
+  for (int v = 0; v < result->variants; v++)
+    if (result->variant[v].place && result->variant[v].place->gpu) return &result->variant[v];
+  return NULL;
+}
+
+/* Against the first on the CPU; on a GPU cuSPARSE against Karst, and each variant of the CPU against Karst. */
+static void print_ratios(const bench_result *result, const bench_variant *variant)
+{
+  const bench_variant *first = &result->variant[0], *gpu = first_on_gpu(result);
+  char name[2 * sizeof variant->name];
+
+  if (variant == gpu) {
+    for (const bench_variant *base = first; base < gpu; base++) {
+      snprintf(name, sizeof name, "  %s /", base->name);
+      print_ratio(result, name, base, gpu);
+    }
+  } else if (variant->place && variant->place->gpu) {
+    snprintf(name, sizeof name, "  / %s", gpu->name);
+    print_ratio(result, name, variant, gpu);
+  } else if (variant->is_peer) {
+    snprintf(name, sizeof name, "  karst / %s", variant->name);
+    print_ratio(result, name, first, variant);
+  } else if (variant != first) {
+    snprintf(name, sizeof name, "  / %s", first->name);
+    print_ratio(result, name, variant, first);
+  }
+}
+
+/* The times of a variant, and under them bandwidths where the memory's is known. */
 static void print_variant(const bench_result *result, const bench_variant *variant)
 {
-  const bench_variant *first = &result->variant[0];
-  const bool is_peer = variant->copy == 0;
-  double milliseconds[COLUMNS], rate[COLUMNS], share[COLUMNS], ratio[COLUMNS];
-  char name[64 + sizeof "karst / "];
+  const bool slow = variant->place == NULL || variant->place->gpu == NULL; /* milliseconds with two digits suffice */
+  double milliseconds[COLUMNS], rate[COLUMNS], share[COLUMNS];
 
   for (int c = 0; c < COLUMNS; c++) {
     const double time = seconds(result, &variant->median, c), moved = bytes(&result->traffic, c);
-    const double first_time = seconds(result, &first->median, c);
     milliseconds[c] = 1e3 * time;
     rate[c] = moved > 0 ? moved / time / 1e9 : NAN;
     share[c] = moved > 0 ? moved / time / variant->copy : NAN;
-    ratio[c] = is_peer ? first_time / time : time / first_time;
   }
-  print_row(variant->name, milliseconds, "%10.2f");
-  if (!is_peer) {
+  print_row(variant->name, milliseconds, slow ? "%10.2f" : "%10.3f");
+  if (variant->copy > 0) {
     print_row("  GB/s", rate, "%10.1f");
     print_row("  share of copy", share, "%10.2f");
   }
-  if (variant == first) return;
-  if (is_peer) {
-    snprintf(name, sizeof name, "  karst / %s", variant->name);
-  } else {
-    snprintf(name, sizeof name, "  / %s", first->name);
+  print_ratios(result, variant);
+}
+
+/* A whole solve, and how many times as long as base the variant takes for it. */
+static void print_whole_variant(const bench_variant *variant, const bench_variant *base, int s)
+{
+  const double *value = variant->median.value, *other = base->median.value;
+  const double setup = value[BENCH_WHOLE_SETUP + s], solve = value[BENCH_WHOLE_SOLVE + s];
+  const double base_total = other[BENCH_WHOLE_SETUP + s] + other[BENCH_WHOLE_SOLVE + s];
+
+  printf("%-26s", variant->name);
+  if (!isfinite(solve)) {
+    printf("  does not converge\n");
+    return;
   }
-  print_row(name, ratio, "%10.2f");
+  printf("%10.0f%10.2f%10.2f%10.2f", value[BENCH_WHOLE_ITERATIONS + s], 1e3 * setup, 1e3 * solve,
+         1e3 * (setup + solve));
+  if (isfinite(base_total)) printf("%10.2f", (setup + solve) / base_total);
+  printf("\n");
+}
+
+/* Ratios to Karst on the GPU, or where there is none to the first variant. */
+static void print_whole(const bench_result *result)
+{
+  const bench_variant *gpu = first_on_gpu(result), *base = gpu ? gpu : &result->variant[0];
+  char name[64];
+
+  for (int s = 0; s < BENCH_SOLVERS; s++) {
+    snprintf(name, sizeof name, "%s to %.0e, ms", bench_solver[s], result->what.rtol);
+    printf("%-26s%10s%10s%10s%10s%10s\n", name, "iterations", "set-up", "solve", "total", "ratio");
+    for (int v = 0; v < result->variants; v++)
+      if (result->variant[v].place) print_whole_variant(&result->variant[v], base, s);
+  }
 }
 
 static void print_memory(const bench_result *result)
@@ -82,13 +145,29 @@ static void print_memory(const bench_result *result)
          vectors * t->vector / 1e6);
 }
 
+static void print_gpu(const bench_result *result)
+{
+  const bench_variant *gpu = first_on_gpu(result);
+  const bench_traffic *t = &result->traffic;
+
+  if (!gpu) return;
+  printf("memory, %s: copy %.1f GB/s; milliseconds of A x and M^-1 r by the GPU's clock\n",
+         karst_context_device(gpu->place->context), gpu->copy / 1e9);
+  if (t->multiply < result->cache || t->apply < result->cache)
+    printf("what %s reads fits the second-level cache of %.0f MB: its share of the copy bandwidth means little\n",
+           t->multiply < result->cache && t->apply < result->cache ? "A x and M^-1 r each"
+           : t->multiply < result->cache                           ? "A x"
+                                                                   : "M^-1 r",
+           result->cache / 1e6);
+}
+
 void bench_report_table(const bench_result *result)
 {
   const bench_traffic *t = &result->traffic;
   const bench_sample *first = &result->variant[0].median;
   const bench_case *what = &result->what;
   const double megabytes[COLUMNS] = {
-      NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
+      NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
   printf("%s: %lld rows, %lld blocks of %d; ILU(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
          what->matrix, (long long)result->rows, (long long)result->blocks, result->block_size, what->level,
@@ -100,9 +179,10 @@ void bench_report_table(const bench_result *result)
   for (int v = 0; v < result->variants; v++) print_variant(result, &result->variant[v]);
   for (int v = 0; v < result->variants; v++) {
     const bench_variant *variant = &result->variant[v];
-    if (variant->copy > 0)
+    if (variant->triad > 0)
       printf("memory, %s: copy %.1f, triad %.1f GB/s\n", variant->name, variant->copy / 1e9, variant->triad / 1e9);
   }
+  print_gpu(result);
   printf("residual %.6e falls to %.6e in the timed iterations", first->value[BENCH_FIRST_RESIDUAL],
          first->value[BENCH_LAST_RESIDUAL]);
   for (int v = 1; v < result->variants; v++)
@@ -110,7 +190,8 @@ void bench_report_table(const bench_result *result)
         "; %s differs by %.1e", result->variant[v].name,
         relative_difference(result->variant[v].median.value[BENCH_LAST_RESIDUAL], first->value[BENCH_LAST_RESIDUAL]));
   printf("\n");
-  print_memory(result);
+  if (what->rtol > 0) print_whole(result);
+  if (result->peak_memory > 0) print_memory(result);
   printf("\n");
 }
 
@@ -124,30 +205,57 @@ static json_t *text(const char *value)
   return string ? string : json_null();
 }
 
+/* Null without whole solves, else an object for each solver. */
+static json_t *whole_json(const bench_result *result, const bench_sample *sample)
+{
+  json_t *whole = json_object();
+
+  if (result->what.rtol == 0) {
+    json_decref(whole);
+    return json_null();
+  }
+  for (int s = 0; s < BENCH_SOLVERS; s++)
+    json_object_set_new(whole, bench_solver[s],
+                        json_pack("{so so so}", "iterations", number(sample->value[BENCH_WHOLE_ITERATIONS + s]),
+                                  "setup", number(sample->value[BENCH_WHOLE_SETUP + s]), "solve",
+                                  number(sample->value[BENCH_WHOLE_SOLVE + s])));
+  return whole;
+}
+
+/* Seconds by column. */
+static json_t *times_json(const bench_result *result, const bench_sample *sample)
+{
+  static const char *const name[COLUMNS] = {"setup",     "symbolic", "factor", "update",
+                                            "iteration", "multiply", "apply",  "orthogonalise"};
+  json_t *times = json_object();
+
+  for (int c = 0; c < COLUMNS; c++) json_object_set_new(times, name[c], number(seconds(result, sample, c)));
+  return times;
+}
+
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)
 {
   const bench_case *what = &result->what;
   const bench_traffic *t = &result->traffic;
-  const double *value = variant->median.value;
+  const bench_sample *sample = &variant->median;
+  const bench_place *place = variant->place;
   json_t *object =
-      json_pack("{so sI si sI ss si sI ss si si si}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
-                "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond", "iluk", "level",
-                what->level, "factor_entries", (json_int_t)result->factor_entries, "solver", "gmres", "restart",
-                what->restart, "iterations", what->iterations, "repeat", result->repeat);
-  json_t *times = json_pack("{so so so so so so so}", "setup", number(value[BENCH_SETUP]), "symbolic",
-                            number(value[BENCH_SYMBOLIC]), "factor", number(value[BENCH_FACTOR]), "iteration",
-                            number(value[BENCH_ITERATION]), "multiply", number(value[BENCH_MULTIPLY]), "apply",
-                            number(value[BENCH_APPLY]), "orthogonalise",
-                            number(bench_orthogonalise_seconds(&variant->median, what->restart)));
+      json_pack("{so sI si sI ss si sI ss si si si so}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
+                "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
+                variant->precond ? variant->precond : "iluk", "level", what->level, "factor_entries",
+                (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart, "iterations",
+                what->iterations, "repeat", result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
   json_t *moved = json_pack("{so so so so}", "iteration", number(t->iteration), "multiply", number(t->multiply),
                             "apply", number(t->apply), "orthogonalise", number(t->orthogonalise));
-  json_t *memory = json_pack("{so so so so}", "peak", number(result->peak_memory), "matrix", number(t->matrix),
-                             "factors", number(t->factors), "vector", number(t->vector));
-  json_t *run =
-      json_pack("{so si so so so so so* so* so*}", "program", text(variant->name), "threads", variant->threads,
-                "copy_bandwidth", number(variant->copy), "triad_bandwidth", number(variant->triad), "first_residual",
-                number(value[BENCH_FIRST_RESIDUAL]), "last_residual", number(value[BENCH_LAST_RESIDUAL]), "times",
-                times, "bytes_moved", moved, "memory", memory);
+  json_t *memory =
+      json_pack("{so so so so}", "peak", result->peak_memory > 0 ? number(result->peak_memory) : json_null(), "matrix",
+                number(t->matrix), "factors", number(t->factors), "vector", number(t->vector));
+  json_t *run = json_pack(
+      "{so so si so so so so so so so so}", "program", text(variant->name), "device",
+      text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads", variant->threads,
+      "copy_bandwidth", number(variant->copy), "triad_bandwidth", number(variant->triad), "first_residual",
+      number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
+      times_json(result, sample), "whole", whole_json(result, sample), "bytes_moved", moved, "memory", memory);
   json_object_update(object, run);
   json_decref(run);
   return object;

@@ -8,9 +8,9 @@
 #include <malloc.h>
 #endif
 
-int bench_system_load(karst_context *context, const char *matrix, karst_matrix **A, karst_vector **rhs)
+int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
 {
-  int exit_status = tool_load_matrix(context, matrix, 0, A, rhs);
+  int exit_status = tool_load_matrix(context, what->matrix, what->block, A, rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A)) return TOOL_GO_ON;
 
