@@ -8,4 +8,5 @@ static karst_status open_none(karst_context *context, int device)
 }
 
 const struct karst_ilu_kernels karst_ilu_kernels_cuda = {NULL};
+const struct karst_parilu_kernels karst_parilu_kernels_cuda = {NULL};
 const struct karst_backend karst_backend_cuda = {.name = "cuda", .kind = KARST_BACKEND_CUDA, .open = open_none};

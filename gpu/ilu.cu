@@ -78,5 +78,5 @@ static void solve(karst_context *context, const karst_ilu *ilu, const double *r,
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
 const struct karst_ilu_kernels karst_ilu_kernels_cuda = {karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor,
-                                                         solve};
+                                                         nullptr, solve};
 }
