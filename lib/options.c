@@ -50,7 +50,7 @@ static const char *scale_name(size_t i)
 
 static const char *trisolve_name(size_t i)
 {
-  static const char *const names[] = {"auto", "level", "dataflow", NULL};
+  static const char *const names[] = {"auto", "level", "dataflow", "jacobi", NULL};
   return names[i];
 }
 
@@ -68,7 +68,8 @@ static const struct option table[] = {
     {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk and cusparse"},
     {"trisolve", NAME, FIELD(trisolve), trisolve_name, 0, "auto",
-     "triangular solves on a GPU: a launch a level, or one in all"},
+     "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
+    {"trisolve-sweeps", INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5", "sweeps of trisolve jacobi for each triangle"},
     {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
     {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},

@@ -3,6 +3,8 @@
 
 #include "cpu.h"
 
+#include <string.h>
+
 /* The blocks of the widest row of L, D and U. */
 static int64_t widest_row(const karst_ilu *ilu)
 {
@@ -15,16 +17,25 @@ static int64_t widest_row(const karst_ilu *ilu)
   return widest;
 }
 
-static karst_status make_workspace(karst_context *context, const karst_ilu *ilu, karst_ilu_workspace *w)
+karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
+                                        karst_ilu_workspace *w)
 {
-  int64_t b = ilu->block_size;
-  karst_status status = karst_allocate(context, &w->position, ilu->rows, sizeof *w->position, "the factorization");
-  if (!status) status = karst_allocate(context, &w->row, b * b * widest_row(ilu), sizeof *w->row, "the factorization");
-  if (!status) status = karst_allocate(context, &w->block, b * b + 2 * b, sizeof *w->block, "the factorization");
+  const int64_t bb = (int64_t)b * b;
+  karst_status status = karst_allocate(context, &w->position, rows, sizeof *w->position, "the factorization");
+  if (!status) status = karst_allocate(context, &w->row, bb * widest, sizeof *w->row, "the factorization");
+  if (!status) status = karst_allocate(context, &w->block, blocks * bb + 2 * b, sizeof *w->block, "the factorization");
   if (!status) status = karst_allocate(context, &w->pivot, b, sizeof *w->pivot, "the factorization");
   if (!status)
-    for (karst_index i = 0; i < ilu->rows; i++) w->position[i] = -1;
+    for (karst_index i = 0; i < rows; i++) w->position[i] = -1;
   return status;
+}
+
+void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
+{
+  karst_release(context, w->position);
+  karst_release(context, w->row);
+  karst_release(context, w->block);
+  karst_release(context, w->pivot);
 }
 
 static karst_status make_values(karst_context *context, karst_ilu *ilu)
@@ -38,9 +49,19 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
+static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+{
+  karst_ilu_plan *made = ilu->plan;
+  int64_t scalars = 2 * (int64_t)ilu->rows * ilu->block_size;
+  if (strcmp(analysis->trisolve, "jacobi") != 0) return KARST_SUCCESS;
+  made->jacobi_sweeps = analysis->trisolve_sweeps;
+  ilu->plan_memory += scalars * (int64_t)sizeof(double);
+  return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
+}
+
+/* Level sets are not looked at: a few threads want longer runs of rows. */
 static karst_status plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
-  (void)analysis; /* a few threads want longer runs of rows than level sets have */
   karst_index rows = ilu->rows;
   int64_t blocks = (int64_t)rows + ilu->lower_start[rows] + ilu->upper_start[rows];
   int threads = karst_threads_for(context, karst_block_offset(ilu->block_size, blocks));
@@ -54,11 +75,13 @@ static karst_status plan(karst_context *context, const karst_ilu_analysis *analy
   if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "block ILU");
   if (status) return status;
   made->threads = made->lower.levels > 1 || made->upper.levels > 1 ? threads : 1;
-  for (int t = 0; t < made->threads && !status; t++) status = make_workspace(context, ilu, &made->workspace[t]);
+  for (int t = 0; t < made->threads && !status; t++)
+    status = karst_ilu_workspace_create(context, rows, ilu->block_size, widest_row(ilu), 1, &made->workspace[t]);
   int64_t runs = made->lower.level_start[made->lower.levels] + made->upper.level_start[made->upper.levels];
   int64_t row = karst_block_offset(ilu->block_size, widest_row(ilu)) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index)) +
                      runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
+  if (!status) status = make_jacobi(context, analysis, ilu);
   return status ? status : make_values(context, ilu);
 }
 
@@ -69,13 +92,9 @@ static void plan_destroy(karst_context *context, karst_ilu *ilu)
   context->backend->release(context, ilu->upper);
   context->backend->release(context, ilu->inverse_diagonal);
   if (!made) return;
-  for (int t = 0; t < made->threads && made->workspace; t++) {
-    karst_release(context, made->workspace[t].position);
-    karst_release(context, made->workspace[t].row);
-    karst_release(context, made->workspace[t].block);
-    karst_release(context, made->workspace[t].pivot);
-  }
+  for (int t = 0; t < made->threads && made->workspace; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);
+  context->backend->release(context, made->jacobi);
   karst_schedule_destroy(context, &made->lower);
   karst_schedule_destroy(context, &made->upper);
   karst_release(context, made);
@@ -93,9 +112,16 @@ void karst_schedule_share(const karst_schedule *schedule, karst_index level, int
   *last = run;
 }
 
+static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
+{
+  const karst_ilu_plan *made = ilu->plan;
+  (made->jacobi ? karst_ilu_solve_jacobi_cpu : karst_ilu_solve_cpu)(context, ilu, r, z);
+}
+
 const struct karst_ilu_kernels karst_ilu_kernels_cpu = {
     .plan = plan,
     .plan_destroy = plan_destroy,
     .factor = karst_ilu_factor_cpu,
-    .solve = karst_ilu_solve_cpu,
+    .load = karst_ilu_load_cpu,
+    .solve = solve,
 };

@@ -11,22 +11,6 @@
 #include "cpu.h"
 #include "dense.h"
 
-#include <string.h>
-
-/* What one thread found out. */
-typedef struct finding {
-  karst_reason reason;
-  karst_index block_row; /* the first bad one, or rows */
-  int64_t shifted;
-} finding;
-
-static void find(finding *f, karst_reason reason, karst_index i)
-{
-  if (i >= f->block_row) return;
-  f->reason = reason;
-  f->block_row = i;
-}
-
 /* Numbers the columns of row i (L, diagonal, U) in w->position and returns their count; forget undoes it. */
 KARST_INLINE karst_index number_columns(const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
 {
@@ -70,7 +54,7 @@ KARST_INLINE void eliminate(int b, const karst_ilu *ilu, karst_index i, karst_il
 
 /* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
 KARST_INLINE void invert_pivot(int b, karst_ilu *ilu, karst_index i, karst_index width, double shift,
-                               karst_ilu_workspace *w, finding *f)
+                               karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   const int64_t bb = (int64_t)b * b;
   const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
@@ -84,11 +68,11 @@ KARST_INLINE void invert_pivot(int b, karst_ilu *ilu, karst_index i, karst_index
   if (replace)
     for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
   f->shifted += replace;
-  if (!replace) find(f, reason, i);
+  if (!replace) karst_ilu_find(f, reason, i);
 }
 
 /* Stores L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
-KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_ilu_workspace *w, finding *f)
+KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   const int64_t bb = (int64_t)b * b;
   const double *entry = w->row;
@@ -104,14 +88,14 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
     karst_block_multiply(b, ilu->inverse_diagonal + i * bb, entry, stored);
     for (int64_t v = 0; v < bb; v++) poison += stored[v] * 0;
   }
-  if (poison != 0) find(f, KARST_NOT_FINITE, i);
+  if (poison != 0) karst_ilu_find(f, KARST_NOT_FINITE, i);
 }
 
 typedef void factor_rows_function(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                                  double shift, karst_ilu_workspace *w, finding *f);
+                                  double shift, karst_ilu_workspace *w, karst_ilu_finding *f);
 
 KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                              double shift, karst_ilu_workspace *w, finding *f)
+                              double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   for (karst_index i = first; i < last; i++) {
     karst_index width = number_columns(ilu, i, w);
@@ -125,7 +109,7 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_ilu *ilu, kars
 
 #define INSTANCE(B)                                                                                                    \
   KARST_KERNEL static void factor_rows_##B(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last, \
-                                           double shift, karst_ilu_workspace *w, finding *f)                           \
+                                           double shift, karst_ilu_workspace *w, karst_ilu_finding *f)                 \
   {                                                                                                                    \
     factor_rows(B, A, ilu, first, last, shift, w, f);                                                                  \
   }
@@ -133,7 +117,7 @@ KARST_BLOCK_SIZES(INSTANCE)
 #undef INSTANCE
 
 KARST_KERNEL static void factor_rows_any(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                                         double shift, karst_ilu_workspace *w, finding *f)
+                                         double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   factor_rows(ilu->block_size, A, ilu, first, last, shift, w, f);
 }
@@ -152,12 +136,12 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
   const karst_ilu_plan *plan = ilu->plan;
   const karst_schedule *schedule = &plan->lower;
   factor_rows_function *rows = instance(ilu->block_size);
-  finding all = {KARST_SOUND, ilu->rows, 0};
+  karst_ilu_finding all = {KARST_SOUND, ilu->rows, 0};
   karst_barrier barrier = {0};
   (void)context;
 #pragma omp parallel num_threads(plan->threads)
   {
-    finding mine = {KARST_SOUND, ilu->rows, 0};
+    karst_ilu_finding mine = {KARST_SOUND, ilu->rows, 0};
     for (karst_index level = 0; level < schedule->levels; level++) {
       karst_index run, end;
       karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
@@ -167,12 +151,10 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
     }
 #pragma omp critical(karst_ilu_factor)
     {
-      find(&all, mine.reason, mine.block_row);
+      karst_ilu_find(&all, mine.reason, mine.block_row);
       all.shifted += mine.shifted;
     }
   }
-  outcome->reason = all.reason;
-  outcome->block_row = all.reason == KARST_SOUND ? -1 : all.block_row;
-  outcome->shifted = all.shifted;
+  karst_ilu_conclude(ilu, &all, outcome);
   return KARST_SUCCESS;
 }

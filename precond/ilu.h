@@ -1,0 +1,25 @@
+/* ilu.h - what the preconditioners share that end in triangular solves: iluk, parilu, paric. */
+#ifndef KARST_PRECOND_ILU_H
+#define KARST_PRECOND_ILU_H
+
+#include "kernels.h"
+#include "precond.h"
+
+/* The kernels of the context's device, NULL where it has none. */
+const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
+
+/* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero. What it has taken when it fails,
+ * karst_ilu_destroy gives back. */
+karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
+
+/* The level sets of both triangles and the plan of the sweeps, for factorizations of A; sets the level counts,
+ * factor_entries and memory of p. */
+karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu);
+
+/* Copies the outcome of a factorization into p. */
+void karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
+
+/* Gives back what ilu holds; not ilu itself. */
+void karst_ilu_destroy(karst_context *context, karst_ilu *ilu);
+
+#endif

@@ -1,0 +1,73 @@
+/* ilu_load_cpu.c - factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
+#include "ilu_cpu.h"
+
+#include "cpu.h"
+#include "dense.h"
+
+/* value: blocks ordered as those of a matrix on the pattern of ilu, so that row i begins with number
+ * lower_start[i] + i + upper_start[i]. */
+typedef void load_rows_function(const double *value, karst_ilu *ilu, karst_index first, karst_index last,
+                                karst_ilu_workspace *w, karst_ilu_finding *f);
+
+KARST_INLINE void load_rows(int b, const double *value, karst_ilu *ilu, karst_index first, karst_index last,
+                            karst_ilu_workspace *w, karst_ilu_finding *f)
+{
+  const int64_t bb = (int64_t)b * b;
+  for (karst_index i = first; i < last; i++) {
+    const int64_t lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
+    const double *entry = value + ((int64_t)ilu->lower_start[i] + i + ilu->upper_start[i]) * bb;
+    double *to = ilu->lower + ilu->lower_start[i] * bb, *inverse = ilu->inverse_diagonal + i * bb;
+    double poison = 0; /* stays 0 unless an entry is NaN or infinite */
+    for (int64_t v = 0; v < lower * bb; v++) {
+      to[v] = *entry++;
+      poison += to[v] * 0;
+    }
+    for (int64_t v = 0; v < bb; v++) inverse[v] = *entry++;
+    karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
+    for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
+      to = ilu->upper + k * bb;
+      karst_block_multiply(b, inverse, entry, to);
+      for (int64_t v = 0; v < bb; v++) poison += to[v] * 0;
+    }
+    if (reason != KARST_SOUND || poison != 0) karst_ilu_find(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
+  }
+}
+
+#define INSTANCE(B)                                                                                                    \
+  KARST_KERNEL static void load_rows_##B(const double *value, karst_ilu *ilu, karst_index first, karst_index last,     \
+                                         karst_ilu_workspace *w, karst_ilu_finding *f)                                 \
+  {                                                                                                                    \
+    load_rows(B, value, ilu, first, last, w, f);                                                                       \
+  }
+KARST_BLOCK_SIZES(INSTANCE)
+#undef INSTANCE
+
+KARST_KERNEL static void load_rows_any(const double *value, karst_ilu *ilu, karst_index first, karst_index last,
+                                       karst_ilu_workspace *w, karst_ilu_finding *f)
+{
+  load_rows(ilu->block_size, value, ilu, first, last, w, f);
+}
+
+karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                                karst_factor_outcome *outcome)
+{
+#define ENTRY(B) [B] = load_rows_##B,
+  static load_rows_function *const instance[] = {load_rows_any, KARST_BLOCK_SIZES(ENTRY)};
+#undef ENTRY
+  const karst_ilu_plan *plan = ilu->plan;
+  load_rows_function *rows = instance[ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0];
+  karst_ilu_finding all = {KARST_SOUND, ilu->rows, 0};
+  (void)context;
+#pragma omp parallel num_threads(plan->threads)
+  {
+    karst_ilu_finding mine = {KARST_SOUND, ilu->rows, 0};
+    karst_index first = karst_share_rows(ilu->rows, A->row_start, karst_thread(), karst_team());
+    karst_index last = karst_share_rows(ilu->rows, A->row_start, karst_thread() + 1, karst_team());
+    rows(value, ilu, first, last, &plan->workspace[karst_thread()], &mine);
+#pragma omp critical(karst_ilu_load)
+    karst_ilu_find(&all, mine.reason, mine.block_row);
+  }
+  karst_ilu_conclude(ilu, &all, outcome);
+  return KARST_SUCCESS;
+}
