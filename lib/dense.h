@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* For the GPU's kernels too; nvcc compiles as C++, which has no restrict. */
 #ifdef __CUDACC__
@@ -53,6 +54,25 @@ KARST_INLINE void karst_block_subtract_multiply(int b, const double *restrict x,
                                                 double *restrict c)
 {
   for (int j = 0; j < b; j++) karst_block_subtract_product(b, x, y + j * b, c + j * b);
+}
+
+/* c -= x y^T for blocks */
+KARST_INLINE void karst_block_subtract_multiply_transposed(int b, const double *restrict x, const double *restrict y,
+                                                           double *restrict c)
+{
+  for (int k = 0; k < b; k++)
+    for (int j = 0; j < b; j++)
+      for (int r = 0; r < b; r++) c[j * b + r] -= x[k * b + r] * y[k * b + j];
+}
+
+/* c = x y^T for blocks; c overlaps neither. */
+KARST_INLINE void karst_block_multiply_transposed(int b, const double *restrict x, const double *restrict y,
+                                                  double *restrict c)
+{
+  for (int i = 0; i < b * b; i++) c[i] = 0;
+  for (int k = 0; k < b; k++)
+    for (int j = 0; j < b; j++)
+      for (int r = 0; r < b; r++) c[j * b + r] += x[k * b + r] * y[k * b + j];
 }
 
 /* The largest absolute entry, NaNs aside. */
@@ -159,6 +179,64 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
   for (int i = 0; i < b * b; i++)
     if (!(fabs(a[i]) <= DBL_MAX)) return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
   return KARST_SOUND;
+}
+
+/* Replaces a, whose lower triangle alone is looked at, by its Cholesky factor C, a = C C^T, with zeros above the diagonal.
+ * False where a is not positive definite, or not finite; a is then in an undefined state. */
+KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
+{
+  for (int c = 0; c < b; c++) {
+    double pivot = a[c * b + c];
+    for (int k = 0; k < c; k++) pivot -= a[k * b + c] * a[k * b + c];
+    if (!(pivot > 0 && pivot <= DBL_MAX)) return false;
+    pivot = sqrt(pivot);
+    for (int r = 0; r < c; r++) a[c * b + r] = 0;
+    a[c * b + c] = pivot;
+    for (int r = c + 1; r < b; r++) {
+      double entry = a[c * b + r];
+      for (int k = 0; k < c; k++) entry -= a[k * b + r] * a[k * b + c];
+      a[c * b + r] = entry / pivot;
+    }
+  }
+  return true;
+}
+
+/* inverse = l^-1 for a lower triangular block, whose part above the diagonal is not looked at. False where the diagonal
+ * has a zero or something that is not finite. */
+KARST_INLINE bool karst_block_invert_lower(int b, const double *restrict l, double *restrict inverse)
+{
+  for (int c = 0; c < b; c++) {
+    if (!(fabs(l[c * b + c]) > 0 && fabs(l[c * b + c]) <= DBL_MAX)) return false;
+    for (int r = 0; r < c; r++) inverse[c * b + r] = 0;
+    inverse[c * b + c] = 1 / l[c * b + c];
+    for (int r = c + 1; r < b; r++) {
+      double entry = 0;
+      for (int k = c; k < r; k++) entry -= l[k * b + r] * inverse[c * b + k];
+      inverse[c * b + r] = entry / l[r * b + r];
+    }
+  }
+  return true;
+}
+
+/* The Euclidean norm of b entries of a, step apart. */
+KARST_INLINE double karst_block_line_norm(int b, const double *a, int step)
+{
+  double largest = 0, sum = 0;
+  for (int k = 0; k < b; k++)
+    if (fabs(a[k * step]) > largest) largest = fabs(a[k * step]);
+  if (largest == 0) return 0;
+  for (int k = 0; k < b; k++) sum += a[k * step] / largest * (a[k * step] / largest);
+  return largest * sqrt(sum);
+}
+
+/* For each row and each column of a: 1 over the root of its Euclidean norm, 1 where that is 0. */
+KARST_INLINE void karst_block_weights(int b, const double *restrict a, double *restrict row, double *restrict column)
+{
+  for (int i = 0; i < b; i++) {
+    double across = karst_block_line_norm(b, a + i, b), down = karst_block_line_norm(b, a + i * b, 1);
+    row[i] = across > 0 ? 1 / sqrt(across) : 1;
+    column[i] = down > 0 ? 1 / sqrt(down) : 1;
+  }
 }
 
 #endif

@@ -54,6 +54,30 @@ static const char *trisolve_name(size_t i)
   return names[i];
 }
 
+static const char *sweep_mode_name(size_t i)
+{
+  static const char *const names[] = {"synchronous", "asynchronous", NULL};
+  return names[i];
+}
+
+static const char *sweep_order_name(size_t i)
+{
+  static const char *const names[] = {"rows", "blocks", "random", NULL};
+  return names[i];
+}
+
+static const char *sweep_chunks_name(size_t i)
+{
+  static const char *const names[] = {"forward", "backward", "random", NULL};
+  return names[i];
+}
+
+static const char *yes_or_no(size_t i)
+{
+  static const char *const names[] = {"yes", "no", NULL};
+  return names[i];
+}
+
 #define FIELD(name) offsetof(karst_options, name)
 
 static const struct option table[] = {
@@ -66,16 +90,29 @@ static const struct option table[] = {
     {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
      "Gram-Schmidt of gmres and orthomin, once or repeated"},
     {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
-    {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of iluk and cusparse"},
+    {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"},
+    {"sweeps", INTEGER, FIELD(sweeps), NULL, 0, "5", "sweeps of parilu and paric in each factorization"},
+    {"sweep-mode", NAME, FIELD(sweep_mode), sweep_mode_name, 0, "synchronous",
+     "asynchronous: sweeps in place, not the same bits in every run"},
+    {"sweep-scale", NAME, FIELD(sweep_scale), yes_or_no, 0, "yes", "parilu and paric start from the scaled matrix"},
+    {"ilu-residual", NAME, FIELD(ilu_residual), yes_or_no, 0, "no", "parilu and paric report the norm of A - LU too"},
     {"trisolve", NAME, FIELD(trisolve), trisolve_name, 0, "auto",
      "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
     {"trisolve-sweeps", INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5", "sweeps of trisolve jacobi for each triangle"},
     {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
     {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},
+    /* for experiments */
+    {"sweep-order", NAME, FIELD(sweep_order), sweep_order_name, 0, "rows",
+     "the order of the tasks of asynchronous sweeps"},
+    {"sweep-block", INTEGER, FIELD(sweep_block), NULL, 1, "64", "block rows of a block of sweep-order blocks"},
+    {"sweep-chunks", NAME, FIELD(sweep_chunks), sweep_chunks_name, 0, "forward",
+     "the order of the chunks of 128 tasks"},
+    {"sweep-limit", INTEGER, FIELD(sweep_limit), NULL, 0, "0",
+     "threads, on a GPU thread blocks, that sweep at a time; 0: all"},
 };
 
-enum { OPTIONS = sizeof table / sizeof table[0] };
+enum { OPTIONS = sizeof table / sizeof table[0], EXPERIMENTS = 4, EVERYDAY = OPTIONS - EXPERIMENTS };
 
 /* "right|left|..." */
 static void join_choices(const struct option *option, char *text, size_t size)
@@ -86,10 +123,8 @@ static void join_choices(const struct option *option, char *text, size_t size)
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "|" : "", option->choice(i));
 }
 
-int karst_options_info(size_t i, karst_option_info *info)
+static void describe(const struct option *option, karst_option_info *info)
 {
-  if (i >= OPTIONS || !info) return 0;
-  const struct option *option = &table[i];
   info->name = option->name;
   info->default_value = option->default_value;
   info->help = option->help;
@@ -97,6 +132,19 @@ int karst_options_info(size_t i, karst_option_info *info)
     join_choices(option, info->value, sizeof info->value);
   else
     snprintf(info->value, sizeof info->value, "%s", option->kind == INTEGER ? "N" : "R");
+}
+
+int karst_options_info(size_t i, karst_option_info *info)
+{
+  if (i >= EVERYDAY || !info) return 0;
+  describe(&table[i], info);
+  return 1;
+}
+
+int karst_options_experiment_info(size_t i, karst_option_info *info)
+{
+  if (i >= EXPERIMENTS || !info) return 0;
+  describe(&table[EVERYDAY + i], info);
   return 1;
 }
 
@@ -156,13 +204,13 @@ static karst_status set(karst_context *context, const struct option *option, con
 
 karst_status karst_options_set(karst_context *context, karst_options *options, const char *name, const char *value)
 {
-  char names[256];
+  char names[512];
   size_t used = 0;
   if (!context || !options || !name || !value)
     return karst_missing(context, !options ? "the options" : name ? "the option's value" : "the option's name");
   for (int i = 0; i < OPTIONS; i++)
     if (same_name(table[i].name, name)) return set(context, &table[i], value, options);
-  for (int i = 0; i < OPTIONS && used < sizeof names; i++)
+  for (int i = 0; i < EVERYDAY && used < sizeof names; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", table[i].name);
   return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", name, names);
 }

@@ -31,6 +31,7 @@ karst_status karst_precond_prepare(karst_context *context, const karst_options *
   p->A = A;
   p->options = *options;
   p->block_row = -1;
+  p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
   context->objects++;
   status = p->ops->setup(p);
   if (status) {
@@ -88,6 +89,27 @@ karst_reason karst_precond_outcome(const karst_precond *precond, karst_index *bl
 {
   if (block_row) *block_row = precond ? precond->block_row : -1;
   return precond ? precond->reason : KARST_SOUND;
+}
+
+karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_info *info)
+{
+  if (!precond || !info) return karst_missing(precond ? precond->context : NULL, "the place for the information");
+  int64_t entries = karst_entries(precond->A);
+  *info = (karst_solver_info){
+      .factor_entries = precond->factor_entries,
+      .fill = entries > 0 ? (double)precond->factor_entries / (double)entries : 0,
+      .levels_lower = precond->levels_lower,
+      .levels_upper = precond->levels_upper,
+      .shifted = precond->shifted,
+      .fallbacks = precond->fallbacks,
+      .sweep_residual_before = precond->sweep_residual[0],
+      .sweep_residual_after = precond->sweep_residual[1],
+      .ilu_residual = precond->ilu_residual,
+      .memory = precond->memory,
+      .time_symbolic = precond->time_symbolic,
+      .time_factor = precond->time_factor,
+  };
+  return KARST_SUCCESS;
 }
 
 karst_status karst_precond_apply(const karst_precond *precond, const karst_vector *r, karst_vector *z)

@@ -35,6 +35,9 @@ struct karst_precond {
   int64_t factor_entries;
   int64_t levels_lower, levels_upper;
   int64_t shifted;
+  int64_t fallbacks;                 /* exact factorizations since setup because sweeps had failed */
+  double sweep_residual[2];          /* nonlinear residual norms before and after the last sweeps; -1: no sweeps */
+  double ilu_residual;               /* -1: not computed */
   int64_t memory;                    /* bytes held */
   double time_symbolic, time_factor; /* seconds of the last setup and update */
 };

@@ -102,19 +102,10 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   *info = (karst_solver_info){0};
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
-  const karst_matrix *A = solver->system.original;
-  const karst_precond *p = solver->precond;
-  int64_t entries = karst_block_offset(A->block_size, karst_matrix_blocks(A));
-  info->factor_entries = p->factor_entries;
-  info->fill = entries > 0 ? (double)p->factor_entries / (double)entries : 0;
-  info->levels_lower = p->levels_lower;
-  info->levels_upper = p->levels_upper;
-  info->shifted = p->shifted;
-  info->memory = p->memory + solver->system.memory + solver->krylov->memory_size +
-                 (solver->residual ? karst_matrix_rows(A) * (int64_t)sizeof(double) : 0);
+  karst_precond_get_info(solver->precond, info);
+  info->memory += solver->system.memory + solver->krylov->memory_size +
+                  (solver->residual ? karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   info->time_order = solver->system.time_order;
-  info->time_symbolic = p->time_symbolic;
-  info->time_factor = p->time_factor;
   info->time_transfer = solver->time_transfer;
   info->time_solve = solver->time_solve;
   return KARST_SUCCESS;

@@ -48,11 +48,18 @@ static void set_options(json_t *object, const karst_options *options)
   set_text(object, "orthogonalise", options->orthogonalise);
   set_text(object, "precond", options->precond);
   set_integer(object, "level", options->level);
+  set_integer(object, "sweeps", options->sweeps);
+  set_text(object, "sweep_mode", options->sweep_mode);
+  set_text(object, "sweep_scale", options->sweep_scale);
   set_text(object, "trisolve", options->trisolve);
+  set_integer(object, "trisolve_sweeps", options->trisolve_sweeps);
   set_text(object, "ordering", options->ordering);
   set_text(object, "scale", options->scale);
   set_real(object, "shift", options->shift);
 }
+
+/* What is -1 where there is none becomes null. */
+static void set_norm(json_t *object, const char *key, double norm) { set_real(object, key, norm == -1 ? NAN : norm); }
 
 static void set_result(json_t *object, const struct solve_report *report)
 {
@@ -75,6 +82,10 @@ static void set_info(json_t *object, const struct solve_report *report)
   set_integer(object, "levels_lower", info->levels_lower);
   set_integer(object, "levels_upper", info->levels_upper);
   set_integer(object, "shifted", info->shifted);
+  set_integer(object, "fallbacks", info->fallbacks);
+  set_norm(object, "sweep_residual_before", info->sweep_residual_before);
+  set_norm(object, "sweep_residual_after", info->sweep_residual_after);
+  set_norm(object, "ilu_residual", info->ilu_residual);
   set_integer(object, "memory", info->memory);
   set_real(times, "read", report->time_read);
   set_real(times, "order", info->time_order);

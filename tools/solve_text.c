@@ -35,7 +35,9 @@ static void print_method(const karst_options *options)
   if (gmres) printf(", %s preconditioning", options->side);
   printf(", rtol %g, atol %g, at most %d iterations\n", options->rtol, options->atol, options->max_iterations);
   printf("precond     %s", options->precond);
-  if (strcmp(options->precond, "iluk") == 0) printf(", level %d", options->level);
+  if (strstr("iluk parilu paric", options->precond)) printf(", level %d", options->level);
+  if (strcmp(options->trisolve, "jacobi") == 0)
+    printf(", triangular solves by %d Jacobi sweeps", options->trisolve_sweeps);
   printf(", ordering %s, scale %s\n", options->ordering, options->scale);
 }
 
@@ -48,6 +50,16 @@ static void print_factors(const karst_solver_info *info)
   print_bytes(info->memory);
   printf(" held by the solver\n");
   if (info->shifted) printf("shifted     %lld singular pivot blocks replaced\n", (long long)info->shifted);
+}
+
+static void print_sweeps(const karst_options *options, const karst_solver_info *info)
+{
+  if (info->sweep_residual_before == -1) return;
+  printf("sweeps      %d %s; nonlinear residual norm %s before, %s after", options->sweeps, options->sweep_mode,
+         number(info->sweep_residual_before), number(info->sweep_residual_after));
+  if (info->ilu_residual != -1) printf("; |A - LU| = %s", number(info->ilu_residual));
+  if (info->fallbacks) printf("; %lld times the exact factors instead", (long long)info->fallbacks);
+  printf("\n");
 }
 
 static void print_reference(const struct reference *reference)
@@ -70,6 +82,7 @@ void solve_print_text(const struct solve_report *report)
   print_method(&settings->options);
   printf("device      %s\n", report->device);
   print_factors(info);
+  print_sweeps(&settings->options, info);
   printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
          info->time_solve);

@@ -1,0 +1,145 @@
+/* parilu.c - block ILU and block incomplete Cholesky by fixed-point sweeps (Chow, Anzt, Dongarra: Asynchronous Iterative
+ * Algorithm for Computing Incomplete Factorizations on GPUs; Chow, Patel: Fine-Grained Parallel Incomplete LU
+ * Factorization, SIAM J. Sci. Comput. 37 (2015)), on the pattern S of ILU(k), block by block:
+ *
+ *     parilu   A ~ L U       L_ij = (A_ij - sum_{k<j} L_ik U_kj) U_jj^-1,    U_ij = A_ij - sum_{k<i} L_ik U_kj
+ *     paric    A ~ L L^T     L_ij = (A_ij - sum_{k<j} L_ik L_jk^T) L_jj^-T,  L_ii L_ii^T = A_ii - sum_{k<i} L_ik L_ik^T
+ *
+ * All blocks of S are updated at once (Algorithm 1), a few times. Then U = D U' is split and applied as by iluk.
+ *
+ * The papers scale A symmetrically to a unit diagonal first. The iteration does not notice: with diagonal R and C (by
+ * blocks), A -> R A C takes each iterate to L -> R L R^-1, U -> R U C. So scaling changes the initial guess and the unit
+ * of the residual norm alone, and no scaled matrix is needed: the scaled guess, mapped back, has U_ij = A_ij and
+ * L_ij = A_ij A_jj^-1, and the factors found are those of A itself.
+ *
+ * New values start from the factors of the last ones. Where the nonlinear residual norm |(A - L U)_S|_F has grown, or
+ * something is not finite, the factors are computed exactly instead, which is said and counted. */
+#include "parilu.h"
+
+#include <math.h>
+#include <string.h>
+
+extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
+
+const struct karst_parilu_kernels *karst_parilu_kernels(const karst_context *context)
+{
+  static const struct karst_parilu_kernels *const table[KARST_BACKEND_COUNT] = {
+      [KARST_BACKEND_CPU] = &karst_parilu_kernels_cpu,
+      [KARST_BACKEND_CUDA] = &karst_parilu_kernels_cuda,
+  };
+  return table[context->backend->kind];
+}
+
+static bool is_scaled(const karst_precond *p) { return strcmp(p->options.sweep_scale, "yes") == 0; }
+
+static karst_status setup(karst_precond *p)
+{
+  karst_context *context = p->context;
+  karst_sweeps *sweeps;
+  if (!karst_parilu_kernels(context))
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", p->ops->name,
+                      context->backend->name);
+  karst_status status = karst_allocate_zero(context, &sweeps, 1, sizeof *sweeps, "the sweeps");
+  if (status) return status;
+  p->data = sweeps;
+  sweeps->factors.symmetric = p->ops == &karst_precond_paric;
+  if (!is_scaled(p))
+    karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
+               p->ops->name);
+  return karst_sweeps_setup(p, sweeps);
+}
+
+/* Whether the sweeps have come closer to the factors, or are as close as rounding lets them come; says it where not. */
+static bool have_converged(const karst_precond *p)
+{
+  const double before = p->sweep_residual[0], after = p->sweep_residual[1];
+  const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */
+  if (!isfinite(after))
+    karst_tell(p->context, KARST_MESSAGE_WARNING,
+               "%s: after %d sweeps the factors are not finite; they are computed exactly instead", p->ops->name,
+               p->options.sweeps);
+  else if (isfinite(before) && after > before && after > small)
+    karst_tell(
+        p->context, KARST_MESSAGE_WARNING,
+        "%s: %d sweeps made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
+        "instead",
+        p->ops->name, p->options.sweeps, before, after);
+  else
+    return true;
+  return false;
+}
+
+/* Hands the factors over to the triangular solves. */
+static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome *outcome)
+{
+  karst_context *context = p->context;
+  if (s->factors.symmetric) karst_parilu_kernels(context)->expand(context, &s->factors);
+  const double *value = s->factors.symmetric ? s->factors.next : s->factors.value;
+  karst_status status = karst_ilu_kernels(context)->load(context, s->factors.F, value, &s->ilu, outcome);
+  if (status) return status;
+  if (outcome->reason != KARST_SOUND) {
+    karst_tell(context, KARST_MESSAGE_WARNING,
+               "%s: after %d sweeps the pivot of block row %lld is singular; the factors are computed exactly instead",
+               p->ops->name, p->options.sweeps, (long long)outcome->block_row);
+    return KARST_SUCCESS;
+  }
+  s->sound = true;
+  if (!s->residual.matrix) return KARST_SUCCESS;
+  return karst_ilu_residual_norm(s->factors.F, s->diagonal, value, &s->residual, &p->ilu_residual);
+}
+
+static karst_status update(karst_precond *p)
+{
+  karst_context *context = p->context;
+  karst_sweeps *s = p->data;
+  const karst_matrix *A = p->A;
+  karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
+  if (s->made)
+    context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
+                              A->value, s->made->value);
+  if (!s->sound || p->options.sweeps == 0) karst_parilu_kernels(context)->guess(context, is_scaled(p), &s->factors);
+  s->sound = false;
+  p->ilu_residual = -1;
+  karst_status status =
+      karst_parilu_kernels(context)->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);
+  if (!status && have_converged(p)) status = load(p, s, &outcome);
+  if (!status && !s->sound) {
+    p->fallbacks++;
+    status = karst_ilu_kernels(context)->factor(context, s->factors.F, p->options.shift, &s->ilu, &outcome);
+  }
+  karst_ilu_report(p, &outcome);
+  return status;
+}
+
+static void apply(const karst_precond *p, const double *r, double *z)
+{
+  const karst_sweeps *s = p->data;
+  karst_ilu_kernels(p->context)->solve(p->context, &s->ilu, r, z);
+}
+
+static void destroy(karst_precond *p)
+{
+  if (!p->data) return;
+  karst_sweeps_destroy(p->context, p->data);
+  karst_release(p->context, p->data);
+}
+
+const struct karst_precond_ops karst_precond_parilu = {
+    .name = "parilu",
+    .help = "block ILU(k) by fixed-point sweeps",
+    .needs_diagonal = true,
+    .setup = setup,
+    .update = update,
+    .apply = apply,
+    .destroy = destroy,
+};
+
+const struct karst_precond_ops karst_precond_paric = {
+    .name = "paric",
+    .help = "block incomplete Cholesky of level k by fixed-point sweeps, for symmetric positive definite matrices",
+    .needs_diagonal = true,
+    .setup = setup,
+    .update = update,
+    .apply = apply,
+    .destroy = destroy,
+};

@@ -1,0 +1,177 @@
+/* parilu_cpu.c - the CPU instance of the kernels of parilu and paric: the plan, and the passes over rows that make up the
+ * initial guess, a sweep, and the nonlinear residual norm. parilu_rows_cpu.c and paric_rows_cpu.c do the rows.
+ *
+ * Synchronous sweeps give the same bits for every number of threads: each row is the work of one thread from the last
+ * sweep's values, and the squares of the rows' residuals are added in the rows' order. */
+#include "parilu_cpu.h"
+
+#include <string.h>
+
+static karst_status make_order(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *s)
+{
+  karst_parilu_plan *made = s->plan;
+  if (!analysis->task || !s->asynchronous) return KARST_SUCCESS;
+  karst_status status =
+      karst_allocate(context, &made->task, analysis->tasks, sizeof *made->task, "the order of the sweeps");
+  if (status) return status;
+  made->tasks = analysis->tasks;
+  memcpy(made->task, analysis->task, (size_t)analysis->tasks * sizeof *made->task);
+  s->plan_memory += analysis->tasks * (int64_t)sizeof *made->task;
+  return KARST_SUCCESS;
+}
+
+static karst_status plan(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *s)
+{
+  enum { BLOCKS = 3 };
+  const karst_matrix *F = s->F;
+  const int64_t bb = karst_block_offset(F->block_size, 1);
+  karst_parilu_plan *made;
+  int64_t widest = 1;
+  karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "the sweeps");
+  if (status) return status;
+  s->plan = made;
+  int threads = karst_threads_for(context, karst_entries(F));
+  if (analysis->limit > 0 && analysis->limit < threads) threads = analysis->limit;
+  for (karst_index i = 0; i < F->block_rows; i++)
+    if (F->row_start[i + 1] - F->row_start[i] > widest) widest = F->row_start[i + 1] - F->row_start[i];
+  status = karst_allocate(context, &made->row_sum, F->block_rows, sizeof *made->row_sum, "the sweeps");
+  if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "the sweeps");
+  if (status) return status;
+  made->threads = threads;
+  for (int t = 0; t < threads && !status; t++)
+    status = karst_ilu_workspace_create(context, F->block_rows, F->block_size, widest, BLOCKS, &made->workspace[t]);
+  s->plan_memory = (int64_t)F->block_rows * (int64_t)sizeof(double) +
+                   threads * ((widest + BLOCKS) * bb * (int64_t)sizeof(double) +
+                              (int64_t)F->block_rows * (int64_t)sizeof(karst_index));
+  return status ? status : make_order(context, analysis, s);
+}
+
+static void plan_destroy(karst_context *context, karst_parilu *s)
+{
+  karst_parilu_plan *made = s->plan;
+  if (!made) return;
+  for (int t = 0; t < made->threads; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
+  karst_release(context, made->workspace);
+  karst_release(context, made->row_sum);
+  karst_release(context, made->task);
+  karst_release(context, made);
+}
+
+static const karst_parilu_method *method_of(const karst_parilu *s)
+{
+  const int b = s->F->block_size;
+  return &(s->symmetric ? karst_paric_methods_cpu
+                        : karst_parilu_methods_cpu)[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0];
+}
+
+/* All rows, shared out by their entries. */
+static void run(karst_parilu_rows *rows, const karst_parilu_pass *pass)
+{
+  const karst_matrix *F = pass->s->F;
+  const karst_parilu_plan *made = pass->s->plan;
+#pragma omp parallel num_threads(made->threads)
+  rows(pass, karst_share_rows(F->block_rows, F->row_start, karst_thread(), karst_team()),
+       karst_share_rows(F->block_rows, F->row_start, karst_thread() + 1, karst_team()),
+       &made->workspace[karst_thread()]);
+}
+
+static void guess(karst_context *context, bool scaled, karst_parilu *s)
+{
+  const karst_parilu_method *method = method_of(s);
+  const karst_parilu_pass pass = {.s = s, .scaled = scaled};
+  (void)context;
+  run(method->guess_diagonal, &pass);
+  run(method->invert, &pass);
+  run(method->guess, &pass);
+}
+
+/* One asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly done. */
+static void sweep_in_place(const karst_parilu_method *method, const karst_parilu *s)
+{
+  enum { ROWS = 64, TASKS = 128 };
+  const karst_matrix *F = s->F;
+  const karst_parilu_plan *made = s->plan;
+  const karst_parilu_pass pass = {.s = s, .in_place = true, .to = s->value};
+#pragma omp parallel num_threads(made->threads)
+  {
+    karst_ilu_workspace *w = &made->workspace[karst_thread()];
+#pragma omp for schedule(dynamic)
+    for (int64_t first = 0; first < (made->task ? 0 : F->block_rows); first += ROWS)
+      method->sweep(&pass, (karst_index)first,
+                    F->block_rows - first > ROWS ? (karst_index)(first + ROWS) : F->block_rows, w);
+#pragma omp for schedule(dynamic, TASKS)
+    for (int64_t t = 0; t < made->tasks; t++) {
+      const karst_index k = made->task[t];
+      method->update(s, karst_parilu_row_of(F, k), k, w);
+    }
+  }
+}
+
+static void sweep_once(const karst_parilu_method *method, double *row_sum, karst_parilu *s)
+{
+  const karst_parilu_pass pass = {.s = s, .to = s->next, .row_sum = row_sum};
+  run(method->invert, &pass);
+  run(method->sweep, &pass);
+  double *made = s->next;
+  s->next = s->value;
+  s->value = made;
+}
+
+static void make_weights(const karst_parilu *s)
+{
+  const karst_matrix *F = s->F;
+  const int b = F->block_size;
+  const int64_t n = (int64_t)F->block_rows * b;
+  for (karst_index i = 0; i < F->block_rows; i++)
+    karst_block_weights(b, F->value + karst_block_offset(b, s->diagonal[i]), s->weight + (int64_t)i * b,
+                        s->weight + n + (int64_t)i * b);
+}
+
+static double norm_of_rows(const karst_parilu *s)
+{
+  const karst_parilu_plan *made = s->plan;
+  double sum = 0;
+  for (karst_index i = 0; i < s->F->block_rows; i++) sum += made->row_sum[i];
+  return sqrt(sum);
+}
+
+static karst_status sweep(karst_context *context, int sweeps, karst_parilu *s, double residual[2])
+{
+  const karst_parilu_method *method = method_of(s);
+  const karst_parilu_plan *made = s->plan;
+  const karst_parilu_pass measure = {.s = s, .row_sum = made->row_sum};
+  (void)context;
+  make_weights(s);
+  if (s->asynchronous || sweeps == 0) {
+    run(method->sweep, &measure);
+    residual[0] = norm_of_rows(s);
+    if (sweeps > 0) run(method->invert, &measure);
+  }
+  for (int t = 0; t < sweeps; t++) {
+    if (s->asynchronous)
+      sweep_in_place(method, s);
+    else
+      sweep_once(method, t == 0 ? made->row_sum : NULL, s);
+    if (t == 0 && !s->asynchronous) residual[0] = norm_of_rows(s);
+  }
+  if (sweeps > 0) run(method->sweep, &measure);
+  residual[1] = norm_of_rows(s);
+  return KARST_SUCCESS;
+}
+
+static void expand(karst_context *context, karst_parilu *s)
+{
+  const karst_parilu_method *method = method_of(s);
+  const karst_parilu_pass pass = {.s = s, .to = s->next};
+  (void)context;
+  run(method->invert, &pass);
+  run(method->expand, &pass);
+}
+
+const struct karst_parilu_kernels karst_parilu_kernels_cpu = {
+    .plan = plan,
+    .plan_destroy = plan_destroy,
+    .guess = guess,
+    .sweep = sweep,
+    .expand = expand,
+};

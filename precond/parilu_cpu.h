@@ -1,0 +1,119 @@
+/* parilu_cpu.h - what the sweeps of parilu and paric share on the CPU. */
+#ifndef KARST_PRECOND_PARILU_CPU_H
+#define KARST_PRECOND_PARILU_CPU_H
+
+#include "cpu.h"
+#include "dense.h"
+#include "ilu_cpu.h"
+
+typedef struct karst_parilu_plan {
+  int threads;
+  karst_ilu_workspace *workspace; /* [threads] */
+  double *row_sum;                /* [rows] the squares of each row's residual */
+  karst_index *task;              /* [tasks] the order of asynchronous updates, or NULL: row after row */
+  int64_t tasks;
+} karst_parilu_plan;
+
+/* One pass over the rows. */
+typedef struct karst_parilu_pass {
+  const karst_parilu *s;
+  bool scaled;     /* of the initial guess */
+  bool in_place;   /* an asynchronous sweep: to is s->value, and blocks are read while others change them */
+  double *to;      /* where a sweep stores its result, NULL: nowhere */
+  double *row_sum; /* where it stores the residual of what it starts from, NULL: nowhere */
+} karst_parilu_pass;
+
+typedef void karst_parilu_rows(const karst_parilu_pass *pass, karst_index first, karst_index last,
+                               karst_ilu_workspace *w);
+
+/* The work on block rows of parilu, and of paric. */
+typedef struct karst_parilu_method {
+  karst_parilu_rows *guess_diagonal; /* the diagonal blocks of the scaled guess, from F */
+  karst_parilu_rows *invert;         /* s->inverse, from the diagonal blocks of s->value; NaN where there is none */
+  karst_parilu_rows *guess;          /* the whole guess, with the inverse */
+  karst_parilu_rows *sweep;
+  karst_parilu_rows *expand; /* paric */
+  /* Updates one block, number k, in place; i: its row. */
+  void (*update)(const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w);
+} karst_parilu_method;
+
+/* For each block size with an instance of its own; 0: for all others. */
+extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu_rows_cpu.c */
+extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric_rows_cpu.c */
+
+/* A block that others may be changing: each of its entries is read whole, into local. Else the block itself. */
+KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const double *block, double *local)
+{
+  if (!racing) return block;
+  for (int64_t v = 0; v < bb; v++) __atomic_load(block + v, local + v, __ATOMIC_RELAXED);
+  return local;
+}
+
+/* Stores a block that others may be reading. */
+KARST_INLINE void karst_parilu_publish(bool racing, int64_t bb, const double *block, double *to)
+{
+  for (int64_t v = 0; v < bb; v++) {
+    double entry = block[v];
+    if (racing)
+      __atomic_store(to + v, &entry, __ATOMIC_RELAXED);
+    else
+      to[v] = entry;
+  }
+}
+
+/* The weighted sum of the squares of a block's entries. */
+KARST_INLINE double karst_parilu_square(int b, const double *block, const double *row_weight,
+                                        const double *column_weight)
+{
+  double sum = 0;
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) {
+      double entry = row_weight[r] * block[c * b + r] * column_weight[c];
+      sum += entry * entry;
+    }
+  return sum;
+}
+
+KARST_INLINE void karst_parilu_poison(int64_t bb, double *block)
+{
+  for (int64_t v = 0; v < bb; v++) block[v] = NAN;
+}
+
+/* Block (i,j) of row i among blocks first .. end - 1 of the row, or -1. */
+static inline karst_index karst_parilu_find(const karst_index *column, karst_index first, karst_index end,
+                                            karst_index j)
+{
+  karst_index low = first, high = end;
+  while (low < high) {
+    karst_index middle = low + (high - low) / 2;
+    if (column[middle] < j)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < end && column[low] == j ? low : -1;
+}
+
+/* The row of block number k. */
+static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index k)
+{
+  karst_index low = 0, high = F->block_rows;
+  while (high - low > 1) {
+    karst_index middle = low + (high - low) / 2;
+    if (F->row_start[middle] <= k)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Instances of a template NAME(b, pass, first, last, w) for a list of methods. */
+#define KARST_PARILU_INSTANCE(NAME, SUFFIX, B)                                                                         \
+  KARST_KERNEL static void NAME##_##SUFFIX(const karst_parilu_pass *pass, karst_index first, karst_index last,         \
+                                           karst_ilu_workspace *w)                                                     \
+  {                                                                                                                    \
+    NAME(B, pass, first, last, w);                                                                                     \
+  }
+
+#endif

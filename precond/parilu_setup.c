@@ -1,0 +1,184 @@
+/* parilu_setup.c - the pattern half of parilu and paric: the pattern S of ILU(k), the matrix F on it, the order of the
+ * tasks, memory for the factors, the plans of the sweeps and of the triangular solves. */
+#include "parilu.h"
+
+#include "symbolic.h"
+
+#include <string.h>
+
+/* Row i of S: row i of L, the diagonal, row i of U. */
+static karst_status make_F(const karst_matrix *A, const karst_ilu *ilu, karst_sweeps *s)
+{
+  karst_context *context = A->context;
+  const int64_t n = ilu->rows;
+  karst_index *start = NULL, *column = NULL;
+  double *value = NULL;
+  karst_status status = karst_allocate(context, &start, n + 1, sizeof *start, "the factors' pattern");
+  if (status) return status;
+  for (karst_index i = 0; i < n; i++)
+    start[i + 1] = ilu->lower_start[i + 1] - ilu->lower_start[i] + 1 + ilu->upper_start[i + 1] - ilu->upper_start[i];
+  status = karst_counts_to_starts(context, ilu->rows, start, "the factors");
+  if (!status) status = karst_allocate(context, &column, start[n], sizeof *column, "the factors' pattern");
+  if (!status)
+    status = karst_allocate_zero(context, &value, karst_block_offset(A->block_size, start[n]), sizeof *value,
+                                 "the matrix on the factors' pattern");
+  if (status) {
+    karst_release(context, start);
+    karst_release(context, column);
+    return status;
+  }
+  for (karst_index i = 0, k = 0; i < n; i++) {
+    for (karst_index l = ilu->lower_start[i]; l < ilu->lower_start[i + 1]; l++) column[k++] = ilu->lower_column[l];
+    column[k++] = i;
+    for (karst_index u = ilu->upper_start[i]; u < ilu->upper_start[i + 1]; u++) column[k++] = ilu->upper_column[u];
+  }
+  return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, value, &s->made);
+}
+
+/* Where the blocks of A go in F; each row of A is part of that of F. */
+static karst_status make_place(const karst_matrix *A, const karst_matrix *F, karst_index **place)
+{
+  karst_context *context = A->context;
+  karst_index *host;
+  karst_status status = karst_allocate(context, &host, karst_matrix_blocks(A), sizeof *host, "the factors' pattern");
+  if (status) return status;
+  for (karst_index i = 0; i < A->block_rows; i++)
+    for (karst_index k = A->row_start[i], to = F->row_start[i]; k < A->row_start[i + 1]; k++) {
+      while (F->column[to] != A->column[k]) to++;
+      host[k] = to;
+    }
+  status = karst_device_indices(context, karst_matrix_blocks(A), host, "the factors' pattern", place);
+  karst_release(context, host);
+  return status;
+}
+
+static karst_status make_diagonal(const karst_matrix *F, karst_sweeps *s)
+{
+  karst_context *context = F->context;
+  karst_status status =
+      karst_allocate(context, &s->diagonal, F->block_rows, sizeof *s->diagonal, "the factors' pattern");
+  if (status) return status;
+  for (karst_index i = 0; i < F->block_rows; i++) {
+    s->diagonal[i] = F->row_start[i];
+    while (F->column[s->diagonal[i]] != i) s->diagonal[i]++;
+  }
+  return karst_device_indices(context, F->block_rows, s->diagonal, "the factors' pattern", &s->factors.diagonal);
+}
+
+/* The mirror images of all blocks: column i of row j is met when row i is, and rows are walked in order. */
+static karst_status make_mirror(karst_context *context, const karst_matrix *F, karst_index **mirror)
+{
+  karst_index *host = NULL, *next = NULL; /* next: [rows] the first block of each row whose image was not met yet */
+  const int64_t blocks = karst_matrix_blocks(F);
+  karst_status status;
+  if ((status = karst_allocate(context, &host, blocks, sizeof *host, "the factors' pattern")) ||
+      (status = karst_allocate(context, &next, F->block_rows, sizeof *next, "the factors' pattern")))
+    goto finish;
+  for (karst_index i = 0; i < F->block_rows; i++) next[i] = F->row_start[i];
+  for (karst_index i = 0; i < F->block_rows; i++)
+    for (karst_index k = F->row_start[i]; k < F->row_start[i + 1]; k++) host[k] = next[F->column[k]]++;
+  status = karst_device_indices(context, blocks, host, "the factors' pattern", mirror);
+
+finish:
+  karst_release(context, host);
+  karst_release(context, next);
+  return status;
+}
+
+static karst_status check_symmetric(const karst_precond *p)
+{
+  const karst_matrix *A = p->A;
+  bool symmetric;
+  karst_status status = karst_pattern_is_symmetric(p->context, A->block_rows, A->row_start, A->column, &symmetric);
+  if (status || symmetric) return status;
+  return karst_fail(
+      p->context, KARST_ERROR_MATRIX,
+      "paric is for symmetric matrices, and the pattern of this one is not symmetric: use parilu or iluk");
+}
+
+static karst_status make_pattern(karst_precond *p, karst_sweeps *s)
+{
+  karst_context *context = p->context;
+  const karst_matrix *A = p->A;
+  karst_status status = s->factors.symmetric ? check_symmetric(p) : KARST_SUCCESS;
+  if (!status) status = karst_ilu_make_pattern(p, &s->ilu);
+  if (status) return status;
+  s->factors.F = A;
+  if (p->options.level > 0) {
+    status = make_F(A, &s->ilu, s);
+    if (status) return status;
+    s->factors.F = s->made;
+    status = make_place(A, s->made, &s->place);
+  }
+  if (!status) status = make_diagonal(s->factors.F, s);
+  return !status && s->factors.symmetric ? make_mirror(context, s->factors.F, &s->factors.mirror) : status;
+}
+
+static karst_status make_factors(karst_context *context, karst_parilu *factors)
+{
+  const int64_t entries = karst_entries(factors->F), rows = factors->F->block_rows;
+  const int b = factors->F->block_size;
+  karst_status status = karst_device_doubles(context, entries, "the factors", &factors->value);
+  if (!status && (factors->symmetric || !factors->asynchronous))
+    status = karst_device_doubles(context, entries, "the next factors", &factors->next);
+  if (!status) status = karst_device_doubles(context, karst_block_offset(b, rows), "the pivots", &factors->inverse);
+  return status ? status : karst_device_doubles(context, 2 * b * rows, "the weights", &factors->weight);
+}
+
+static karst_status make_sweeps(karst_precond *p, karst_sweeps *s)
+{
+  const karst_matrix *F = s->factors.F;
+  const karst_options *options = &p->options;
+  const karst_sweep_pattern pattern = {F->block_rows, F->row_start, F->column, s->factors.symmetric};
+  karst_index *task;
+  int64_t tasks;
+  karst_status status = karst_sweep_order(p->context, &pattern, options->sweep_order, options->sweep_block,
+                                          options->sweep_chunks, &task, &tasks);
+  if (status) return status;
+  const karst_parilu_analysis analysis = {task, tasks, options->sweep_limit};
+  status = karst_parilu_kernels(p->context)->plan(p->context, &analysis, &s->factors);
+  karst_release(p->context, task);
+  return status;
+}
+
+/* Bytes held besides the triangular solves. */
+static int64_t memory_of(const karst_matrix *A, const karst_sweeps *s)
+{
+  const karst_matrix *F = s->factors.F;
+  const int64_t entries = karst_entries(F), blocks = karst_matrix_blocks(F), rows = F->block_rows;
+  int64_t values = entries * (1 + (s->factors.next != NULL) + (s->made != NULL) + 2 * (s->residual.matrix != NULL)) +
+                   karst_block_offset(F->block_size, rows) + 2 * karst_matrix_rows(F);
+  int64_t indices =
+      2 * rows + (s->factors.mirror ? blocks : 0) + (s->made ? blocks + rows + karst_matrix_blocks(A) : 0);
+  return values * (int64_t)sizeof(double) + indices * (int64_t)sizeof(karst_index) + s->factors.plan_memory;
+}
+
+karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
+{
+  karst_context *context = p->context;
+  s->factors.asynchronous = strcmp(p->options.sweep_mode, "asynchronous") == 0;
+  karst_status status = make_pattern(p, s);
+  if (!status) status = make_factors(context, &s->factors);
+  if (!status) status = make_sweeps(p, s);
+  if (!status) status = karst_ilu_make_plan(p, s->factors.F, &s->ilu);
+  if (!status && strcmp(p->options.ilu_residual, "yes") == 0)
+    status = karst_ilu_residual_create(s->factors.F, s->diagonal, &s->residual);
+  if (!status) p->memory += memory_of(p->A, s);
+  return status;
+}
+
+void karst_sweeps_destroy(karst_context *context, karst_sweeps *s)
+{
+  karst_ilu_residual_destroy(context, &s->residual);
+  karst_parilu_kernels(context)->plan_destroy(context, &s->factors);
+  karst_ilu_destroy(context, &s->ilu);
+  context->backend->release(context, s->factors.diagonal);
+  context->backend->release(context, s->factors.mirror);
+  context->backend->release(context, s->factors.value);
+  context->backend->release(context, s->factors.next);
+  context->backend->release(context, s->factors.inverse);
+  context->backend->release(context, s->factors.weight);
+  context->backend->release(context, s->place);
+  karst_release(context, s->diagonal);
+  karst_matrix_destroy(s->made);
+}
