@@ -30,6 +30,12 @@ static karst_status solve(karst_context *context, void *user)
   options.scale = settings->scale;
   options.level = settings->gallery == large ? 0 : 1;
   options.max_iterations = settings->gallery == large ? 5 : 200;
+  if (strcmp(settings->precond, "parilu") == 0) { /* all that takes memory of its own */
+    options.sweep_mode = "asynchronous";
+    options.sweep_order = "blocks";
+    options.ilu_residual = "yes";
+    options.trisolve = "jacobi";
+  }
   karst_status status = karst_context_set_threads(context, settings->threads);
   if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
@@ -109,11 +115,13 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
 /* Each method with each preconditioner and scaling. */
 static void no_solve_allocates(int threads)
 {
-  const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"}, *const preconds[] = {"none", "jacobi", "iluk"};
+  const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"}, *const preconds[] = {"none", "jacobi", "iluk",
+                                                                                              "parilu", "paric"};
   const char *const scales[] = {"none", "diagonal", "block"};
-  for (int i = 0; i < 4 * 3 * 3; i++) {
+  for (int i = 0; i < 4 * 5 * 3; i++) {
     char what[128];
-    struct settings settings = {"poisson2d:9x9", solvers[i / 9], preconds[i / 3 % 3], "rcm", scales[i % 3], threads, 1};
+    struct settings settings = {
+        "poisson2d:9x9", solvers[i / 15], preconds[i / 3 % 5], "rcm", scales[i % 3], threads, 1};
     if (strcmp(settings.solver, "cg") == 0 && strcmp(settings.scale, "block") == 0) continue; /* not symmetric */
     snprintf(what, sizeof what, "%s, %s, scale %s, threads %d", settings.solver, settings.precond, settings.scale,
              threads);
@@ -164,6 +172,10 @@ int main(void)
       {"convdiff:4x3x2", "gmres", "iluk", "amd", "none", 1, 1},
       {"convdiff:4x3x2", "gmres", "iluk", "metis", "block", 1, 1},
       {"blackoil:3x3x2", "gmres", "iluk", "rcm", "block", 2, 1},
+      {"blackoil:3x3x2", "gmres", "parilu", "rcm", "none", 1, 1},
+      {"poisson2d:5x5", "cg", "paric", "natural", "none", 1, 1},
+      {large, "cg", "paric", "natural", "none", 2, 3},
+      {large, "cg", "parilu", "natural", "none", 2, 3},
       {large, "bicgstab", "iluk", "natural", "none", 2, 3},
       {large, "gmres", "iluk", "rcm", "block", 2, 3},
       {large, "cg", "jacobi", "natural", "diagonal", 2, 3},

@@ -31,12 +31,29 @@ static const struct option {
     {"orthogonalise", NAME, offsetof(karst_options, orthogonalise), "once", 0},
     {"precond", NAME, offsetof(karst_options, precond), "iluk", 0},
     {"level", INTEGER, offsetof(karst_options, level), "0", 0},
+    {"sweeps", INTEGER, offsetof(karst_options, sweeps), "5", 0},
+    {"sweep-mode", NAME, offsetof(karst_options, sweep_mode), "synchronous", 0},
+    {"sweep-scale", NAME, offsetof(karst_options, sweep_scale), "yes", 0},
+    {"ilu-residual", NAME, offsetof(karst_options, ilu_residual), "no", 0},
     {"trisolve", NAME, offsetof(karst_options, trisolve), "auto", 0},
+    {"trisolve-sweeps", INTEGER, offsetof(karst_options, trisolve_sweeps), "5", 0},
     {"ordering", NAME, offsetof(karst_options, ordering), "natural", 0},
     {"scale", NAME, offsetof(karst_options, scale), "none", 0},
     {"shift", REAL, offsetof(karst_options, shift), "0", 0},
+    /* for experiments */
+    {"sweep-order", NAME, offsetof(karst_options, sweep_order), "rows", 0},
+    {"sweep-block", INTEGER, offsetof(karst_options, sweep_block), "64", 1},
+    {"sweep-chunks", NAME, offsetof(karst_options, sweep_chunks), "forward", 0},
+    {"sweep-limit", INTEGER, offsetof(karst_options, sweep_limit), "0", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0] };
+enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 4 };
+
+/* Option number i of both lists. */
+static int info_of(size_t i, karst_option_info *info)
+{
+  return i < OPTIONS - EXPERIMENTS ? karst_options_info(i, info)
+                                   : karst_options_experiment_info(i - (OPTIONS - EXPERIMENTS), info);
+}
 
 static bool field_is(const karst_options *options, const struct option *option, const char *value)
 {
@@ -82,12 +99,13 @@ static void test_table(void)
 {
   karst_option_info info = {.name = NULL};
   size_t count = 0;
-  for (; karst_options_info(count, &info); count++) {
+  for (; info_of(count, &info); count++) {
     bool same = count < OPTIONS && strcmp(info.name, options_known[count].name) == 0 &&
                 strcmp(info.default_value, options_known[count].default_value) == 0;
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
+  tap_ok(!karst_options_info(OPTIONS - EXPERIMENTS, &info), "those for experiments are apart");
   tap_ok(!karst_options_info(count + 100, &info), "far past the last there is none");
 }
 
@@ -110,7 +128,7 @@ static void test_names(size_t i)
   const struct option *option = &options_known[i];
   karst_option_info info;
   char names[sizeof info.value], wrong[sizeof info.value + 1], *rest = names;
-  if (!karst_options_info(i, &info)) return;
+  if (!info_of(i, &info)) return;
   snprintf(names, sizeof names, "%s", info.value);
   for (char *name; (name = strsep(&rest, "|"));) {
     accept(option, option->name, name);
@@ -176,7 +194,7 @@ static void test_unknown(void)
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     bool refused = karst_options_set(context, &options, bad[i], "1") == KARST_ERROR_OPTION;
     const char *sentence = karst_context_error(context);
-    for (size_t k = 0; k < OPTIONS; k++) refused = refused && strstr(sentence, options_known[k].name);
+    for (size_t k = 0; k < OPTIONS - EXPERIMENTS; k++) refused = refused && strstr(sentence, options_known[k].name);
     tap_ok(refused && is_sentence(sentence), "option '%s' is refused with the list of names", bad[i]);
   }
   accept(&options_known[4], "max_iterations", "12");
@@ -191,7 +209,7 @@ static void test_null(void)
              karst_options_set(context, &options, NULL, "1") == KARST_ERROR_ARGUMENT &&
              karst_options_set(context, &options, "rtol", NULL) == KARST_ERROR_ARGUMENT,
          "a NULL is an error of its own");
-  tap_ok(!karst_options_info(0, NULL), "info into NULL");
+  tap_ok(!karst_options_info(0, NULL) && !karst_options_experiment_info(0, NULL), "info into NULL");
   karst_options_default(NULL);
 }
 

@@ -84,14 +84,14 @@ static bool has_ordering(karst_context *context, const char *name)
 static void combinations(karst_context *context)
 {
   const char *const orderings[] = {"natural", "rcm", "amd", "metis"}, *const scales[] = {"none", "diagonal", "block"};
-  const char *const preconds[] = {"none", "jacobi", "iluk"};
+  const char *const preconds[] = {"none", "jacobi", "iluk", "parilu"};
   for (int o = 0; o < 4; o++) {
     if (!has_ordering(context, orderings[o])) {
       tap_skip(karst_context_error(context), "ordering %s", orderings[o]);
       continue;
     }
     for (int s = 0; s < 3; s++)
-      for (int m = 0; m < 3; m++) {
+      for (int m = 0; m < 4; m++) {
         const char *settings[] = {"ordering",  orderings[o], "scale", scales[s], "precond",
                                   preconds[m], "level",      "1",     NULL};
         struct problem p = make_problem(context, 20, 1 + (o + s + m) % 4);
