@@ -65,11 +65,30 @@ static karst_status factor(karst_context *context, const karst_matrix *A, double
   return status;
 }
 
+static karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                         karst_factor_outcome *outcome)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_finding found = {~0ull, 0};
+  karst_status status = KARST_SUCCESS;
+  (void)A; /* the plan knows its pattern */
+  if (ilu->rows > 0) {
+    status = context->backend->upload(context, plan->finding, &found, sizeof found);
+    if (status) return status;
+    karst_ilu_load_cuda(context, value, plan);
+    status = context->backend->download(context, &found, plan->finding, sizeof found);
+  }
+  report(&found, outcome);
+  return status;
+}
+
 static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return;
-  if (plan->by_levels)
+  if (plan->jacobi)
+    karst_ilu_solve_jacobi_cuda(context, plan, r, z);
+  else if (plan->by_levels)
     karst_ilu_solve_level_cuda(context, plan, r, z);
   else
     karst_ilu_solve_dataflow_cuda(context, plan, r, z);
@@ -77,6 +96,6 @@ static void solve(karst_context *context, const karst_ilu *ilu, const double *r,
 
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
-const struct karst_ilu_kernels karst_ilu_kernels_cuda = {karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor,
-                                                         nullptr, solve};
+const struct karst_ilu_kernels karst_ilu_kernels_cuda = {karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor, load,
+                                                         solve};
 }

@@ -59,6 +59,8 @@ typedef struct karst_ilu_cuda {
   cudaGraphExec_t graph;                   /* both sweeps by levels, from lower.x to upper.x */
   karst_ilu_finding *finding;
   int *done; /* [rows] large blocks: which slots of lower are factored */
+  int jacobi_sweeps;
+  double *jacobi; /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_cuda;
 
 /* The largest number that a karst_index holds. */
@@ -90,6 +92,12 @@ size_t karst_ilu_factor_large_shared_cuda(int block_size);
 karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_analysis *analysis,
                                         karst_ilu_cuda *plan);
 void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+/* ilu_load.cu */
+void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
+/* ilu_jacobi.cu */
+karst_status karst_ilu_jacobi_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                        karst_ilu_cuda *plan, int64_t *bytes);
+void karst_ilu_solve_jacobi_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
 /* ilu_dataflow.cu */
 const void *karst_ilu_sweep_kernel_cuda(int block_size, bool upper);
 void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);

@@ -230,6 +230,8 @@ karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysi
   if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
   if (!status && ilu->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
     status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
+  if (!status && analysis->trisolve[0] == 'j')
+    status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
   if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, analysis, plan);
   if (!status)
     status = karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
@@ -260,5 +262,6 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
   release_triangle(context, &plan->upper);
   context->backend->release(context, plan->finding);
   context->backend->release(context, plan->done);
+  context->backend->release(context, plan->jacobi);
   karst_release(context, plan);
 }

@@ -1,0 +1,123 @@
+/* ilu_load.cu - factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
+#include "block.h"
+#include "ilu.h"
+
+enum { THREADS = 128 };
+
+/* A slot of a triangle. */
+struct place {
+  int64_t slice, q;
+  int64_t block;  /* the number of its first block */
+  int64_t stride; /* from a column of a block to the next */
+};
+
+static __device__ __forceinline__ place place_of(const karst_triangle &t, int b, int64_t slot)
+{
+  const int64_t slice = slot / t.group, q = slot % t.group;
+  return {slice, q, t.start[slice] * t.group + q, (int64_t)t.group * b};
+}
+
+/* Element (0,0) of entry e, counted over all slices. */
+static __device__ __forceinline__ double *entry_at(const karst_triangle &t, int b, const place &at, int64_t e)
+{
+  return t.value + e * b * at.stride + at.q * b;
+}
+
+static __device__ void record(karst_ilu_finding *finding, karst_index row, karst_ilu_fault fault)
+{
+  atomicMin(&finding->first, 4 * (unsigned long long)row + fault);
+}
+
+static __device__ void record_pivot(karst_ilu_finding *finding, karst_index row, karst_reason reason)
+{
+  if (reason != KARST_SOUND)
+    record(finding, row, reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
+}
+
+/* D^-1, one thread a block; 0 where there is none. */
+template <int B>
+static __global__ void __launch_bounds__(THREADS)
+    invert_small(const karst_triangle upper, const double *value, karst_ilu_finding *finding)
+{
+  const int64_t slot = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  double block[B * B], work[2 * B];
+  int pivot[B];
+  if (slot >= upper.rows) return;
+  const place at = place_of(upper, B, slot);
+  const double *from = value + karst_cuda_offset(B, upper.source[at.block]);
+  double *to = entry_at(upper, B, at, upper.start[at.slice]);
+#pragma unroll
+  for (int v = 0; v < B * B; v++) block[v] = from[v];
+  const karst_reason reason = karst_block_invert(B, block, work, pivot);
+  record_pivot(finding, upper.row[slot], reason);
+#pragma unroll
+  for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? block[v] : 0;
+}
+
+/* The same, one thread block a block, which is inverted in shared memory where its columns are to be apart. */
+static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    invert_large(const karst_triangle upper, int b, const double *value, karst_ilu_finding *finding)
+{
+  extern __shared__ double shared[];
+  const int64_t slot = blockIdx.x;
+  const place at = place_of(upper, b, slot);
+  const double *from = value + karst_cuda_offset(b, upper.source[at.block]);
+  double *to = entry_at(upper, b, at, upper.start[at.slice]), *block = upper.group > 1 ? shared : to;
+  for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) block[v] = from[v];
+  __syncthreads();
+  const karst_reason reason = karst_cuda_invert(b, block, upper.group > 1 ? shared + b * b : shared);
+  __syncthreads();
+  for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
+    to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;
+  if (threadIdx.x == 0) record_pivot(finding, upper.row[slot], reason);
+}
+
+/* L, or U' = D^-1 U, one thread a scalar row. */
+template <int B, bool is_upper>
+static __global__ void __launch_bounds__(THREADS)
+    load_rows(const karst_triangle t, int size, const double *value, karst_ilu_finding *finding)
+{
+  const int b = B ? B : size;
+  const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = number / b;
+  const int r = (int)(number % b);
+  double poison = 0; /* stays 0 unless an element is NaN or infinite */
+  if (slot >= t.rows) return;
+  const place at = place_of(t, b, slot);
+  const int64_t first = t.start[at.slice], end = t.start[at.slice + 1];
+  const double *inverse = entry_at(t, b, at, first) + r;
+  for (int64_t e = first + (is_upper ? 1 : 0); e < end; e++) {
+    const karst_index source = t.source[at.block + (e - first) * t.group];
+    const double *from = value + karst_cuda_offset(b, source);
+    double *to = entry_at(t, b, at, e) + r;
+    for (int c = 0; c < b; c++) {
+      double element = 0;
+      if (source >= 0 && !is_upper) element = from[c * b + r];
+      if (source >= 0 && is_upper)
+        for (int k = 0; k < b; k++) element += inverse[k * at.stride] * from[c * b + k];
+      to[c * at.stride] = element;
+      poison += element * 0;
+    }
+  }
+  if (poison != 0) record(finding, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
+}
+
+void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan)
+{
+  const karst_triangle &lower = plan->lower, &upper = plan->upper;
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int b = plan->block_size;
+  const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
+  karst_cuda_instance(b, [&](auto size) {
+    constexpr int B = decltype(size)::value;
+    if constexpr (B > 0) {
+      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(upper, value, plan->finding);
+    } else {
+      const size_t block = upper.group > 1 ? (size_t)karst_block_offset(b, 1) * sizeof(double) : 0;
+      invert_large<<<(unsigned)upper.rows, KARST_CUDA_THREADS, block + karst_cuda_invert_shared(b), stream>>>(
+          upper, b, value, plan->finding);
+    }
+    load_rows<B, false><<<grid, THREADS, 0, stream>>>(lower, b, value, plan->finding);
+    load_rows<B, true><<<grid, THREADS, 0, stream>>>(upper, b, value, plan->finding);
+  });
+}

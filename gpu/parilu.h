@@ -1,0 +1,118 @@
+/* parilu.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and stores that
+ * may race.
+ *
+ * A task is the update of one block of the pattern S, in paric of the lower triangle of S. A block of sums
+ *
+ *     A_ij - sum_{k < min(i,j)} L_ik U_kj         paric: A_ij - sum_{k < j} L_ik L_jk^T
+ *
+ * is made from the list of its products, found once (parilu_lists.cu). */
+#ifndef KARST_GPU_PARILU_H
+#define KARST_GPU_PARILU_H
+
+#include "ilu.h"
+
+#include <limits.h>
+
+/* The numbers of the blocks of the factors that are multiplied; in one load. */
+typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
+  karst_index left, right;
+} karst_parilu_product;
+
+/* The plan; all arrays in device memory. */
+typedef struct karst_parilu_cuda {
+  int64_t tasks;
+  int limit;          /* thread blocks of a sweep at most, 0: as many as there is work for */
+  karst_index *task;  /* [tasks] the block to update */
+  karst_index *row;   /* [tasks] the row i of that block (i,j) */
+  karst_index *pivot; /* [tasks] where block (j,j) stands for i >= j; -1 in the strictly upper triangle */
+  karst_index *list;  /* [tasks + 1] where the products of each task begin in product */
+  karst_parilu_product *product;
+} karst_parilu_cuda;
+
+/* One pass over the tasks. Passed to kernels by value. */
+typedef struct karst_parilu_pass {
+  karst_parilu_cuda plan;
+  const karst_index *column; /* [blocks] of F */
+  const double *A;           /* the values of F */
+  const double *from;        /* the factors to compute with */
+  double *to;                /* where the result goes: from itself in an asynchronous sweep */
+  double *inverse;           /* [b*b*rows] of the diagonal blocks of from; not used for b = 1 */
+  const double *weight;      /* [2*b*rows] */
+  double *partial;           /* [thread blocks] sums of the squares of the residual */
+} karst_parilu_pass;
+
+/* What a pass does. */
+enum {
+  KARST_PARILU_UPDATE = 1,   /* the factors */
+  KARST_PARILU_IN_PLACE = 2, /* while other blocks are updated from them */
+  KARST_PARILU_MEASURE = 4   /* the residual of from */
+};
+
+enum {
+  KARST_PARILU_THREADS = 128, /* of a block, as in the paper */
+  KARST_PARILU_SUMS = 4096    /* thread blocks of a pass that measures at most; two such passes fit cuda->partial */
+};
+
+/* Thread blocks of a pass, each taking per tasks at a time. */
+static inline unsigned karst_parilu_grid(int how, const karst_parilu_cuda *plan, int64_t per)
+{
+  int64_t blocks = (plan->tasks + per - 1) / per, most = INT_MAX;
+  if (how & KARST_PARILU_MEASURE) most = KARST_PARILU_SUMS;
+  if ((how & KARST_PARILU_IN_PLACE) && plan->limit > 0) most = plan->limit;
+  return (unsigned)(blocks < most ? blocks : most);
+}
+
+static inline karst_parilu_cuda *karst_parilu_cuda_of(const karst_parilu *parilu)
+{
+  return (karst_parilu_cuda *)parilu->plan;
+}
+
+/* parilu_lists.cu */
+karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis,
+                                    karst_parilu *parilu);
+void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu);
+/* parilu_sweep.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, parilu_large.cu for larger ones. A pass: how is
+ * UPDATE, UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE; returns the thread blocks that it has. */
+unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,
+                                      const karst_parilu_pass *pass);
+unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
+                                      const karst_parilu_pass *pass);
+/* parilu_pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these are
+ * Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
+void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored);
+
+#ifdef __CUDACC__
+/* An element of the factors; racing: others may be changing it. */
+template <bool racing> static __device__ __forceinline__ double karst_parilu_load(const double *x)
+{
+  if constexpr (racing)
+    return karst_look(x);
+  else
+    return __ldg(x);
+}
+
+template <bool racing> static __device__ __forceinline__ void karst_parilu_store(double *x, double value)
+{
+  if constexpr (racing)
+    karst_publish(x, value);
+  else
+    *x = value;
+}
+
+static __device__ __forceinline__ double karst_parilu_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
+
+/* The sum of the threads' values into *partial: a fixed order. All threads of the block take part. */
+static __device__ __forceinline__ void karst_parilu_sum(double mine, double *partial)
+{
+  __shared__ double part[KARST_PARILU_THREADS / 32];
+  const int warp = (int)threadIdx.x / 32;
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_down_sync(~0u, mine, distance);
+  if (threadIdx.x % 32 == 0) part[warp] = mine;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (int other = 1; other < KARST_PARILU_THREADS / 32; other++) mine += part[other];
+  *partial = mine;
+}
+#endif
+
+#endif
