@@ -6,49 +6,26 @@
 
 #include <string.h>
 
-/* Row i of S: row i of L, the diagonal, row i of U. */
-static karst_status make_F(const karst_matrix *A, const karst_ilu *ilu, karst_sweeps *s)
+/* F, and where the blocks of A go in it. */
+static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
 {
   karst_context *context = A->context;
-  const int64_t n = ilu->rows;
-  karst_index *start = NULL, *column = NULL;
-  double *value = NULL;
-  karst_status status = karst_allocate(context, &start, n + 1, sizeof *start, "the factors' pattern");
+  const karst_ilu *ilu = &s->ilu;
+  const karst_ilu_pattern pattern = {ilu->rows, ilu->lower_start, ilu->lower_column, ilu->upper_start,
+                                     ilu->upper_column};
+  karst_index *start, *column, *place;
+  double *value;
+  karst_status status = karst_ilu_pattern_join(context, &pattern, A->row_start, A->column, &start, &column, &place);
   if (status) return status;
-  for (karst_index i = 0; i < n; i++)
-    start[i + 1] = ilu->lower_start[i + 1] - ilu->lower_start[i] + 1 + ilu->upper_start[i + 1] - ilu->upper_start[i];
-  status = karst_counts_to_starts(context, ilu->rows, start, "the factors");
-  if (!status) status = karst_allocate(context, &column, start[n], sizeof *column, "the factors' pattern");
+  status = karst_device_indices(context, karst_matrix_blocks(A), place, "the factors' pattern", &s->place);
+  karst_release(context, place);
   if (!status)
-    status = karst_allocate_zero(context, &value, karst_block_offset(A->block_size, start[n]), sizeof *value,
+    status = karst_allocate_zero(context, &value, karst_block_offset(A->block_size, start[ilu->rows]), sizeof *value,
                                  "the matrix on the factors' pattern");
-  if (status) {
-    karst_release(context, start);
-    karst_release(context, column);
-    return status;
-  }
-  for (karst_index i = 0, k = 0; i < n; i++) {
-    for (karst_index l = ilu->lower_start[i]; l < ilu->lower_start[i + 1]; l++) column[k++] = ilu->lower_column[l];
-    column[k++] = i;
-    for (karst_index u = ilu->upper_start[i]; u < ilu->upper_start[i + 1]; u++) column[k++] = ilu->upper_column[u];
-  }
-  return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, value, &s->made);
-}
-
-/* Where the blocks of A go in F; each row of A is part of that of F. */
-static karst_status make_place(const karst_matrix *A, const karst_matrix *F, karst_index **place)
-{
-  karst_context *context = A->context;
-  karst_index *host;
-  karst_status status = karst_allocate(context, &host, karst_matrix_blocks(A), sizeof *host, "the factors' pattern");
-  if (status) return status;
-  for (karst_index i = 0; i < A->block_rows; i++)
-    for (karst_index k = A->row_start[i], to = F->row_start[i]; k < A->row_start[i + 1]; k++) {
-      while (F->column[to] != A->column[k]) to++;
-      host[k] = to;
-    }
-  status = karst_device_indices(context, karst_matrix_blocks(A), host, "the factors' pattern", place);
-  karst_release(context, host);
+  if (!status)
+    return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, value, &s->made);
+  karst_release(context, start);
+  karst_release(context, column);
   return status;
 }
 
@@ -105,10 +82,9 @@ static karst_status make_pattern(karst_precond *p, karst_sweeps *s)
   if (status) return status;
   s->factors.F = A;
   if (p->options.level > 0) {
-    status = make_F(A, &s->ilu, s);
+    status = make_F(A, s);
     if (status) return status;
     s->factors.F = s->made;
-    status = make_place(A, s->made, &s->place);
   }
   if (!status) status = make_diagonal(s->factors.F, s);
   return !status && s->factors.symmetric ? make_mirror(context, s->factors.F, &s->factors.mirror) : status;
