@@ -254,6 +254,19 @@ static void test_json(void)
              json_real_value(json_object_get(repeat, "solve")) > 0,
          "--json has the medians of --repeat");
   json_decref(report);
+  run = CLI_RUN("solve", "poisson2d:12x10", "--json", "--precond=parilu", "--sweeps=3", "--ilu-residual=yes");
+  report = parse(run->out);
+  tap_ok(json_integer_value(json_object_get(report, "sweeps")) == 3 &&
+             json_integer_value(json_object_get(report, "fallbacks")) == 0 &&
+             json_real_value(json_object_get(report, "sweep_residual_before")) >
+                 json_real_value(json_object_get(report, "sweep_residual_after")) &&
+             json_real_value(json_object_get(report, "ilu_residual")) > 0,
+         "--json has the norms of sweeps");
+  json_decref(report);
+  run = CLI_RUN("solve", "poisson2d:12x10", "--precond=parilu", "--ilu-residual=yes", "--trisolve=jacobi");
+  tap_ok(run->status == 0 && strstr(run->out, "nonlinear residual norm") && strstr(run->out, "|A - LU|") &&
+             strstr(run->out, "5 Jacobi sweeps"),
+         "and so has the text");
   run = CLI_RUN("solve", "poisson2d:12x10", "--json", "--max-iterations=1", "--rtol=1e-14");
   report = parse(run->out);
   tap_ok(run->status == 1 && json_is_false(json_object_get(report, "converged")) &&
@@ -300,6 +313,20 @@ static void test_bench(void)
          "bench --rtol times whole solves, with the block size asked for");
   tap_note("%s", run->err);
   json_decref(report);
+  run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=1", "--threads=1", "--json",
+                "--set=precond=paric,sweep-mode=asynchronous,sweep-order=random,sweeps=7");
+  report = parse(run->out);
+  const json_t *sweeps = json_object_get(report, "sweeps");
+  tap_ok(run->status == 0 && json_integer_value(json_object_get(sweeps, "count")) == 7 &&
+             json_real_value(json_object_get(sweeps, "residual_after")) <
+                 1e-3 * json_real_value(json_object_get(sweeps, "residual_before")),
+         "bench --set takes options of the library, those for experiments too");
+  json_decref(report);
+  const char *const wrong[] = {"--set=level=1", "--set=precond", "--set=sweep-order=up", "--set=sweep=1"};
+  for (int i = 0; i < 4; i++) {
+    run = CLI_RUN("bench", "poisson2d:8x8", wrong[i]);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s: %s", wrong[i], run->err);
+  }
   run = CLI_RUN("bench", "poisson2d:8x8", "--device=gpu");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses a device that there is not: %s",
          run->err);

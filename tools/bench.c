@@ -20,7 +20,8 @@ typedef struct bench_settings {
   int block, restart, iterations, repeat;
   double rtol;
   bool cpu, gpu;
-  const char *peer;
+  const char *peer, *set;
+  karst_options options;
   bool quick, json;
 } bench_settings;
 
@@ -52,6 +53,43 @@ static int parse_device(bench_settings *settings)
   return tool_fail(TOOL_FAILED, "--device takes cpu, cuda or cpu,cuda, not '%s'", settings->device);
 }
 
+/* NAME=VALUE,... into the options of Karst; the tool's own options are not among them. */
+static int parse_set(karst_context *context, const struct tool_option *own, bench_settings *settings)
+{
+  char text[1024], *rest = text;
+
+  karst_options_default(&settings->options);
+  if (!settings->set) return TOOL_GO_ON;
+  if (snprintf(text, sizeof text, "%s", settings->set) >= (int)sizeof text)
+    return tool_fail(TOOL_FAILED, "--set: more than %d characters", (int)sizeof text - 1);
+  for (char *name; (name = strsep(&rest, ","));) {
+    char *value = strchr(name, '=');
+    if (!value) return tool_fail(TOOL_FAILED, "--set takes NAME=VALUE,..., not '%s'", settings->set);
+    *value++ = '\0';
+    for (const struct tool_option *option = own; option->info.name; option++)
+      if (strcmp(option->info.name, name) == 0) return tool_fail(TOOL_FAILED, "--set %s: it is --%s", name, name);
+    karst_status status = karst_options_set(context, &settings->options, name, value);
+    if (status) return tool_fail_library(context, status);
+  }
+  return TOOL_GO_ON;
+}
+
+/* What --help says first; the options for experiments are listed nowhere else. */
+static const char *about(void)
+{
+  static char text[2048];
+  karst_option_info info;
+  size_t used = (size_t)snprintf(
+      text, sizeof text, "%s",
+      "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
+      "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
+      "of solve, and these for experiments:\n");
+  for (size_t i = 0; karst_options_experiment_info(i, &info) && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
+                             info.help, info.default_value);
+  return text;
+}
+
 static int parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
 {
   const struct tool_option options[] = {
@@ -73,6 +111,9 @@ static int parse(karst_context *context, int argc, char *argv[], bench_settings 
       {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual"},
        TOOL_REAL,
        {.real = &settings->rtol}},
+      {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3"},
+       TOOL_TEXT,
+       {.text = &settings->set}},
       {{"peer", "PROGRAM", "", "a program that times another library, such as tools/bench_petsc"},
        TOOL_TEXT,
        {.text = &settings->peer}},
@@ -83,8 +124,7 @@ static int parse(karst_context *context, int argc, char *argv[], bench_settings 
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
-               "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables.",
+      .about = about(),
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
@@ -98,6 +138,7 @@ static int parse(karst_context *context, int argc, char *argv[], bench_settings 
   int exit_status = tool_parse(context, &command, argc, argv);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = parse_device(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
   if (exit_status == TOOL_GO_ON)
     exit_status = parse_list("level", settings->level_text, 0, settings->level, &settings->levels);
   if (exit_status != TOOL_GO_ON) return exit_status;
@@ -164,7 +205,7 @@ static int add_cpu(const bench_settings *settings, bench_place *place, bench_res
   const int64_t length = settings->quick ? 1 << 20 : 1 << 24; /* 8 or 128 MiB an array */
 
   for (int t = 0; t < settings->thread_counts; t++) {
-    bench_variant *variant = add_variant(result, place, "iluk", settings->threads[t]);
+    bench_variant *variant = add_variant(result, place, settings->options.precond, settings->threads[t]);
     snprintf(variant->name, sizeof variant->name, "karst, %d thread%s", variant->threads,
              variant->threads > 1 ? "s" : "");
     karst_status status = karst_context_set_threads(place->context, variant->threads);
@@ -184,7 +225,7 @@ static int add_gpu(bench_place *place, bench_result *result)
 
   if (copy == 0) return tool_fail_memory("the arrays in device memory that measure the bandwidth");
   result->cache = bench_gpu_cache(place->gpu);
-  bench_variant *own = add_variant(result, place, "iluk", threads);
+  bench_variant *own = add_variant(result, place, result->what.options.precond, threads);
   snprintf(own->name, sizeof own->name, "karst, cuda");
   own->copy = copy;
   if (!place->product) return TOOL_GO_ON;
@@ -197,16 +238,15 @@ static int add_gpu(bench_place *place, bench_result *result)
 
 /* Repetition number r of each variant, one after the other. On a GPU there is one with number -1 before the others, in
  * which kernels are loaded and libraries opened. */
-static int repeat(bench_peer *peer, bench_result *result, int r, bench_sample sample[BENCH_VARIANTS][REPEATS],
-                  karst_solver_info *info)
+static int repeat(bench_peer *peer, bench_result *result, int r, bench_sample sample[BENCH_VARIANTS][REPEATS])
 {
   for (int v = 0; v < result->variants; v++) {
-    const bench_variant *variant = &result->variant[v];
+    bench_variant *variant = &result->variant[v];
     bench_sample *taken = &sample[v][r < 0 ? 0 : r];
     if (r < 0 && (!variant->place || !variant->place->gpu)) continue;
     if (!variant->place && !bench_peer_sample(peer, taken)) return TOOL_FAILED;
     if (!variant->place) continue;
-    karst_status status = bench_karst(&result->what, variant, taken, info);
+    karst_status status = bench_karst(&result->what, variant, taken);
     if (status) return tool_fail_library(variant->place->context, status);
   }
   return TOOL_GO_ON;
@@ -215,7 +255,6 @@ static int repeat(bench_peer *peer, bench_result *result, int r, bench_sample sa
 static int measure(bench_peer *peer, bench_result *result)
 {
   static bench_sample sample[BENCH_VARIANTS][REPEATS];
-  karst_solver_info info = {0};
   const karst_matrix *A = result->variant[0].place->A;
 
   for (int v = 0; v < result->variants; v++) {
@@ -224,15 +263,15 @@ static int measure(bench_peer *peer, bench_result *result)
     if (status) return tool_fail_library(variant->place->context, status);
   }
   for (int r = result->cache > 0 ? -1 : 0; r < result->repeat; r++) {
-    int exit_status = repeat(peer, result, r, sample, &info);
+    int exit_status = repeat(peer, result, r, sample);
     if (exit_status != TOOL_GO_ON) return exit_status;
   }
   for (int v = 0; v < result->variants; v++) result->variant[v].median = median(result->repeat, sample[v]);
   result->rows = karst_matrix_rows(A);
   result->block_size = karst_matrix_block_size(A);
   result->blocks = karst_matrix_blocks(A);
-  result->factor_entries = info.factor_entries;
-  result->traffic = bench_traffic_of(A, info.factor_entries, result->what.restart);
+  result->factor_entries = result->variant[0].info.factor_entries;
+  result->traffic = bench_traffic_of(A, result->factor_entries, result->what.restart);
   return TOOL_GO_ON;
 }
 
@@ -270,7 +309,7 @@ static int make_cases(const bench_settings *settings, bench_result *result)
 {
   for (int l = 0; l < settings->levels; l++) {
     result[l] = (bench_result){.what = {settings->matrix, settings->block, settings->level[l], settings->restart,
-                                        settings->iterations, settings->rtol},
+                                        settings->iterations, settings->rtol, settings->options},
                                .repeat = settings->repeat};
     int exit_status = settings->cpu ? bench_karst_peak_memory(&result[l].what, &result[l].peak_memory) : TOOL_GO_ON;
     if (exit_status != TOOL_GO_ON) return exit_status;

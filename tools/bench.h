@@ -15,12 +15,13 @@
 #define BENCH_KERNEL_REPEATS 8
 
 typedef struct bench_case {
-  const char *matrix; /* a gallery problem NAME:SIZES, or a file */
-  int block;          /* its block size; 0: its own */
-  int level;          /* k of ILU(k) */
-  int restart;        /* m of GMRES(m) */
-  int iterations;     /* that are timed */
-  double rtol;        /* of whole solves; 0: none are timed */
+  const char *matrix;    /* a gallery problem NAME:SIZES, or a file */
+  int block;             /* its block size; 0: its own */
+  int level;             /* k of ILU(k) */
+  int restart;           /* m of GMRES(m) */
+  int iterations;        /* that are timed */
+  double rtol;           /* of whole solves; 0: none are timed */
+  karst_options options; /* of Karst, besides what the fields above say */
 } bench_case;
 
 /* Solvers of the whole solves, by name. */
@@ -110,12 +111,13 @@ typedef struct bench_traffic {
 typedef struct bench_variant {
   char name[64];
   bench_place *place;  /* NULL: another process */
-  const char *precond; /* iluk, or cusparse: then A x is cuSPARSE's, too */
+  const char *precond; /* of Karst, or cusparse: then A x is cuSPARSE's, too */
   bool is_peer;        /* it is another library that is timed */
   karst_precond *M;    /* for timing M^-1 r; NULL without a place */
   int threads;
-  double copy, triad;  /* bytes per second that the place reaches; 0: not measured */
-  bench_sample median; /* of the repetitions, quantity by quantity */
+  double copy, triad;     /* bytes per second that the place reaches; 0: not measured */
+  bench_sample median;    /* of the repetitions, quantity by quantity */
+  karst_solver_info info; /* of the last set-up; zero for another process */
 } bench_variant;
 
 typedef struct bench_result {
@@ -135,8 +137,7 @@ typedef struct bench_result {
 /* The preconditioner of a variant, factored. */
 karst_status bench_karst_precond(const bench_case *what, bench_variant *variant);
 /* One repetition: set-up, update, iterations, kernels, whole solves. On failure the context has the sentence. */
-karst_status bench_karst(const bench_case *what, const bench_variant *variant, bench_sample *sample,
-                         karst_solver_info *info);
+karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_sample *sample);
 /* Peak memory of a child process that loads the system and runs one cycle of GMRES. To be called while this process
  * is small, for a child begins with its parent's pages. TOOL_GO_ON, or the exit status after a reported error. */
 int bench_karst_peak_memory(const bench_case *what, double *bytes);

@@ -12,17 +12,11 @@ const char *const bench_solver[BENCH_SOLVERS] = {"gmres", "bicgstab"};
 
 static karst_options options_of(const bench_case *what, const char *precond, int max_iterations)
 {
-  karst_options options;
+  karst_options options = what->options;
 
-  karst_options_default(&options);
-  options.solver = "gmres";
   options.restart = what->restart;
-  options.side = "right";
-  options.orthogonalise = "once";
   options.precond = precond;
   options.level = what->level;
-  options.ordering = "natural";
-  options.scale = "none";
   options.rtol = 1e-300; /* never met: the number of iterations is fixed */
   options.atol = 0.0;
   options.max_iterations = max_iterations;
@@ -31,8 +25,7 @@ static karst_options options_of(const bench_case *what, const char *precond, int
 
 static void monitor(void *watch, int iteration, double residual) { bench_stopwatch_step(watch, iteration, residual); }
 
-static karst_status time_solver(const bench_case *what, const bench_variant *variant, bench_sample *sample,
-                                karst_solver_info *info)
+static karst_status time_solver(const bench_case *what, bench_variant *variant, bench_sample *sample)
 {
   bench_stopwatch watch = bench_stopwatch_new(what);
   const karst_options options = options_of(what, variant->precond, watch.last);
@@ -47,7 +40,7 @@ static karst_status time_solver(const bench_case *what, const bench_variant *var
     status = karst_solver_setup(solver, place->A);
     sample->value[BENCH_SETUP] = tool_clock() - start;
   }
-  if (!status) status = karst_solver_get_info(solver, info);
+  if (!status) status = karst_solver_get_info(solver, &variant->info);
   if (!status) {
     const double start = tool_clock();
     status = karst_solver_update(solver);
@@ -56,8 +49,8 @@ static karst_status time_solver(const bench_case *what, const bench_variant *var
   if (!status) status = karst_vector_fill(place->x, 0.0);
   if (!status) status = karst_solver_solve(solver, place->b, place->x, &result);
   if (!status) {
-    sample->value[BENCH_SYMBOLIC] = info->time_symbolic;
-    sample->value[BENCH_FACTOR] = info->time_factor;
+    sample->value[BENCH_SYMBOLIC] = variant->info.time_symbolic;
+    sample->value[BENCH_FACTOR] = variant->info.time_factor;
     sample->value[BENCH_ITERATION] = watch.stopped ? watch.seconds / what->iterations : NAN;
     sample->value[BENCH_FIRST_RESIDUAL] = watch.stopped ? watch.first_residual : NAN;
     sample->value[BENCH_LAST_RESIDUAL] = watch.stopped ? watch.last_residual : NAN;
@@ -128,12 +121,11 @@ static karst_status time_whole(const bench_case *what, const bench_variant *vari
   return status;
 }
 
-karst_status bench_karst(const bench_case *what, const bench_variant *variant, bench_sample *sample,
-                         karst_solver_info *info)
+karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_sample *sample)
 {
   for (int q = 0; q < BENCH_QUANTITIES; q++) sample->value[q] = NAN;
   karst_status status = karst_context_set_threads(variant->place->context, variant->threads);
-  if (!status) status = time_solver(what, variant, sample, info);
+  if (!status) status = time_solver(what, variant, sample);
   if (!status) status = time_kernel(variant, multiply, &sample->value[BENCH_MULTIPLY]);
   if (!status) status = time_kernel(variant, apply, &sample->value[BENCH_APPLY]);
   for (int s = 0; !status && s < BENCH_SOLVERS && what->rtol > 0; s++) status = time_whole(what, variant, s, sample);
@@ -143,7 +135,7 @@ karst_status bench_karst(const bench_case *what, const bench_variant *variant, b
 /* What the child does whose memory is measured; the exit status. */
 static int run_cycle(const bench_case *what)
 {
-  const karst_options options = options_of(what, "iluk", what->restart);
+  const karst_options options = options_of(what, what->options.precond, what->restart);
   karst_context *context;
   karst_matrix *A;
   karst_vector *b, *x;

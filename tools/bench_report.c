@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef HAVE_JANSSON
 #include <jansson.h>
@@ -161,6 +162,20 @@ static void print_gpu(const bench_result *result)
            result->cache / 1e6);
 }
 
+/* What the sweeps of a preconditioner came to. */
+static void print_sweeps(const bench_result *result)
+{
+  for (int v = 0; v < result->variants; v++) {
+    const bench_variant *variant = &result->variant[v];
+    const karst_solver_info *info = &variant->info;
+    if (!variant->place || info->sweep_residual_before == -1) continue;
+    printf("%s, %s: %d %s sweeps change the nonlinear residual norm from %.3e by the factor %.2e%s\n", variant->name,
+           variant->precond, result->what.options.sweeps, result->what.options.sweep_mode, info->sweep_residual_before,
+           info->sweep_residual_after / info->sweep_residual_before,
+           info->fallbacks ? "; the factors are the exact ones instead" : "");
+  }
+}
+
 void bench_report_table(const bench_result *result)
 {
   const bench_traffic *t = &result->traffic;
@@ -169,8 +184,9 @@ void bench_report_table(const bench_result *result)
   const double megabytes[COLUMNS] = {
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
-  printf("%s: %lld rows, %lld blocks of %d; ILU(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
-         what->matrix, (long long)result->rows, (long long)result->blocks, result->block_size, what->level,
+  printf("%s: %lld rows, %lld blocks of %d; %s(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
+         what->matrix, (long long)result->rows, (long long)result->blocks, result->block_size,
+         strcmp(what->options.precond, "iluk") == 0 ? "ILU" : what->options.precond, what->level,
          (long long)result->factor_entries, what->restart, what->iterations, result->repeat);
   printf("%-26s", "milliseconds");
   for (int c = 0; c < COLUMNS; c++) printf("%10s", heading[c]);
@@ -183,6 +199,7 @@ void bench_report_table(const bench_result *result)
       printf("memory, %s: copy %.1f, triad %.1f GB/s\n", variant->name, variant->copy / 1e9, variant->triad / 1e9);
   }
   print_gpu(result);
+  print_sweeps(result);
   printf("residual %.6e falls to %.6e in the timed iterations", first->value[BENCH_FIRST_RESIDUAL],
          first->value[BENCH_LAST_RESIDUAL]);
   for (int v = 1; v < result->variants; v++)
@@ -233,6 +250,17 @@ static json_t *times_json(const bench_result *result, const bench_sample *sample
   return times;
 }
 
+/* Null for a preconditioner without sweeps. */
+static json_t *sweeps_json(const bench_result *result, const bench_variant *variant)
+{
+  const karst_solver_info *info = &variant->info;
+
+  if (!variant->place || info->sweep_residual_before == -1) return json_null();
+  return json_pack("{si ss so so sI}", "count", result->what.options.sweeps, "mode", result->what.options.sweep_mode,
+                   "residual_before", number(info->sweep_residual_before), "residual_after",
+                   number(info->sweep_residual_after), "fallbacks", (json_int_t)info->fallbacks);
+}
+
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)
 {
   const bench_case *what = &result->what;
@@ -250,12 +278,13 @@ static json_t *variant_json(const bench_result *result, const bench_variant *var
   json_t *memory =
       json_pack("{so so so so}", "peak", result->peak_memory > 0 ? number(result->peak_memory) : json_null(), "matrix",
                 number(t->matrix), "factors", number(t->factors), "vector", number(t->vector));
-  json_t *run = json_pack(
-      "{so so si so so so so so so so so}", "program", text(variant->name), "device",
-      text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads", variant->threads,
-      "copy_bandwidth", number(variant->copy), "triad_bandwidth", number(variant->triad), "first_residual",
-      number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
-      times_json(result, sample), "whole", whole_json(result, sample), "bytes_moved", moved, "memory", memory);
+  json_t *run = json_pack("{so so si so so so so so so so so so}", "program", text(variant->name), "device",
+                          text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads",
+                          variant->threads, "copy_bandwidth", number(variant->copy), "triad_bandwidth",
+                          number(variant->triad), "first_residual", number(sample->value[BENCH_FIRST_RESIDUAL]),
+                          "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
+                          times_json(result, sample), "sweeps", sweeps_json(result, variant), "whole",
+                          whole_json(result, sample), "bytes_moved", moved, "memory", memory);
   json_object_update(object, run);
   json_decref(run);
   return object;
