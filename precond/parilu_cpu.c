@@ -107,14 +107,16 @@ static void sweep_in_place(const karst_parilu_method *method, const karst_parilu
   }
 }
 
-static void sweep_once(const karst_parilu_method *method, double *row_sum, karst_parilu *s)
+/* One synchronous sweep; measured: it sums up the residual of what it starts from, too. */
+static void sweep_once(const karst_parilu_method *method, bool measured, karst_parilu *s)
 {
-  const karst_parilu_pass pass = {.s = s, .to = s->next, .row_sum = row_sum};
+  const karst_parilu_plan *made = s->plan;
+  const karst_parilu_pass pass = {.s = s, .to = s->next, .row_sum = measured ? made->row_sum : NULL};
   run(method->invert, &pass);
   run(method->sweep, &pass);
-  double *made = s->next;
+  double *result = s->next;
   s->next = s->value;
-  s->value = made;
+  s->value = result;
 }
 
 static void make_weights(const karst_parilu *s)
@@ -151,7 +153,7 @@ static karst_status sweep(karst_context *context, int sweeps, karst_parilu *s, d
     if (s->asynchronous)
       sweep_in_place(method, s);
     else
-      sweep_once(method, t == 0 ? made->row_sum : NULL, s);
+      sweep_once(method, t == 0, s);
     if (t == 0 && !s->asynchronous) residual[0] = norm_of_rows(s);
   }
   if (sweeps > 0) run(method->sweep, &measure);

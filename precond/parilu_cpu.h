@@ -45,7 +45,11 @@ extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric_rows_cpu.c
 KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const double *block, double *local)
 {
   if (!racing) return block;
-  for (int64_t v = 0; v < bb; v++) __atomic_load(block + v, local + v, __ATOMIC_RELAXED);
+  for (int64_t v = 0; v < bb; v++) {
+    double entry;
+    __atomic_load(block + v, &entry, __ATOMIC_RELAXED);
+    local[v] = entry;
+  }
   return local;
 }
 
