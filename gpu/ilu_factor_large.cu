@@ -19,17 +19,28 @@ static __device__ block_view view(const karst_triangle &t, int b, int64_t block)
   return {t.value + entry * b * stride + q * b, stride};
 }
 
-/* The work space of one block of threads, shared memory. */
+/* The work space of one block of threads, shared memory. Each array has an even length: the last of an odd one is read
+ * together with what follows it. */
 struct workspace {
   double *scale, *size; /* [b] of the rows and of the columns of a pivot block */
   double *line;         /* [max(b, THREADS)] rows or columns of a block, and the parts of a maximum */
   int *pivot;           /* [b] */
 };
 
+static __host__ __device__ int even_length(int b) { return b + b % 2; }
+
+static __host__ __device__ int line_length(int b) { return b < THREADS ? (int)THREADS : even_length(b); }
+
 size_t karst_ilu_factor_large_shared_cuda(int block_size)
 {
-  size_t b = (size_t)block_size, line = b < THREADS ? (size_t)THREADS : b;
-  return (2 * b + line) * sizeof(double) + b * sizeof(int);
+  return (size_t)(2 * even_length(block_size) + line_length(block_size)) * sizeof(double) +
+         (size_t)block_size * sizeof(int);
+}
+
+static __device__ workspace workspace_at(int b, double *shared)
+{
+  const int even = even_length(b);
+  return {shared, shared + even, shared + 2 * even, (int *)(shared + 2 * even + line_length(b))};
 }
 
 /* The largest of the threads' values; ties and NaN do not matter to the callers. */
@@ -245,7 +256,7 @@ static __global__ void __launch_bounds__(THREADS)
                  int *done, karst_ilu_finding *finding)
 {
   extern __shared__ double shared[];
-  const workspace w = {shared, shared + b, shared + 2 * b, (int *)(shared + 2 * b + max(b, (int)THREADS))};
+  const workspace w = workspace_at(b, shared);
   for (karst_index slot = (karst_index)blockIdx.x; slot < lower.rows; slot += (karst_index)gridDim.x) {
     const karst_index slice = slot / lower.group, other = lower.other[slot], other_slice = other / upper.group;
     const int64_t first = lower.start[slice] * lower.group + slot % lower.group;
