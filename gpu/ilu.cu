@@ -17,10 +17,11 @@ static karst_status resident(karst_context *context, const void *kernel, size_t 
   return karst_cuda_status(context, error, "the launch of block ILU");
 }
 
-karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan)
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                     karst_ilu_cuda *plan)
 {
   const int b = plan->block_size;
-  const int64_t lower = analysis->lower.count, upper = analysis->upper.count, parts = (b + 31) / 32;
+  const int64_t lower = pattern->lower.count, upper = pattern->upper.count, parts = (b + 31) / 32;
   const bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   const void *factor = small ? karst_ilu_factor_small_kernel_cuda(b) : karst_ilu_factor_large_kernel_cuda();
   const size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
@@ -96,6 +97,6 @@ static void solve(karst_context *context, const karst_ilu *ilu, const double *r,
 
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
-const struct karst_ilu_kernels karst_ilu_kernels_cuda = {karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor, load,
-                                                         solve};
+const struct karst_ilu_kernels karst_ilu_kernels_cuda = {
+    true, karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor, load, solve};
 }

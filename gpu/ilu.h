@@ -68,16 +68,36 @@ static const int64_t KARST_ILU_INDEX_MAX = (int64_t)(((uint64_t)1 << (8 * sizeof
 
 static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu *ilu) { return (karst_ilu_cuda *)ilu->plan; }
 
-/* ilu.cu: the grids of the kernels whose warps wait for each other. */
-karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_cuda *plan);
-/* ilu_plan.cu */
-karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
-void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
-/* ilu_lists.cu: source, list and product of both triangles; the patterns: rows and columns of L and U in device memory. */
+/* Level l of a triangle has the slots start[l] .. start[l + 1] - 1. */
+typedef struct karst_ilu_levels_cuda {
+  karst_index count;
+  karst_index *start; /* [count + 1] host memory */
+} karst_ilu_levels_cuda;
+
+/* Rows and columns of L and U in device memory. */
 typedef struct karst_ilu_pattern_cuda {
   karst_index *lower_start, *lower_column, *upper_start, *upper_column;
   karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
+  karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
+
+/* ilu.cu: the grids of the kernels whose warps wait for each other. */
+karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                     karst_ilu_cuda *plan);
+/* ilu_pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows]. What
+ * is left when they fail, release gives back. */
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+                                           karst_ilu_pattern_cuda *pattern);
+karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
+                                        karst_index *lower_row, karst_index *upper_row);
+void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern);
+/* Counts, the last of which is 0, become starts. */
+karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list);
+karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list);
+/* ilu_plan.cu */
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
+/* ilu_lists.cu: source, list and product of both triangles. */
 karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                                   karst_ilu *ilu);
 /* ilu_factor.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, ilu_factor_large.cu for larger ones */
@@ -89,7 +109,7 @@ const void *karst_ilu_factor_small_kernel_cuda(int block_size);
 const void *karst_ilu_factor_large_kernel_cuda(void);
 size_t karst_ilu_factor_large_shared_cuda(int block_size);
 /* ilu_level.cu */
-karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_cuda *plan);
 void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
 /* ilu_load.cu */

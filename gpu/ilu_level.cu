@@ -32,9 +32,9 @@ static __global__ void __launch_bounds__(THREADS)
   t.x[slot * b + r] = sum;
 }
 
-static void launch_levels(const karst_ilu_analysis *analysis, const karst_ilu_cuda *plan, cudaStream_t stream)
+static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *plan, cudaStream_t stream)
 {
-  const struct karst_ilu_levels *lower = &analysis->lower, *upper = &analysis->upper;
+  const karst_ilu_levels_cuda *lower = &pattern->lower, *upper = &pattern->upper;
   int b = plan->block_size;
   for (karst_index l = 0; l < lower->count; l++) {
     unsigned grid = karst_ilu_grid((int64_t)b * (lower->start[l + 1] - lower->start[l]), THREADS);
@@ -47,14 +47,14 @@ static void launch_levels(const karst_ilu_analysis *analysis, const karst_ilu_cu
   }
 }
 
-karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_cuda *plan)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   cudaGraph_t graph = NULL;
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error == cudaSuccess) {
-    launch_levels(analysis, plan, stream);
+    launch_levels(pattern, plan, stream);
     error = cudaStreamEndCapture(stream, &graph);
   }
   if (error == cudaSuccess) error = cudaGraphInstantiate(&plan->graph, graph, 0);

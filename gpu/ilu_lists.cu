@@ -6,8 +6,6 @@
  * p ascending. The factorization then searches nothing. */
 #include "ilu.h"
 
-#include <cub/device/device_scan.cuh>
-
 enum { THREADS = 256 };
 
 /* Where wanted stands among the ascending column[begin .. end), or -1. */
@@ -119,20 +117,6 @@ static __global__ void fill_products(karst_triangle lower, karst_triangle upper,
                });
 }
 
-/* Counts [count + 1], the last of them 0, become starts. */
-static karst_status sum_counts(karst_context *context, int64_t count, karst_index *list)
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  size_t bytes = 0;
-  void *work;
-  cub::DeviceScan::ExclusiveSum(NULL, bytes, list, list, count + 1, stream);
-  karst_status status = context->backend->allocate(context, bytes + 1, "the plan of block ILU", &work);
-  if (status) return status;
-  cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, list, list, count + 1, stream);
-  context->backend->release(context, work);
-  return karst_cuda_status(context, error, "the plan of block ILU");
-}
-
 /* source, and list with zeros. */
 static karst_status start_lists(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
                                 int64_t *bytes)
@@ -157,7 +141,7 @@ static karst_status make_room(karst_context *context, unsigned long long product
   if (products > (unsigned long long)KARST_ILU_INDEX_MAX)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the products of the factorization cannot be numbered: %llu",
                       products);
-  karst_status status = sum_counts(context, t->blocks, t->list);
+  karst_status status = karst_ilu_sum_indices_cuda(context, t->blocks + 1, t->list);
   if (!status) status = karst_ilu_take(context, (int64_t)products, what, &t->product, bytes);
   if (!status) status = karst_ilu_take(context, t->blocks, what, next, &passing);
   if (!status)

@@ -1,10 +1,8 @@
 /* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself from
- * the patterns and the level sets, which are uploaded.
+ * the patterns and the level sets (ilu_pattern.cu).
  *
- * Time: the pattern crosses the bus once; what is left on the host is a pass over the level starts. */
+ * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
-
-#include <cub/device/device_scan.cuh>
 
 enum { THREADS = 256 };
 
@@ -68,15 +66,8 @@ static __global__ void fill_columns(karst_triangle t, strict_triangle strict, co
     sort_entries(column + t.group, t.group, end - begin);
 }
 
-static karst_status upload_indices(karst_context *context, int64_t count, const karst_index *host, karst_index **memory,
-                                   int64_t *bytes)
-{
-  karst_status status = karst_ilu_take(context, count, "the plan of block ILU", memory, bytes);
-  return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
-}
-
 /* Cuts slices where a level begins. */
-static karst_status make_tasks(karst_context *context, const struct karst_ilu_levels *levels, karst_triangle *t,
+static karst_status make_tasks(karst_context *context, const karst_ilu_levels_cuda *levels, karst_triangle *t,
                                int64_t *bytes)
 {
   int64_t most = (int64_t)t->slots / t->group + levels->count + 1;
@@ -87,28 +78,15 @@ static karst_status make_tasks(karst_context *context, const struct karst_ilu_le
     for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / t->group + 1) * t->group)
       task[t->tasks++] = (karst_index)s;
   task[t->tasks] = t->rows;
-  status = upload_indices(context, (int64_t)t->tasks + 1, task, &t->task, bytes);
+  status = karst_device_indices(context, (int64_t)t->tasks + 1, task, "the plan of block ILU", &t->task);
+  if (!status) *bytes += ((int64_t)t->tasks + 1) * (int64_t)sizeof *task;
   karst_release(context, task);
   return status;
 }
 
-/* length [slices + 1] becomes start. */
-static karst_status sum_lengths(karst_context *context, int64_t slices, int64_t *start)
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  size_t bytes = 0;
-  void *work;
-  cub::DeviceScan::ExclusiveSum(NULL, bytes, start, start, slices + 1, stream);
-  karst_status status = context->backend->allocate(context, bytes + 1, "the plan of block ILU", &work);
-  if (status) return status;
-  cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, start, start, slices + 1, stream);
-  context->backend->release(context, work);
-  return karst_cuda_status(context, error, "the plan of block ILU");
-}
-
 /* Slots, tasks and the places of the entries; no values yet. */
-static karst_status lay_out(karst_context *context, const struct karst_ilu_levels *levels, strict_triangle strict,
-                            int b, karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
+static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
+                            karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -118,13 +96,12 @@ static karst_status lay_out(karst_context *context, const struct karst_ilu_level
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the rows of the factors cannot be numbered: %lld",
                       (long long)t->rows);
   t->slots = (karst_index)(slices * t->group);
-  karst_status status = upload_indices(context, t->rows, levels->row, &t->row, bytes);
-  if (!status) status = make_tasks(context, levels, t, bytes);
+  karst_status status = make_tasks(context, levels, t, bytes);
   if (!status) status = karst_ilu_take(context, slices + 1, what, &t->start, bytes);
   if (status) return status;
   invert_order<<<karst_ilu_grid(t->rows, THREADS), THREADS, 0, stream>>>(t->rows, t->row, slot_of_row);
   measure_slices<<<karst_ilu_grid(slices + 1, THREADS), THREADS, 0, stream>>>(*t, strict, slices, t->start);
-  status = sum_lengths(context, slices, t->start);
+  status = karst_ilu_sum_offsets_cuda(context, slices + 1, t->start);
   if (!status) status = context->backend->download(context, &entries, t->start + slices, sizeof entries);
   if (status) return status;
   t->blocks = entries * t->group;
@@ -150,34 +127,19 @@ static karst_status make_values(karst_context *context, int b, karst_triangle *t
   return KARST_SUCCESS;
 }
 
-static karst_status upload_pattern(karst_context *context, const karst_ilu *ilu, karst_ilu_pattern_cuda *pattern,
-                                   int64_t *bytes)
+/* The rows in level order. */
+static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
+                                int64_t *bytes)
 {
-  const char *what = "the plan of block ILU";
-  int64_t rows = ilu->rows;
-  karst_status status = upload_indices(context, rows + 1, ilu->lower_start, &pattern->lower_start, bytes);
-  if (!status) status = upload_indices(context, rows + 1, ilu->upper_start, &pattern->upper_start, bytes);
-  if (!status)
-    status = upload_indices(context, ilu->lower_start[rows], ilu->lower_column, &pattern->lower_column, bytes);
-  if (!status)
-    status = upload_indices(context, ilu->upper_start[rows], ilu->upper_column, &pattern->upper_column, bytes);
-  if (!status) status = karst_ilu_take(context, rows, what, &pattern->lower_slot, bytes);
-  if (!status) status = karst_ilu_take(context, rows, what, &pattern->upper_slot, bytes);
+  const karst_index rows = plan->lower.rows;
+  karst_status status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
+  if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->upper.row, bytes);
+  if (!status) status = karst_ilu_find_levels_cuda(context, rows, pattern, plan->lower.row, plan->upper.row);
   return status;
 }
 
-static void release_pattern(karst_context *context, karst_ilu_pattern_cuda *pattern)
-{
-  context->backend->release(context, pattern->lower_start);
-  context->backend->release(context, pattern->lower_column);
-  context->backend->release(context, pattern->upper_start);
-  context->backend->release(context, pattern->upper_column);
-  context->backend->release(context, pattern->lower_slot);
-  context->backend->release(context, pattern->upper_slot);
-}
-
-static karst_status lay_out_both(karst_context *context, const karst_ilu_analysis *analysis,
-                                 const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
+static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
+                                 int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -186,8 +148,8 @@ static karst_status lay_out_both(karst_context *context, const karst_ilu_analysi
   strict_triangle strict_upper = {pattern->upper_start, pattern->upper_column, true};
   unsigned grid = karst_ilu_grid(lower->rows, THREADS);
   int b = plan->block_size;
-  karst_status status = lay_out(context, &analysis->lower, strict_lower, b, pattern->lower_slot, lower, bytes);
-  if (!status) status = lay_out(context, &analysis->upper, strict_upper, b, pattern->upper_slot, upper, bytes);
+  karst_status status = lay_out(context, &pattern->lower, strict_lower, b, pattern->lower_slot, lower, bytes);
+  if (!status) status = lay_out(context, &pattern->upper, strict_upper, b, pattern->upper_slot, upper, bytes);
   if (!status) status = karst_ilu_take(context, lower->rows, what, &lower->other, bytes);
   if (!status) status = karst_ilu_take(context, upper->rows, what, &upper->other, bytes);
   if (status) return status;
@@ -197,45 +159,54 @@ static karst_status lay_out_both(karst_context *context, const karst_ilu_analysi
 }
 
 /* Launches by levels pay where there are few of them: then nothing waits for long, and they keep no state. */
-static bool choose_levels(karst_context *context, const karst_ilu_analysis *analysis)
+static bool choose_levels(karst_context *context, const char *trisolve, const karst_ilu *ilu)
 {
   enum { FEW = 8 };
-  bool few = analysis->lower.count + analysis->upper.count <= FEW;
-  bool by_levels = analysis->trisolve[0] == 'l' || (analysis->trisolve[0] == 'a' && few);
-  if (analysis->trisolve[0] == 'a')
+  const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
+  const bool by_levels = trisolve[0] == 'l' || (trisolve[0] == 'a' && lower + upper <= FEW);
+  if (trisolve[0] == 'a')
     karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)",
-               by_levels ? "a launch for each level" : "dataflow, one launch", (long long)analysis->lower.count,
-               (long long)analysis->upper.count);
+               by_levels ? "a launch for each level" : "dataflow, one launch", (long long)lower, (long long)upper);
   return by_levels;
+}
+
+static karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis,
+                              karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const int b = ilu->block_size;
+  karst_status status = karst_ilu_pattern_create_cuda(context, analysis->A, ilu, pattern);
+  if (!status) status = find_levels(context, pattern, plan, &ilu->plan_memory);
+  if (status) return status;
+  ilu->levels_lower = pattern->lower.count;
+  ilu->levels_upper = pattern->upper.count;
+  plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
+  status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
+  if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
+  if (!status) status = karst_ilu_resident_cuda(context, pattern, plan);
+  if (!status) status = make_values(context, b, &plan->lower, &ilu->plan_memory);
+  if (!status) status = make_values(context, b, &plan->upper, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
+  if (!status && b > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+    status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
+  if (!status && analysis->trisolve[0] == 'j')
+    status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
+  if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, pattern, plan);
+  if (status) return status;
+  return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan;
   karst_ilu_pattern_cuda pattern = {};
-  int64_t passing = 0;
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "block ILU");
   if (status) return status;
   ilu->plan = plan;
   plan->block_size = ilu->block_size;
   plan->lower.rows = plan->upper.rows = ilu->rows;
-  plan->by_levels = choose_levels(context, analysis);
-  if (ilu->rows == 0) return KARST_SUCCESS;
-  status = upload_pattern(context, ilu, &pattern, &passing);
-  if (!status) status = lay_out_both(context, analysis, &pattern, plan, &ilu->plan_memory);
-  if (!status) status = karst_ilu_resident_cuda(context, analysis, plan);
-  if (!status) status = karst_ilu_lists_cuda(context, analysis->A, &pattern, ilu);
-  if (!status) status = make_values(context, ilu->block_size, &plan->lower, &ilu->plan_memory);
-  if (!status) status = make_values(context, ilu->block_size, &plan->upper, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status && ilu->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
-    status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
-  if (!status && analysis->trisolve[0] == 'j')
-    status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
-  if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, analysis, plan);
-  if (!status)
-    status = karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
-  release_pattern(context, &pattern);
+  if (ilu->rows > 0) status = make_plan(context, analysis, &pattern, ilu);
+  karst_ilu_pattern_release_cuda(context, &pattern);
   return status;
 }
 

@@ -6,8 +6,8 @@
 #include "matrix.h"
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
- * columns ascending. The pattern is in host memory; the plan holds the values, in whatever order its kernels like best.
- * lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+ * columns ascending. The pattern is in host memory, unless the plan takes that of A itself; the plan holds the values, in
+ * whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
 typedef struct karst_ilu {
   karst_index rows;
   int block_size;
@@ -15,26 +15,22 @@ typedef struct karst_ilu {
   karst_index *lower_column; /* [lower_start[rows]] */
   karst_index *upper_start;  /* [rows + 1] */
   karst_index *upper_column; /* [upper_start[rows]] */
-  double *lower;             /* [b*b*lower_start[rows]] */
-  double *upper;             /* [b*b*upper_start[rows]] */
-  double *inverse_diagonal;  /* [b*b*rows] */
-  void *plan;                /* the backend's schedules and work space */
-  int64_t plan_memory;       /* bytes of it, and of the values */
+  int64_t lower_blocks;      /* of the strict triangles */
+  int64_t upper_blocks;
+  karst_index levels_lower; /* level sets, counted by the plan */
+  karst_index levels_upper;
+  double *lower;            /* [b*b*lower_start[rows]] */
+  double *upper;            /* [b*b*upper_start[rows]] */
+  double *inverse_diagonal; /* [b*b*rows] */
+  void *plan;               /* the backend's schedules and work space */
+  int64_t plan_memory;      /* bytes of it, and of the values */
 } karst_ilu;
 
-/* What the plan is made from besides the pattern; only the plan looks at it. Level l of a triangle holds the rows
- * row[start[l] .. start[l + 1]), which depend on lower levels alone. */
-struct karst_ilu_levels {
-  karst_index count;
-  const karst_index *start; /* [count + 1] */
-  const karst_index *row;   /* [rows] */
-};
-
+/* What the plan is made from besides the pattern; only the plan looks at it. */
 typedef struct karst_ilu_analysis {
   const karst_matrix *A;
   const char *trisolve; /* the options */
   int trisolve_sweeps;
-  struct karst_ilu_levels lower, upper;
 } karst_ilu_analysis;
 
 /* How a factorization ended: KARST_SOUND, or why not and the first block row (in elimination order) where. */
@@ -45,8 +41,9 @@ typedef struct karst_factor_outcome {
 } karst_factor_outcome;
 
 struct karst_ilu_kernels {
-  /* Schedules of both sweeps, memory for the values and work space, from the pattern. What a plan that fails has
-   * taken, plan_destroy gives back. */
+  bool splits; /* plan takes the triangles of A itself and counts their blocks, where ilu has no pattern: level 0 */
+  /* Level sets, schedules of both sweeps, memory for the values and work space, from the pattern. What a plan that fails
+   * has taken, plan_destroy gives back. */
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times the

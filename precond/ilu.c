@@ -25,28 +25,21 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
   ilu->lower_column = pattern.lower_column;
   ilu->upper_start = pattern.upper_start;
   ilu->upper_column = pattern.upper_column;
+  ilu->lower_blocks = pattern.lower_start[ilu->rows];
+  ilu->upper_blocks = pattern.upper_start[ilu->rows];
   return KARST_SUCCESS;
 }
 
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu)
 {
-  karst_context *context = p->context;
-  karst_levels lower = {0}, upper = {0};
-  int64_t blocks = (int64_t)ilu->lower_start[ilu->rows] + ilu->upper_start[ilu->rows];
-  karst_status status = karst_levels_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &lower);
-  if (!status) status = karst_levels_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &upper);
-  karst_ilu_analysis analysis = {.A = A,
-                                 .trisolve = p->options.trisolve,
-                                 .trisolve_sweeps = p->options.trisolve_sweeps,
-                                 .lower = {lower.count, lower.level_start, lower.row},
-                                 .upper = {upper.count, upper.level_start, upper.row}};
-  if (!status) status = karst_ilu_kernels(context)->plan(context, &analysis, ilu);
-  p->levels_lower = lower.count;
-  p->levels_upper = upper.count;
+  const karst_ilu_analysis analysis = {
+      .A = A, .trisolve = p->options.trisolve, .trisolve_sweeps = p->options.trisolve_sweeps};
+  karst_status status = karst_ilu_kernels(p->context)->plan(p->context, &analysis, ilu);
+  const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
+  p->levels_lower = ilu->levels_lower;
+  p->levels_upper = ilu->levels_upper;
   p->factor_entries = karst_block_offset(ilu->block_size, blocks + ilu->rows);
-  p->memory = (blocks + 2 * ((int64_t)ilu->rows + 1)) * (int64_t)sizeof(karst_index) + ilu->plan_memory;
-  karst_levels_destroy(context, &lower);
-  karst_levels_destroy(context, &upper);
+  p->memory = (ilu->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + ilu->plan_memory;
   return status;
 }
 

@@ -12,8 +12,8 @@ const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
  * karst_ilu_destroy gives back. */
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
 
-/* The level sets of both triangles and the plan of the sweeps, for factorizations of A; sets the level counts,
- * factor_entries and memory of p. */
+/* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels split
+ * it; sets the level counts, factor_entries and memory of p. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu);
 
 /* Copies the outcome of a factorization into p. */

@@ -49,6 +49,19 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
+/* For the report; a few threads want longer runs of rows than level sets have. */
+static karst_status count_levels(karst_context *context, karst_ilu *ilu)
+{
+  karst_levels lower = {0}, upper = {0};
+  karst_status status = karst_levels_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &lower);
+  if (!status) status = karst_levels_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &upper);
+  ilu->levels_lower = lower.count;
+  ilu->levels_upper = upper.count;
+  karst_levels_destroy(context, &lower);
+  karst_levels_destroy(context, &upper);
+  return status;
+}
+
 static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_ilu_plan *made = ilu->plan;
@@ -59,14 +72,14 @@ static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
 
-/* Level sets are not looked at: a few threads want longer runs of rows. */
 static karst_status plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_index rows = ilu->rows;
-  int64_t blocks = (int64_t)rows + ilu->lower_start[rows] + ilu->upper_start[rows];
+  int64_t blocks = rows + ilu->lower_blocks + ilu->upper_blocks;
   int threads = karst_threads_for(context, karst_block_offset(ilu->block_size, blocks));
   karst_ilu_plan *made;
-  karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
+  karst_status status = count_levels(context, ilu);
+  if (!status) status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
   if (status) return status;
   ilu->plan = made;
   status = karst_schedule_create(context, rows, ilu->lower_start, ilu->lower_column, true, threads, &made->lower);

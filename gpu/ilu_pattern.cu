@@ -1,0 +1,313 @@
+/* ilu_pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989, symbolic/levels.c),
+ * made there.
+ *
+ * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is one
+ * more than the highest among the rows that it depends on. All rows are worked on at once, as many as there are lanes for,
+ * in the order of elimination, and wait for each other's levels: that takes about as long as a triangular solve does. */
+#include "ilu.h"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+enum { THREADS = 256 };
+
+static const char *const what = "the plan of block ILU";
+
+/* How many entries of each row of A are in the strict triangles; rows + 1 of each, the last 0. */
+static __global__ void count_triangles(karst_index rows, const karst_index *start, const karst_index *column,
+                                       karst_index *lower, karst_index *upper)
+{
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i > rows) return;
+  lower[i] = upper[i] = 0;
+  if (i == rows) return;
+  const karst_index begin = start[i], end = start[i + 1];
+  karst_index diagonal = begin; /* where it is or would be */
+  while (diagonal < end && column[diagonal] < i) diagonal++;
+  lower[i] = diagonal - begin;
+  upper[i] = end - diagonal - (diagonal < end && column[diagonal] == i);
+}
+
+static __global__ void copy_triangles(karst_index rows, const karst_index *start, const karst_index *column,
+                                      karst_ilu_pattern_cuda factor)
+{
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  const karst_index lower = factor.lower_start[i + 1] - factor.lower_start[i];
+  const karst_index upper = factor.upper_start[i + 1] - factor.upper_start[i];
+  for (karst_index k = 0; k < lower; k++) factor.lower_column[factor.lower_start[i] + k] = column[start[i] + k];
+  for (karst_index k = 0; k < upper; k++)
+    factor.upper_column[factor.upper_start[i] + k] = column[start[i + 1] - upper + k];
+}
+
+template <typename T> static karst_status sum(karst_context *context, int64_t count, T *list)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  size_t bytes = 0;
+  void *work;
+  cub::DeviceScan::ExclusiveSum(NULL, bytes, list, list, count, stream);
+  karst_status status = context->backend->allocate(context, bytes + 1, what, &work);
+  if (status) return status;
+  cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, list, list, count, stream);
+  context->backend->release(context, work);
+  return karst_cuda_status(context, error, what);
+}
+
+karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list)
+{
+  return sum(context, count, list);
+}
+
+karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list)
+{
+  return sum(context, count, list);
+}
+
+/* The two triangles of A. */
+static karst_status split(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+                          karst_ilu_pattern_cuda *pattern)
+{
+  const struct karst_backend *backend = context->backend;
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const karst_index rows = ilu->rows;
+  int64_t passing = 0;
+  karst_index blocks[2];
+  karst_status status = karst_ilu_take(context, (int64_t)rows + 1, what, &pattern->lower_start, &passing);
+  if (!status) status = karst_ilu_take(context, (int64_t)rows + 1, what, &pattern->upper_start, &passing);
+  if (status) return status;
+  count_triangles<<<karst_ilu_grid((int64_t)rows + 1, THREADS), THREADS, 0, stream>>>(
+      rows, A->device_row_start, A->device_column, pattern->lower_start, pattern->upper_start);
+  status = sum(context, (int64_t)rows + 1, pattern->lower_start);
+  if (!status) status = sum(context, (int64_t)rows + 1, pattern->upper_start);
+  if (!status) status = backend->download(context, &blocks[0], pattern->lower_start + rows, sizeof blocks[0]);
+  if (!status) status = backend->download(context, &blocks[1], pattern->upper_start + rows, sizeof blocks[1]);
+  if (!status) status = karst_ilu_take(context, blocks[0], what, &pattern->lower_column, &passing);
+  if (!status) status = karst_ilu_take(context, blocks[1], what, &pattern->upper_column, &passing);
+  if (status) return status;
+  ilu->lower_blocks = blocks[0];
+  ilu->upper_blocks = blocks[1];
+  copy_triangles<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, A->device_row_start, A->device_column,
+                                                                        *pattern);
+  return KARST_SUCCESS;
+}
+
+static karst_status upload(karst_context *context, const karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
+{
+  const int64_t rows = ilu->rows;
+  karst_status status = karst_device_indices(context, rows + 1, ilu->lower_start, what, &pattern->lower_start);
+  if (!status) status = karst_device_indices(context, rows + 1, ilu->upper_start, what, &pattern->upper_start);
+  if (!status)
+    status = karst_device_indices(context, ilu->lower_blocks, ilu->lower_column, what, &pattern->lower_column);
+  if (!status)
+    status = karst_device_indices(context, ilu->upper_blocks, ilu->upper_column, what, &pattern->upper_column);
+  return status;
+}
+
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+                                           karst_ilu_pattern_cuda *pattern)
+{
+  int64_t passing = 0;
+  karst_status status = ilu->lower_start ? upload(context, ilu, pattern) : split(context, A, ilu, pattern);
+  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->lower_slot, &passing);
+  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->upper_slot, &passing);
+  return status;
+}
+
+void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern)
+{
+  context->backend->release(context, pattern->lower_start);
+  context->backend->release(context, pattern->lower_column);
+  context->backend->release(context, pattern->upper_start);
+  context->backend->release(context, pattern->upper_column);
+  context->backend->release(context, pattern->lower_slot);
+  context->backend->release(context, pattern->upper_slot);
+  karst_release(context, pattern->lower.start);
+  karst_release(context, pattern->upper.start);
+}
+
+/* What a lane that looks for the level of its row has come to. */
+struct search {
+  karst_index row, begin, end; /* begin .. end - 1: the neighbours not yet looked at, the nearest one last */
+  karst_index next;            /* of these the first, its place in the order of elimination */
+  karst_index level, found;    /* so far; the level once it is known, -1 before */
+};
+
+/* Level -1 is one that is not known yet. lower: rows are eliminated ascending, their neighbours are smaller. */
+struct level_search {
+  karst_index rows;
+  const karst_index *start, *column;
+  bool lower;
+  karst_index *level; /* [rows] */
+};
+
+static __device__ __forceinline__ karst_index mirrored(const level_search &t, karst_index i)
+{
+  return t.lower ? i : t.rows - 1 - i;
+}
+
+/* Turns to the next neighbour. Where there is none, the level is known. */
+static __device__ __forceinline__ void turn(const level_search &t, search &s)
+{
+  if (s.begin < s.end) {
+    s.next = mirrored(t, t.column[t.lower ? s.begin : s.end - 1]);
+    return;
+  }
+  s.found = s.level;
+  *(volatile karst_index *)&t.level[s.row] = s.found;
+}
+
+static __device__ __forceinline__ void meet(const level_search &t, karst_index level, search &s)
+{
+  s.level = max(s.level, level + 1);
+  if (t.lower)
+    s.begin++;
+  else
+    s.end--;
+  turn(t, s);
+}
+
+/* Both triangles at once, each by every other block of threads. highest [2]: of all levels, 0 at first. Warps take 32 rows
+ * after another in the order of elimination; all warps are resident together, so the first row whose level is not known
+ * can always be found. */
+static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+    find_levels(level_search lower, level_search upper, unsigned long long *highest)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const bool is_upper = blockIdx.x % 2 == 1;
+  const level_search t = is_upper ? upper : lower;
+  const int64_t warps = (int64_t)(gridDim.x / 2) * (KARST_ILU_THREADS / 32);
+  long long most = 0;
+  for (int64_t group = ((int64_t)(blockIdx.x / 2) * KARST_ILU_THREADS + threadIdx.x) / 32; group * 32 < t.rows;
+       group += warps) {
+    const bool active = group * 32 + lane < t.rows;
+    search s = {0, 0, 0, 0, 0, -1};
+    if (active) {
+      s.row = mirrored(t, (karst_index)(group * 32 + lane));
+      s.begin = t.start[s.row];
+      s.end = t.start[s.row + 1];
+      turn(t, s);
+    }
+    for (;;) {
+      bool moved;
+      do { /* neighbours in this warp */
+        const karst_index level = __shfl_sync(~0u, s.found, (int)(s.next % 32));
+        moved = s.begin < s.end && s.next / 32 == group && level >= 0;
+        if (moved) meet(t, level, s);
+      } while (__any_sync(~0u, moved));
+      if (!__any_sync(~0u, s.begin < s.end)) break;
+      while (s.begin < s.end && s.next / 32 != group) {
+        const karst_index level = *(const volatile karst_index *)&t.level[mirrored(t, s.next)];
+        if (level < 0) break;
+        meet(t, level, s);
+      }
+      __syncwarp();
+    }
+    most = max(most, (long long)s.found);
+  }
+  for (int distance = 16; distance > 0; distance /= 2) most = max(most, __shfl_xor_sync(~0u, most, distance));
+  if (lane == 0) atomicMax(&highest[is_upper], (unsigned long long)most);
+}
+
+static __global__ void number_rows(karst_index rows, karst_index *row)
+{
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i < rows) row[i] = (karst_index)i;
+}
+
+/* level: ascending, none left out. start[levels] is set too. */
+static __global__ void mark_levels(karst_index rows, const karst_index *level, karst_index *start)
+{
+  const int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (s >= rows) return;
+  if (s == 0 || level[s] != level[s - 1]) start[level[s]] = (karst_index)s;
+  if (s == rows - 1) start[level[s] + 1] = rows;
+}
+
+/* Work space, device memory. */
+struct sorting {
+  unsigned long long *highest; /* [2] */
+  karst_index *memory;
+  karst_index *level[2]; /* [rows + 1] of memory: of both triangles, then where the levels start */
+  karst_index *sorted;   /* [rows] of memory */
+  karst_index *number;   /* [rows] of memory: 0, 1, 2, ... */
+  void *work;
+  size_t work_bytes;
+};
+
+static karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
+{
+  enum { BITS = 8 * sizeof(karst_index) };
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int64_t n = rows;
+  int64_t passing = 0;
+  cub::DeviceRadixSort::SortPairs(NULL, s->work_bytes, s->sorted, s->sorted, s->number, s->number, rows, 0, (int)BITS,
+                                  stream);
+  karst_status status = karst_ilu_take(context, 2, what, &s->highest, &passing);
+  if (!status) status = karst_ilu_take(context, 4 * n + 2, what, &s->memory, &passing);
+  if (!status) status = context->backend->allocate(context, s->work_bytes + 1, what, &s->work);
+  if (status) return status;
+  s->level[0] = s->memory;
+  s->level[1] = s->memory + n + 1;
+  s->sorted = s->memory + 2 * n + 2;
+  s->number = s->memory + 3 * n + 2;
+  number_rows<<<karst_ilu_grid(n, THREADS), THREADS, 0, stream>>>(rows, s->number);
+  return KARST_SUCCESS;
+}
+
+/* How many levels both triangles have, and the level of each row. */
+static karst_status search_levels(karst_context *context, karst_index rows, const sorting *s,
+                                  karst_ilu_pattern_cuda *pattern)
+{
+  enum { BLOCKS = 8 }; /* of a multiprocessor: those that wait keep the second-level cache busy */
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  level_search lower = {rows, pattern->lower_start, pattern->lower_column, true, s->level[0]};
+  level_search upper = {rows, pattern->upper_start, pattern->upper_column, false, s->level[1]};
+  unsigned long long *highest = s->highest, found[2];
+  void *arguments[] = {&lower, &upper, &highest};
+  int each = 0;
+  cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, find_levels, KARST_ILU_THREADS, 0);
+  const int grid = (each < BLOCKS ? each : BLOCKS) * cuda->multiprocessors / 2 * 2;
+  cudaMemsetAsync(s->level[0], 0xff, 2 * ((size_t)rows + 1) * sizeof *s->level[0], cuda->stream);
+  cudaMemsetAsync(highest, 0, sizeof found, cuda->stream);
+  if (error == cudaSuccess)
+    error = cudaLaunchCooperativeKernel((const void *)find_levels, dim3((unsigned)grid), dim3(KARST_ILU_THREADS),
+                                        arguments, 0, cuda->stream);
+  karst_status status = karst_cuda_status(context, error, what);
+  if (!status) status = context->backend->download(context, found, highest, sizeof found);
+  if (status) return status;
+  pattern->lower.count = (karst_index)found[0] + 1;
+  pattern->upper.count = (karst_index)found[1] + 1;
+  return KARST_SUCCESS;
+}
+
+/* Rows by level, ascending in each, and where the levels start. level: of the rows, then the starts. */
+static karst_status sort_rows(karst_context *context, karst_index rows, sorting *s, karst_index *level,
+                              karst_index *row, karst_ilu_levels_cuda *levels)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int64_t count = (int64_t)levels->count + 1;
+  int bits = 1;
+  while (((int64_t)levels->count - 1) >> bits) bits++;
+  karst_status status = karst_allocate(context, &levels->start, count, sizeof *levels->start, what);
+  if (status) return status;
+  cudaError_t error =
+      cub::DeviceRadixSort::SortPairs(s->work, s->work_bytes, level, s->sorted, s->number, row, rows, 0, bits, stream);
+  status = karst_cuda_status(context, error, what);
+  if (status) return status;
+  mark_levels<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, s->sorted, level);
+  return context->backend->download(context, levels->start, level, (size_t)count * sizeof *level);
+}
+
+karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
+                                        karst_index *lower_row, karst_index *upper_row)
+{
+  sorting s = {};
+  karst_status status = make_sorting(context, rows, &s);
+  if (!status) status = search_levels(context, rows, &s, pattern);
+  if (!status) status = sort_rows(context, rows, &s, s.level[0], lower_row, &pattern->lower);
+  if (!status) status = sort_rows(context, rows, &s, s.level[1], upper_row, &pattern->upper);
+  context->backend->release(context, s.highest);
+  context->backend->release(context, s.memory);
+  context->backend->release(context, s.work);
+  return status;
+}
