@@ -22,12 +22,21 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pat
 {
   const int b = plan->block_size;
   const int64_t lower = pattern->lower.count, upper = pattern->upper.count, parts = (b + 31) / 32;
-  const bool small = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
-  const void *factor = small ? karst_ilu_factor_small_kernel_cuda(b) : karst_ilu_factor_large_kernel_cuda();
-  const size_t shared = small ? 0 : karst_ilu_factor_large_shared_cuda(b);
-  /* Large blocks: a block of threads for each row. */
-  const int64_t factor_tasks = small ? plan->lower.tasks : (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
-  karst_status status = resident(context, factor, shared, factor_tasks, lower, &plan->factor_grid);
+  int64_t warps = plan->lower.tasks; /* that factor */
+  size_t shared = 0;
+  const void *factor = karst_ilu_factor_large_kernel_cuda();
+  if (b > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+    shared = karst_ilu_factor_large_shared_cuda(b);
+    warps = (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
+  } else if (plan->longest > 0) {
+    factor = karst_ilu_factor_row_kernel_cuda();
+    shared = karst_ilu_factor_row_shared_cuda(plan->longest);
+    warps = plan->lower.rows;
+  } else {
+    factor = karst_ilu_factor_small_kernel_cuda(b);
+    if (b >= KARST_ILU_TILE_LEAST) warps = plan->lower.rows;
+  }
+  karst_status status = resident(context, factor, shared, warps, lower, &plan->factor_grid);
   if (!status)
     status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, plan->lower.tasks * parts, lower,
                       &plan->lower_grid);
@@ -56,7 +65,9 @@ static karst_status factor(karst_context *context, const karst_matrix *A, double
   if (ilu->rows > 0) {
     status = context->backend->upload(context, plan->finding, &found, sizeof found);
     if (status) return status;
-    if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+    if (plan->longest > 0)
+      karst_ilu_factor_row_cuda(context, A, shift, plan);
+    else if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
       karst_ilu_factor_small_cuda(context, A, shift, plan);
     else
       karst_ilu_factor_large_cuda(context, A, shift, plan);

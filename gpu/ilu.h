@@ -22,6 +22,13 @@ typedef struct karst_ilu_product {
   karst_index left, right;
 } karst_ilu_product;
 
+/* The same for b = 1 and a whole row of A - L U at once: entry p of the row is the left factor, entry e what is made, in
+ * place as p << 16 | e; entries of L first, then D and U', as in their slices. */
+typedef struct karst_ilu_row_product {
+  karst_index right;
+  unsigned place;
+} karst_ilu_row_product;
+
 /* One triangle; all arrays in device memory. Passed to kernels by value. */
 typedef struct karst_triangle {
   karst_index rows;
@@ -37,7 +44,7 @@ typedef struct karst_triangle {
   double *value;       /* [b*b*blocks] */
   double *x;           /* [b*(slots + 1)] the vector of the sweep; the last block is 0, for the padding */
   karst_index *source; /* [blocks] the block of A that starts here, -1 for fill and padding */
-  karst_index *list;   /* [blocks + 1] where the products of each block begin in product */
+  karst_index *list;   /* [blocks + 1] where the products of each block begin in product; NULL by rows */
   karst_ilu_product *product;
 } karst_triangle;
 
@@ -51,6 +58,12 @@ enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST
 
 enum { KARST_ILU_SORTED = 64 };
 
+/* Which kernel factors: a warp for as many rows as there are lanes for (ilu_factor.cu); for one row of b = 1, where
+ * rows average more than so many entries off the diagonal and none is longer than a warp has shared memory for
+ * (ilu_factor_row.cu); for one row of blocks that are 7 or 8 wide (ilu_factor_tile.cu); a block of threads for one row of
+ * larger blocks (ilu_factor_large.cu). */
+enum { KARST_ILU_ROW_AVERAGE = 10, KARST_ILU_ROW_LONGEST = 1024, KARST_ILU_TILE_LEAST = 7 };
+
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
@@ -60,7 +73,10 @@ typedef struct karst_ilu_cuda {
   karst_ilu_finding *finding;
   int *done; /* [rows] large blocks: which slots of lower are factored */
   int jacobi_sweeps;
-  double *jacobi; /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  double *jacobi;    /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  int longest;       /* entries of the longest row of L, D and U' where factored by rows, else 0 */
+  int64_t *row_list; /* [rows + 1] where the products of each slot of lower begin in row_product */
+  karst_ilu_row_product *row_product;
 } karst_ilu_cuda;
 
 /* The largest number that a karst_index holds. */
@@ -97,16 +113,21 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
 /* ilu_plan.cu */
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
-/* ilu_lists.cu: source, list and product of both triangles. */
+/* ilu_lists.cu: source, list and product of both triangles, or row_list and row_product. */
 karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                                   karst_ilu *ilu);
-/* ilu_factor.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, ilu_factor_large.cu for larger ones */
+/* ilu_factor.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, for the largest of them with the kernel of
+ * ilu_factor_tile.cu; ilu_factor_row.cu; ilu_factor_large.cu */
 void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
                                  const karst_ilu_cuda *plan);
 void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, double shift,
                                  const karst_ilu_cuda *plan);
+void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
 const void *karst_ilu_factor_small_kernel_cuda(int block_size);
+const void *karst_ilu_factor_tile_kernel_cuda(int block_size);
+const void *karst_ilu_factor_row_kernel_cuda(void);
 const void *karst_ilu_factor_large_kernel_cuda(void);
+size_t karst_ilu_factor_row_shared_cuda(int longest);
 size_t karst_ilu_factor_large_shared_cuda(int block_size);
 /* ilu_level.cu */
 karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
@@ -171,6 +192,24 @@ static __device__ __forceinline__ void karst_publish(double *x, double value)
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
 #else
   asm volatile("st.volatile.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
+#endif
+}
+
+/* Element (r, c) of a block. */
+template <int B>
+static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle &t, int64_t block, int r, int c)
+{
+  constexpr int R = 32 / B;
+  return t.value + block / R * B * (R * B) + block % R * B + r + c * (R * B);
+}
+
+static __device__ __forceinline__ unsigned karst_largest_of_warp(unsigned mine)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(~0u, mine);
+#else
+  for (int distance = 16; distance > 0; distance /= 2) mine = max(mine, __shfl_xor_sync(~0u, mine, distance));
+  return mine;
 #endif
 }
 

@@ -1,4 +1,4 @@
-/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for small blocks:
+/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for blocks up to 6 wide:
  *
  *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
  *
@@ -12,8 +12,8 @@
 
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it without
  * delay: registers allow no more. */
-template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : B == 6 ? 2 : 1;
-template <int B> constexpr int early_blocks = B <= 6 ? 3 : 1;
+enum { EARLY = 3 };
+template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : 2;
 
 /* Where a lane works. */
 struct place {
@@ -21,18 +21,6 @@ struct place {
   bool active;
   unsigned group; /* the lanes of its block row */
 };
-
-/* Where scalar row r of a block stands; its elements follow each other in steps of group * b. */
-template <int B> static __device__ __forceinline__ int64_t offset(int64_t block, int r)
-{
-  constexpr int R = 32 / B;
-  return block / R * B * (R * B) + block % R * B + r;
-}
-
-template <int B> static __device__ __forceinline__ double *element(const karst_triangle &t, int64_t block, int r, int c)
-{
-  return t.value + offset<B>(block, r) + c * (32 / B * B);
-}
 
 /* acc -= left right, where the lanes hold their rows of all three. */
 template <int B>
@@ -79,8 +67,8 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
       if (there) product = t.product[n + k];
 #pragma unroll
       for (int c = 0; c < B; c++) {
-        left[k][c] = there ? *element<B>(lower, product.left, at.r, c) : 0;
-        from[k * B + c] = there ? element<B>(upper, product.right, at.r, c) : NULL;
+        left[k][c] = there ? *karst_ilu_element<B>(lower, product.left, at.r, c) : 0;
+        from[k * B + c] = there ? karst_ilu_element<B>(upper, product.right, at.r, c) : NULL;
       }
     }
     karst_await<K * B>(from, right);
@@ -198,7 +186,7 @@ static __device__ double largest_of_row(const karst_triangle &lower, const karst
   for (karst_index e = 0; e < lower_length; e++)
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (at.active) largest = fmax(largest, fabs(*element<B>(lower, lower_block + (int64_t)e * R, at.r, c)));
+      if (at.active) largest = fmax(largest, fabs(*karst_ilu_element<B>(lower, lower_block + (int64_t)e * R, at.r, c)));
   for (karst_index e = 0; __any_sync(~0u, e < upper_length); e++) {
     accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)e * R, e < upper_length, at, acc);
 #pragma unroll
@@ -215,7 +203,7 @@ static __device__ __forceinline__ void publish_row(const karst_triangle &t, int6
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
-    if (wanted) karst_publish(element<B>(t, block, at.r, c), row[c]);
+    if (wanted) karst_publish(karst_ilu_element<B>(t, block, at.r, c), row[c]);
 }
 
 /* Stays 0 unless an entry is NaN or infinite. */
@@ -232,7 +220,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
            karst_ilu_finding *finding)
 {
-  constexpr int R = 32 / B, EARLY = early_blocks<B>;
+  constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
   const karst_index warps = (karst_index)(gridDim.x * (KARST_ILU_THREADS / 32));
   place at = {lane / B, lane % B, false, 0};
@@ -256,7 +244,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
       accumulate<B>(lower, upper, lower, A, block, at.active, at, acc);
 #pragma unroll
       for (int c = 0; c < B; c++)
-        if (at.active) *element<B>(lower, block, at.r, c) = acc[c];
+        if (at.active) *karst_ilu_element<B>(lower, block, at.r, c) = acc[c];
     }
     /* The neighbours eliminated next stand last. */
 #pragma unroll
@@ -303,14 +291,14 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
       double right[B];
 #pragma unroll
       for (int c = 0; c < B; c++) {
-        from[c] = there ? element<B>(upper, pivot_block, at.r, c) : NULL;
-        acc[c] = there ? *element<B>(lower, block, at.r, c) : 0;
+        from[c] = there ? karst_ilu_element<B>(upper, pivot_block, at.r, c) : NULL;
+        acc[c] = there ? *karst_ilu_element<B>(lower, block, at.r, c) : 0;
       }
       karst_await<B>(from, right);
       multiply<B>(acc, right, at.q, out);
 #pragma unroll
       for (int c = 0; c < B; c++)
-        if (there) *element<B>(lower, block, at.r, c) = out[c];
+        if (there) *karst_ilu_element<B>(lower, block, at.r, c) = out[c];
       bad += poison<B>(out);
     }
     if (any_of_group(at, bad != 0) && at.active && at.r == 0)
@@ -320,10 +308,14 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
 
 const void *karst_ilu_factor_small_kernel_cuda(int block_size)
 {
-#define ENTRY(B) (const void *)factor<B>,
-  static const void *const table[] = {NULL, KARST_BLOCK_SIZES(ENTRY)};
-#undef ENTRY
-  return table[block_size];
+  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
+                                                          (const void *)factor<1>,
+                                                          (const void *)factor<2>,
+                                                          (const void *)factor<3>,
+                                                          (const void *)factor<4>,
+                                                          (const void *)factor<5>,
+                                                          (const void *)factor<6>};
+  return block_size < KARST_ILU_TILE_LEAST ? table[block_size] : karst_ilu_factor_tile_kernel_cuda(block_size);
 }
 
 void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,

@@ -234,5 +234,7 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
   context->backend->release(context, plan->finding);
   context->backend->release(context, plan->done);
   context->backend->release(context, plan->jacobi);
+  context->backend->release(context, plan->row_list);
+  context->backend->release(context, plan->row_product);
   karst_release(context, plan);
 }

@@ -160,18 +160,65 @@ static struct pattern pattern_arrow(karst_index n)
   return arrow;
 }
 
+/* A cell and the 26 around it: many products for each entry. */
+static struct pattern pattern_box(karst_index nx, karst_index ny, karst_index nz)
+{
+  struct pattern box = pattern_empty(nx * ny * nz, 27 * (int64_t)nx * ny * nz);
+  karst_index k = 0;
+  for (karst_index i = 0; i < box.n; i++) {
+    karst_index x = i % nx, y = i / nx % ny, z = i / nx / ny;
+    for (karst_index c = z - 1; c <= z + 1; c++)
+      for (karst_index b = y - 1; b <= y + 1; b++)
+        for (karst_index a = x - 1; a <= x + 1; a++)
+          if (a >= 0 && a < nx && b >= 0 && b < ny && c >= 0 && c < nz) box.column[k++] = (c * ny + b) * nx + a;
+    box.start[i + 1] = k;
+  }
+  return box;
+}
+
+/* The entries within a distance of the diagonal, and some full rows at the end. */
+static struct pattern pattern_band(karst_index n, karst_index distance, karst_index full)
+{
+  struct pattern band = pattern_empty(n, (int64_t)n * (2 * distance + 1) + (int64_t)n * full);
+  karst_index k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    for (karst_index j = 0; j < n; j++)
+      if ((j >= i - distance && j <= i + distance) || i >= n - full) band.column[k++] = j;
+    band.start[i + 1] = k;
+  }
+  return band;
+}
+
 static void patterns(karst_context *context)
 {
   struct pattern cases[] = {pattern_grid(1, 1, 1),   pattern_diagonal(500),    pattern_grid(700, 1, 1),
-                            pattern_grid(40, 31, 1), pattern_grid(17, 13, 11), pattern_arrow(150)};
-  const char *const names[] = {"one row", "diagonal", "tridiagonal", "5-point grid", "7-point grid", "arrow"};
+                            pattern_grid(40, 31, 1), pattern_grid(17, 13, 11), pattern_arrow(150),
+                            pattern_box(7, 6, 5)};
+  const char *const names[] = {"one row",      "diagonal", "tridiagonal",  "5-point grid",
+                               "7-point grid", "arrow",    "27-point grid"};
+  const int sizes[] = {1, 2, 3, 6, 7, 8, 9};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    for (int b = 1; b <= 9; b += b < 3 ? 1 : 3)
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
       for (int level = 0; level < 2; level++) {
-        karst_matrix *A = on_pattern(context, &cases[c], b);
+        karst_matrix *A = on_pattern(context, &cases[c], sizes[s]);
         compare(context, A, level, names[c]);
         karst_matrix_destroy(A);
       }
+    pattern_free(&cases[c]);
+  }
+}
+
+/* More entries than a warp has lanes, and more than it takes into shared memory. */
+static void long_rows(karst_context *context)
+{
+  struct pattern cases[] = {pattern_band(120, 20, 0), pattern_band(90, 3, 2), pattern_band(1300, 6, 1)};
+  const char *const names[] = {"wide band", "two full rows", "a very long row"};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (int b = 1; b <= (c < 2 ? 9 : 1); b += 3) {
+      karst_matrix *A = on_pattern(context, &cases[c], b);
+      compare(context, A, 0, names[c]);
+      karst_matrix_destroy(A);
+    }
     pattern_free(&cases[c]);
   }
 }
@@ -230,7 +277,7 @@ static void spoil(karst_context *context, karst_matrix *A, karst_index row, doub
 /* Bad blocks in two rows: the reason and the first row, or how many were replaced, as on the CPU. Then sound values. */
 static void bad_blocks(karst_context *context)
 {
-  const int sizes[] = {1, 2, 3, 5, 8, 9, 17, 33};
+  const int sizes[] = {1, 2, 3, 5, 7, 8, 9, 17, 33};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int bad = 0; bad < 3; bad++) {
       karst_matrix *A = tap_random_matrix(context, 90, sizes[s], 3, 2), *sound = reference_of(context, A);
@@ -284,6 +331,7 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &cpu), "context");
   tap_each_device(block_sizes, "block sizes");
   tap_each_device(patterns, "patterns");
+  tap_each_device(long_rows, "long rows");
   tap_each_device(not_finite, "NaN");
   tap_each_device(bad_blocks, "bad blocks");
   karst_context_destroy(cpu);
