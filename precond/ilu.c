@@ -16,11 +16,12 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
 {
   const karst_matrix *A = p->A;
   karst_ilu_pattern pattern; /* which ilu takes over */
+  ilu->rows = A->block_rows;
+  ilu->block_size = A->block_size;
+  if (p->options.level == 0 && karst_ilu_kernels(p->context)->splits) return KARST_SUCCESS;
   karst_status status =
       karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, p->options.level, &pattern);
   if (status) return status;
-  ilu->rows = A->block_rows;
-  ilu->block_size = A->block_size;
   ilu->lower_start = pattern.lower_start;
   ilu->lower_column = pattern.lower_column;
   ilu->upper_start = pattern.upper_start;

@@ -17,9 +17,7 @@ static karst_status setup(karst_precond *p)
   karst_status status = karst_allocate_zero(context, &ilu, 1, sizeof *ilu, "block ILU");
   if (status) return status;
   p->data = ilu;
-  ilu->rows = p->A->block_rows;
-  ilu->block_size = p->A->block_size;
-  if (p->options.level > 0 || !karst_ilu_kernels(context)->splits) status = karst_ilu_make_pattern(p, ilu);
+  status = karst_ilu_make_pattern(p, ilu);
   return status ? status : karst_ilu_make_plan(p, p->A, ilu);
 }
 

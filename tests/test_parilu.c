@@ -222,7 +222,9 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
   for (karst_index i = 0; i < 30; i++)
     for (karst_index k = line.start[i]; k < line.start[i + 1]; k++)
       for (int r = 0; r < b; r++)
-        value[k * bb + r * b + r] = line.column[k] == i ? 1e-3 * (1 + i % 3) : line.column[k] < i || symmetric ? 1 : -2;
+        value[k * bb + r * b + r] = line.column[k] == i               ? 1e-3 * (double)(1 + i % 3)
+                                    : line.column[k] < i || symmetric ? 1
+                                                                      : -2;
   tap_need(context, karst_matrix_create(context, 30, b, line.start, line.column, value, KARST_COPY, &A), "matrix");
   free(value);
   pattern_free(&line);
