@@ -2,16 +2,20 @@
 #include "ilu.h"
 #include "dense.h"
 
-/* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels beyond the one
- * that is being worked on. More would only slow the others down, for those that wait keep the second-level cache busy. */
+/* How many levels' tasks are held by warps at a time. Measured on an H100; the work on a whole row hides more of the way
+ * to its first value. */
+enum { LEVELS_OF_SLICES = 12, LEVELS_OF_ROWS = 4 };
+
+/* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels, one a warp.
+ * More would only slow the others down, for those that wait keep the second-level cache busy. */
 static karst_status resident(karst_context *context, const void *kernel, size_t shared, int64_t tasks, int64_t levels,
                              int *grid)
 {
-  enum { AHEAD = 12, WARPS = KARST_ILU_THREADS / 32 };
+  enum { WARPS = KARST_ILU_THREADS / 32 };
   int each = 0;
   cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, KARST_ILU_THREADS, shared);
   const int64_t processors = karst_cuda_of(context)->multiprocessors, most = (each > 0 ? each : 1) * processors;
-  int64_t useful = AHEAD * tasks / levels / WARPS;
+  int64_t useful = tasks / levels / WARPS;
   if (useful < processors) useful = processors;
   *grid = (int)(useful < most ? useful : most);
   return karst_cuda_status(context, error, "the launch of block ILU");
@@ -22,27 +26,27 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pat
 {
   const int b = plan->block_size;
   const int64_t lower = pattern->lower.count, upper = pattern->upper.count, parts = (b + 31) / 32;
-  int64_t warps = plan->lower.tasks; /* that factor */
+  int64_t warps = LEVELS_OF_SLICES * plan->lower.tasks; /* that factor at a time, times the levels */
   size_t shared = 0;
   const void *factor = karst_ilu_factor_large_kernel_cuda();
   if (b > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
     shared = karst_ilu_factor_large_shared_cuda(b);
-    warps = (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
+    warps = LEVELS_OF_SLICES * (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
   } else if (plan->longest > 0) {
     factor = karst_ilu_factor_row_kernel_cuda();
     shared = karst_ilu_factor_row_shared_cuda(plan->longest);
-    warps = plan->lower.rows;
+    warps = LEVELS_OF_ROWS * (int64_t)plan->lower.rows;
   } else {
     factor = karst_ilu_factor_small_kernel_cuda(b);
-    if (b >= KARST_ILU_TILE_LEAST) warps = plan->lower.rows;
+    if (b >= KARST_ILU_TILE_LEAST) warps = LEVELS_OF_ROWS * (int64_t)plan->lower.rows;
   }
   karst_status status = resident(context, factor, shared, warps, lower, &plan->factor_grid);
   if (!status)
-    status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, plan->lower.tasks * parts, lower,
-                      &plan->lower_grid);
+    status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, LEVELS_OF_SLICES * parts * plan->lower.tasks,
+                      lower, &plan->lower_grid);
   if (!status)
-    status =
-        resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, plan->upper.tasks * parts, upper, &plan->upper_grid);
+    status = resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, LEVELS_OF_SLICES * parts * plan->upper.tasks,
+                      upper, &plan->upper_grid);
   return status;
 }
 

@@ -12,7 +12,7 @@
 #include "dense.h"
 
 /* Products that a lane fetches at once. */
-enum { PRODUCTS = 4, WARPS = KARST_ILU_THREADS / 32 };
+enum { PRODUCTS = 2, WARPS = KARST_ILU_THREADS / 32 };
 
 /* A lane's products of a chunk of 32 * PRODUCTS: without one, pivot is -1. */
 struct products {

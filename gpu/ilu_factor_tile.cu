@@ -15,7 +15,7 @@
 #include "dense.h"
 
 /* Products fetched at once; blocks of U' that are ready before the pivot is inverted; blocks of L finished at once. */
-enum { PRODUCTS = 4, EARLY = 4, FINISHED = 3 };
+enum { PRODUCTS = 3, EARLY = 4, FINISHED = 3 };
 
 struct place {
   int row, column;
@@ -293,7 +293,7 @@ static __device__ double finish_lower(const karst_triangle &lower, const karst_t
 }
 
 template <int B>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+static __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
            karst_ilu_finding *finding)
 {

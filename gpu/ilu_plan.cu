@@ -181,6 +181,7 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   ilu->levels_lower = pattern->lower.count;
   ilu->levels_upper = pattern->upper.count;
   plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
+  ilu->trisolve = analysis->trisolve[0] == 'j' ? "jacobi" : plan->by_levels ? "level" : "dataflow";
   status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
   if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
   if (!status) status = karst_ilu_resident_cuda(context, pattern, plan);

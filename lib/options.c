@@ -148,6 +148,23 @@ int karst_options_experiment_info(size_t i, karst_option_info *info)
   return 1;
 }
 
+/* Returns the name of number i of a NULL-terminated table of methods, if it has one. */
+#define RETURN_METHOD(table)                                                                                           \
+  for (size_t n = 0; (table)[n]; n++)                                                                                  \
+    if (n == i) {                                                                                                      \
+      *help = (table)[n]->help;                                                                                        \
+      return (table)[n]->name;                                                                                         \
+    }
+
+const char *karst_options_method(const char *option, size_t i, const char **help)
+{
+  if (!option || !help) return NULL;
+  if (strcmp(option, "solver") == 0) RETURN_METHOD(karst_krylov_table)
+  if (strcmp(option, "precond") == 0) RETURN_METHOD(karst_precond_table)
+  if (strcmp(option, "ordering") == 0) RETURN_METHOD(karst_ordering_table)
+  return NULL;
+}
+
 /* Names are equal with '-' and '_' alike. */
 static bool same_name(const char *a, const char *b)
 {

@@ -100,6 +100,7 @@ karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_i
       .fill = entries > 0 ? (double)precond->factor_entries / (double)entries : 0,
       .levels_lower = precond->levels_lower,
       .levels_upper = precond->levels_upper,
+      .trisolve = precond->trisolve,
       .shifted = precond->shifted,
       .fallbacks = precond->fallbacks,
       .sweep_residual_before = precond->sweep_residual[0],

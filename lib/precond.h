@@ -34,6 +34,7 @@ struct karst_precond {
   karst_index block_row;
   int64_t factor_entries;
   int64_t levels_lower, levels_upper;
+  const char *trisolve; /* as in karst_solver_info */
   int64_t shifted;
   int64_t fallbacks;                 /* exact factorizations since setup because sweeps had failed */
   double sweep_residual[2];          /* nonlinear residual norms before and after the last sweeps; -1: no sweeps */

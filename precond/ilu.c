@@ -39,6 +39,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_
   const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
   p->levels_lower = ilu->levels_lower;
   p->levels_upper = ilu->levels_upper;
+  p->trisolve = ilu->trisolve;
   p->factor_entries = karst_block_offset(ilu->block_size, blocks + ilu->rows);
   p->memory = (ilu->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + ilu->plan_memory;
   return status;

@@ -68,6 +68,7 @@ static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis
   int64_t scalars = 2 * (int64_t)ilu->rows * ilu->block_size;
   if (strcmp(analysis->trisolve, "jacobi") != 0) return KARST_SUCCESS;
   made->jacobi_sweeps = analysis->trisolve_sweeps;
+  ilu->trisolve = "jacobi";
   ilu->plan_memory += scalars * (int64_t)sizeof(double);
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
@@ -82,6 +83,7 @@ static karst_status plan(karst_context *context, const karst_ilu_analysis *analy
   if (!status) status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
   if (status) return status;
   ilu->plan = made;
+  ilu->trisolve = "runs";
   status = karst_schedule_create(context, rows, ilu->lower_start, ilu->lower_column, true, threads, &made->lower);
   if (!status)
     status = karst_schedule_create(context, rows, ilu->upper_start, ilu->upper_column, false, threads, &made->upper);

@@ -176,6 +176,11 @@ static void test_lists(void)
   all = run->status == 0 && run->err[0] == '\0' && strstr(run->out, "--rhs") && strstr(run->out, "exit status");
   for (size_t i = 0; karst_options_info(i, &info); i++) all = all && strstr(run->out, info.help);
   tap_ok(all, "--help lists all options");
+  const char *name, *help;
+  all = !karst_options_method("level", 0, &help) && !karst_options_method("solver", 100, &help);
+  for (size_t i = 0; (name = karst_options_method("precond", i, &help)); i++)
+    all = all && strstr(run->out, name) && strstr(run->out, help);
+  tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"), "and describes the methods");
   run = CLI_RUN("solve", "--version");
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }

@@ -234,6 +234,7 @@ static void test_json(void)
                                      "fill",
                                      "levels_lower",
                                      "levels_upper",
+                                     "trisolve_used",
                                      "times",
                                      "repeat",
                                      "reference",

@@ -38,6 +38,13 @@ static bool option_info(const struct tool_command *command, size_t i, karst_opti
   return i < 2;
 }
 
+static void print_methods(const char *option, const char *title)
+{
+  const char *name, *help;
+  printf("\n%s:\n", title);
+  for (size_t i = 0; (name = karst_options_method(option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
+}
+
 static void print_help(const struct tool_command *command)
 {
   karst_option_info info;
@@ -48,6 +55,11 @@ static void print_help(const struct tool_command *command)
     printf("%*s%s", 30 - width, "", info.help);
     if (info.default_value[0]) printf(" [%s]", info.default_value);
     printf("\n");
+  }
+  if (command->library_options) {
+    print_methods("solver", "solvers");
+    print_methods("precond", "preconditioners");
+    print_methods("ordering", "orderings");
   }
   if (command->gallery) printf("\ngallery:\n");
   for (size_t i = 0; command->gallery && karst_gallery_name(i); i++)

@@ -81,6 +81,7 @@ static void set_info(json_t *object, const struct solve_report *report)
   set_real(object, "fill", info->fill);
   set_integer(object, "levels_lower", info->levels_lower);
   set_integer(object, "levels_upper", info->levels_upper);
+  set_text(object, "trisolve_used", info->trisolve); /* null: no triangles */
   set_integer(object, "shifted", info->shifted);
   set_integer(object, "fallbacks", info->fallbacks);
   set_norm(object, "sweep_residual_before", info->sweep_residual_before);

@@ -46,6 +46,7 @@ static void print_factors(const karst_solver_info *info)
   printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
   if (info->levels_lower || info->levels_upper)
     printf("; level sets: %lld lower, %lld upper", (long long)info->levels_lower, (long long)info->levels_upper);
+  if (info->trisolve) printf(", solved by %s", info->trisolve);
   printf("; ");
   print_bytes(info->memory);
   printf(" held by the solver\n");
