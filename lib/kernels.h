@@ -135,8 +135,8 @@ struct karst_parilu_kernels {
   /* The given number of sweeps, 0 or more, from the factors in value, where the result goes too:
    *     parilu   L_ij = (A_ij - sum_{k<j} L_ik U_kj) U_jj^-1,   U_ij = A_ij - sum_{k<i} L_ik U_kj
    *     paric    L_ij = (A_ij - sum_{k<j} L_ik L_jk^T) L_jj^-T, L_ii L_ii^T = A_ii - sum_{k<i} L_ik L_ik^T
-   * What a singular U_jj divides becomes NaN, and so does an indefinite pivot of paric. residual[0] and [1]: the nonlinear residual norm before and
-   * after; NaN or infinite where an entry is. Waits for the device.
+   * What a singular U_jj divides becomes NaN, and so does an indefinite pivot of paric. residual[0] and [1]: the
+   * nonlinear residual norm before and after; NaN or infinite where an entry is. Waits for the device.
    *
    * It is |W (A - L U)_S V|_F with diagonal W and V: for scalar row r of a diagonal block, w_r is 1 over the root of
    * that row's Euclidean norm in the block, v_c the same of column c, and 1 where the norm is 0. For b = 1 that is
