@@ -25,10 +25,18 @@
 #define KARST_BLOCK_SIZES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8)
 #define KARST_BLOCK_SIZE_LARGEST_INSTANCE 8
 
+/* Blocks of 8 would keep their sums in memory: gcc unrolls loops of that size only where it is told to. */
+#ifdef __CUDACC__
+#define KARST_UNROLL
+#else
+#define KARST_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 /* y -= a x */
 KARST_INLINE void karst_block_subtract_product(int b, const double *restrict a, const double *restrict x,
                                                double *restrict y)
 {
+  KARST_UNROLL
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++) y[r] -= a[c * b + r] * x[c];
 }
@@ -36,6 +44,7 @@ KARST_INLINE void karst_block_subtract_product(int b, const double *restrict a, 
 /* y += a x */
 KARST_INLINE void karst_block_add_product(int b, const double *restrict a, const double *restrict x, double *restrict y)
 {
+  KARST_UNROLL
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++) y[r] += a[c * b + r] * x[c];
 }
@@ -45,7 +54,8 @@ KARST_INLINE void karst_block_multiply(int b, const double *restrict x, const do
 {
   for (int j = 0; j < b; j++) {
     for (int r = 0; r < b; r++) c[j * b + r] = 0;
-    karst_block_add_product(b, x, y + j * b, c + j * b);
+    for (int k = 0; k < b; k++)
+      for (int r = 0; r < b; r++) c[j * b + r] += x[k * b + r] * y[j * b + k];
   }
 }
 
@@ -53,7 +63,9 @@ KARST_INLINE void karst_block_multiply(int b, const double *restrict x, const do
 KARST_INLINE void karst_block_subtract_multiply(int b, const double *restrict x, const double *restrict y,
                                                 double *restrict c)
 {
-  for (int j = 0; j < b; j++) karst_block_subtract_product(b, x, y + j * b, c + j * b);
+  for (int j = 0; j < b; j++)
+    for (int k = 0; k < b; k++)
+      for (int r = 0; r < b; r++) c[j * b + r] -= x[k * b + r] * y[j * b + k];
 }
 
 /* c -= x y^T for blocks */
