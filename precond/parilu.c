@@ -46,6 +46,9 @@ static karst_status setup(karst_precond *p)
   if (!is_scaled(p))
     karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
                p->ops->name);
+  if (sweeps->factors.symmetric && strcmp(p->options.scale, "block") == 0)
+    karst_tell(context, KARST_MESSAGE_WARNING,
+               "paric is for symmetric matrices, and block scaling makes them unsymmetric");
   return karst_sweeps_setup(p, sweeps);
 }
 
@@ -79,8 +82,8 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   if (status) return status;
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,
-               "%s: after %d sweeps the pivot of block row %lld is singular; the factors are computed exactly instead",
-               p->ops->name, p->options.sweeps, (long long)outcome->block_row);
+               "%s: after %d sweeps the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
+               p->options.sweeps, karst_reason_text(outcome->reason));
     return KARST_SUCCESS;
   }
   s->sound = true;

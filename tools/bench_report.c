@@ -169,10 +169,9 @@ static void print_sweeps(const bench_result *result)
     const bench_variant *variant = &result->variant[v];
     const karst_solver_info *info = &variant->info;
     if (!variant->place || info->sweep_residual_before == -1) continue;
-    printf("%s, %s: %d %s sweeps change the nonlinear residual norm from %.3e by the factor %.2e%s\n", variant->name,
+    printf("%s, %s: %d %s sweeps change the nonlinear residual norm from %.3e to %.3e%s\n", variant->name,
            variant->precond, result->what.options.sweeps, result->what.options.sweep_mode, info->sweep_residual_before,
-           info->sweep_residual_after / info->sweep_residual_before,
-           info->fallbacks ? "; the factors are the exact ones instead" : "");
+           info->sweep_residual_after, info->fallbacks ? "; the factors are the exact ones instead" : "");
   }
 }
 

@@ -73,6 +73,7 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   watch_phase(watch, "solve");
   status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
+  snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   return status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
 }
 
@@ -89,8 +90,9 @@ static double median(double *values, int count)
 }
 
 /* New values, factorization and a solution from zero, as a simulator does; factor and solve: [settings->repeat]. The
- * values are the same as before, so each must end as the first solve did. */
-static int repeat(struct run *run, struct watch *watch, const struct solve_report *report, const double *value,
+ * values are the same as before, so none may end worse than the first solve; better is possible where factors are made
+ * from the last ones. */
+static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
                   double *factor, double *solve)
 {
   karst_solver_info info = {0};
@@ -103,12 +105,13 @@ static int repeat(struct run *run, struct watch *watch, const struct solve_repor
     if (!status) status = karst_solver_solve(run->solver, run->b, run->x, &result);
     if (!status) status = karst_solver_get_info(run->solver, &info);
     if (status) return tool_fail_library(run->context, status);
-    if (result.reason != report->result.reason)
+    if (result.reason < 0 && report->result.reason > 0)
       return tool_fail(TOOL_FAILED, "repetition %d does not end as the first solve did: %s", i + 1,
                        karst_solver_explain(run->solver));
     factor[i] = info.time_factor;
     solve[i] = info.time_solve;
   }
+  report->info.fallbacks = info.fallbacks;
   return TOOL_GO_ON;
 }
 
@@ -130,7 +133,6 @@ static int print_report(struct run *run, struct solve_report *report)
 {
   report->device = karst_context_device(run->context);
   report->threads = karst_context_threads(run->context);
-  report->explanation = karst_solver_explain(run->solver);
   if (report->settings->json) return solve_print_json(report);
   if (!report->settings->quiet) solve_print_text(report);
   return TOOL_GO_ON;

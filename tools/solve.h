@@ -33,7 +33,7 @@ struct solve_report {
   double time_read;
   karst_result result;
   karst_solver_info info;
-  const char *explanation;
+  char explanation[512];
   struct solve_repeat repeat;
   struct reference reference;
 };

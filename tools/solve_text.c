@@ -27,7 +27,7 @@ static void print_bytes(int64_t bytes)
   printf("%.*f %s", unit ? 1 : 0, size, units[unit]);
 }
 
-static void print_method(const karst_options *options)
+static void print_method(const karst_options *options, const karst_solver_info *info)
 {
   bool gmres = strcmp(options->solver, "gmres") == 0, orthomin = strcmp(options->solver, "orthomin") == 0;
   printf("solver      %s", options->solver);
@@ -35,8 +35,9 @@ static void print_method(const karst_options *options)
   if (gmres) printf(", %s preconditioning", options->side);
   printf(", rtol %g, atol %g, at most %d iterations\n", options->rtol, options->atol, options->max_iterations);
   printf("precond     %s", options->precond);
-  if (strstr("iluk parilu paric", options->precond)) printf(", level %d", options->level);
-  if (strcmp(options->trisolve, "jacobi") == 0)
+  if (strcmp(options->precond, "none") != 0 && strcmp(options->precond, "jacobi") != 0)
+    printf(", level %d", options->level);
+  if (info->trisolve && strcmp(info->trisolve, "jacobi") == 0)
     printf(", triangular solves by %d Jacobi sweeps", options->trisolve_sweeps);
   printf(", ordering %s, scale %s\n", options->ordering, options->scale);
 }
@@ -80,7 +81,7 @@ void solve_print_text(const struct solve_report *report)
   printf("matrix      %s: %lld rows, %lld entries, block size %d\n", settings->matrix, (long long)report->rows,
          (long long)report->entries, report->block);
   printf("rhs         %s\n", report->rhs);
-  print_method(&settings->options);
+  print_method(&settings->options, info);
   printf("device      %s\n", report->device);
   print_factors(info);
   print_sweeps(&settings->options, info);
