@@ -50,8 +50,8 @@ static inline unsigned karst_cuda_grid(int64_t count, int64_t per)
   return count > per ? (unsigned)((count + per - 1) / per) : 1;
 }
 
-/* Calls f with the block size as a constant where b has an instance of its own, and with 0, the instance for every size,
- * where it has none: [&](auto size) { kernel<size.value><<<...>>>(b, ...); } */
+/* Calls f with the block size as a constant where b has an instance of its own, and with 0, the instance for every
+ * size, where it has none: [&](auto size) { kernel<size.value><<<...>>>(b, ...); } */
 template <typename F> static inline void karst_cuda_instance(int b, F f)
 {
   switch (b) {

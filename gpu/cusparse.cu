@@ -1,5 +1,5 @@
-/* cusparse.cu - cuSPARSE's incomplete LU behind Karst's kernel table: opening the library, making a plan, the outcome of a
- * factorization. What differs between scalars and blocks is in cusparse_scalar.cu and cusparse_block.cu. */
+/* cusparse.cu - cuSPARSE's incomplete LU behind Karst's kernel table: opening the library, making a plan, the outcome
+ * of a factorization. What differs between scalars and blocks is in cusparse_scalar.cu and cusparse_block.cu. */
 #include "config.h"
 
 #include "cusparse_plan.h"

@@ -1,5 +1,5 @@
-/* cusparse_block.cu - the incomplete LU of cuSPARSE for blocks: bsrilu02, and bsrsv2 for both triangles, which reads the
- * factors where they are. Blocks are stored column by column, as Karst's. */
+/* cusparse_block.cu - the incomplete LU of cuSPARSE for blocks: bsrilu02, and bsrsv2 for both triangles, which reads
+ * the factors where they are. Blocks are stored column by column, as Karst's. */
 #include "cusparse_plan.h"
 
 namespace

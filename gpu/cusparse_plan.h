@@ -1,8 +1,10 @@
-/* cusparse_plan.h - what the files on cuSPARSE's incomplete LU share: the library's functions, the plan, errors. C++ under nvcc.
+/* cusparse_plan.h - what the files on cuSPARSE's incomplete LU share: the library's functions, the plan, errors. C++
+ * under nvcc.
  *
  * The library is opened by name when a preconditioner needs it, not linked: it is 160 MB that only a comparison needs,
- * and a program that links it does not start where it is missing. Types of the functions come from cuSPARSE's header, and
- * the header's version names the library, so the two fit. It stays open: CUDA's libraries are not made to be unloaded. */
+ * and a program that links it does not start where it is missing. Types of the functions come from cuSPARSE's header,
+ * and the header's version names the library, so the two fit. It stays open: CUDA's libraries are not made to be
+ * unloaded. */
 #ifndef KARST_GPU_CUSPARSE_PLAN_H
 #define KARST_GPU_CUSPARSE_PLAN_H
 

@@ -1,7 +1,8 @@
 /* diagonal.cu - on the GPU: diagonal blocks inverted, and multiplied by a vector. */
 #include "block.h"
 
-/* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all; reasons are negative. */
+/* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all; reasons are
+ * negative. */
 static __device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
 {
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));

@@ -2,8 +2,8 @@
 #include "ilu.h"
 #include "dense.h"
 
-/* How many levels' tasks are held by warps at a time. Measured on an H100; the work on a whole row hides more of the way
- * to its first value. */
+/* How many levels' tasks are held by warps at a time. Measured on an H100; the work on a whole row hides more of the
+ * way to its first value. */
 enum { LEVELS_OF_SLICES = 12, LEVELS_OF_ROWS = 4 };
 
 /* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels, one a warp.

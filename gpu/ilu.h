@@ -22,8 +22,8 @@ typedef struct karst_ilu_product {
   karst_index left, right;
 } karst_ilu_product;
 
-/* The same for b = 1 and a whole row of A - L U at once: entry p of the row is the left factor, entry e what is made, in
- * place as p << 16 | e; entries of L first, then D and U', as in their slices. */
+/* The same for b = 1 and a whole row of A - L U at once: entry p of the row is the left factor, entry e what is made,
+ * in place as p << 16 | e; entries of L first, then D and U', as in their slices. */
 typedef struct karst_ilu_row_product {
   karst_index right;
   unsigned place;
@@ -60,8 +60,8 @@ enum { KARST_ILU_SORTED = 64 };
 
 /* Which kernel factors: a warp for as many rows as there are lanes for (ilu_factor.cu); for one row of b = 1, where
  * rows average more than so many entries off the diagonal and none is longer than a warp has shared memory for
- * (ilu_factor_row.cu); for one row of blocks that are 7 or 8 wide (ilu_factor_tile.cu); a block of threads for one row of
- * larger blocks (ilu_factor_large.cu). */
+ * (ilu_factor_row.cu); for one row of blocks that are 7 or 8 wide (ilu_factor_tile.cu); a block of threads for one row
+ * of larger blocks (ilu_factor_large.cu). */
 enum { KARST_ILU_ROW_AVERAGE = 10, KARST_ILU_ROW_LONGEST = 1024, KARST_ILU_TILE_LEAST = 7 };
 
 typedef struct karst_ilu_cuda {
@@ -100,8 +100,8 @@ typedef struct karst_ilu_pattern_cuda {
 /* ilu.cu: the grids of the kernels whose warps wait for each other. */
 karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                      karst_ilu_cuda *plan);
-/* ilu_pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows]. What
- * is left when they fail, release gives back. */
+/* ilu_pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
+ * What is left when they fail, release gives back. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,

@@ -1,4 +1,5 @@
-/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for blocks up to 6 wide:
+/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for blocks up to 6
+ * wide:
  *
  *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
  *
@@ -10,8 +11,8 @@
 #include "ilu.h"
 #include "dense.h"
 
-/* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it without
- * delay: registers allow no more. */
+/* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it
+ * without delay: registers allow no more. */
 enum { EARLY = 3 };
 template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : 2;
 

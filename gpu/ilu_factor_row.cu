@@ -1,13 +1,15 @@
-/* ilu_factor_row.cu - ILU on a given pattern as in ilu_factor.cu, for b = 1 and rows of many products, such as those of a
- * 27-point stencil: one warp makes one row, in the level order of L.
+/* ilu_factor_row.cu - ILU on a given pattern as in ilu_factor.cu, for b = 1 and rows of many products, such as those of
+ * a 27-point stencil: one warp makes one row, in the level order of L.
  *
- * The row stands in shared memory: the entries of L as they stand in their slice, D, the entries of U'. All its products,
+ * The row stands in shared memory: the entries of L as they stand in their slice, D, the entries of U'. All its
+ * products,
  *
  *     a_ie -= a_ip U'_pe        p ascending,
  *
- * are in one list (ilu_lists.cu). The lanes fetch the entries U'_pe side by side and wait for them together; then one pivot
- * follows the other, and the products with a pivot are taken at once. A level costs a wait and a step through shared
- * memory for each pivot, where lanes that work on rows of their own need a step of the second-level cache for each entry. */
+ * are in one list (ilu_lists.cu). The lanes fetch the entries U'_pe side by side and wait for them together; then one
+ * pivot follows the other, and the products with a pivot are taken at once. A level costs a wait and a step through
+ * shared memory for each pivot, where lanes that work on rows of their own need a step of the second-level cache for
+ * each entry. */
 #include "ilu.h"
 #include "dense.h"
 

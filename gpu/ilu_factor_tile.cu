@@ -1,5 +1,5 @@
-/* ilu_factor_tile.cu - block ILU on a given pattern as in ilu_factor.cu, for blocks that nearly fill a tile of 8 by 8: one
- * warp makes one block row, in the level order of L.
+/* ilu_factor_tile.cu - block ILU on a given pattern as in ilu_factor.cu, for blocks that nearly fill a tile of 8 by 8:
+ * one warp makes one block row, in the level order of L.
  *
  * The products are those of the double-precision matrix units, of 8 x 4 and 4 x 8 elements. Lane l holds, with row =
  * l / 4 and column = l % 4,
@@ -8,9 +8,9 @@
  *     of a right factor    (column, row) and (column + 4, row)
  *     of a sum             (row, 2 column) and (row, 2 column + 1)
  *
- * so that blocks are fetched in the shape in which they are used, and sums are stored as they are. Beyond the block a tile
- * is 0. Four lanes for each row of a block instead of one make the chain of a level a quarter as long: a wait, the products
- * of the diagonal block, an inversion, one product. */
+ * so that blocks are fetched in the shape in which they are used, and sums are stored as they are. Beyond the block a
+ * tile is 0. Four lanes for each row of a block instead of one make the chain of a level a quarter as long: a wait, the
+ * products of the diagonal block, an inversion, one product. */
 #include "ilu.h"
 #include "dense.h"
 
@@ -115,8 +115,8 @@ static __device__ tile accumulate(const karst_triangle &lower, const karst_trian
   return sum;
 }
 
-/* Asks for what the blocks of a row will be made of, all but the factors, an entry a lane, before the waiting begins: the
- * loads of accumulate depend on each other. Returns a number that is not negative, so that they are not dropped. */
+/* Asks for what the blocks of a row will be made of, all but the factors, an entry a lane, before the waiting begins:
+ * the loads of accumulate depend on each other. Returns a number that is not negative, so that they are not dropped. */
 template <int B>
 static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t first, int64_t length)
 {
@@ -138,8 +138,8 @@ static __device__ __forceinline__ double largest_across(double mine, int first, 
   return mine;
 }
 
-/* karst_block_invert of lib/dense.h, from a sum to a left factor. Rows stay where they are, and who was the pivot of which
- * column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
+/* karst_block_invert of lib/dense.h, from a sum to a left factor. Rows stay where they are, and who was the pivot of
+ * which column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
  * instruction then. */
 template <int B> static __device__ karst_reason invert(const place &p, tile a, tile &inverse)
 {
@@ -171,8 +171,8 @@ template <int B> static __device__ karst_reason invert(const place &p, tile a, t
     pivot_of |= (unsigned)best << (4 * c);
     column_of |= (unsigned)c << (4 * best);
   }
-  /* Row r of the inverse stands in the row that was the pivot of column r, and its column k in that whose pivot was in row
-   * k. */
+  /* Row r of the inverse stands in the row that was the pivot of column r, and its column k in that whose pivot was in
+   * row k. */
   const int row = (int)((pivot_of >> (4 * p.row)) & 7);
 #pragma unroll
   for (int s = 0; s < 2; s++) {

@@ -1,10 +1,11 @@
-/* ilu_level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L, then
- * one for each of U', captured once in a graph that works on the vectors of the plan. */
+/* ilu_level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L,
+ * then one for each of U', captured once in a graph that works on the vectors of the plan. */
 #include "ilu.h"
 
 enum { THREADS = 128 };
 
-/* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward one. */
+/* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward
+ * one. */
 template <bool upper>
 static __global__ void __launch_bounds__(THREADS)
     solve_level(const karst_triangle t, int b, karst_index first, karst_index last, const double *y)

@@ -1,9 +1,10 @@
-/* ilu_pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989, symbolic/levels.c),
- * made there.
+/* ilu_pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989,
+ * symbolic/levels.c), made there.
  *
- * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is one
- * more than the highest among the rows that it depends on. All rows are worked on at once, as many as there are lanes for,
- * in the order of elimination, and wait for each other's levels: that takes about as long as a triangular solve does. */
+ * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is
+ * one more than the highest among the rows that it depends on. All rows are worked on at once, as many as there are
+ * lanes for, in the order of elimination, and wait for each other's levels: that takes about as long as a triangular
+ * solve does. */
 #include "ilu.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -166,9 +167,9 @@ static __device__ __forceinline__ void meet(const level_search &t, karst_index l
   turn(t, s);
 }
 
-/* Both triangles at once, each by every other block of threads. highest [2]: of all levels, 0 at first. Warps take 32 rows
- * after another in the order of elimination; all warps are resident together, so the first row whose level is not known
- * can always be found. */
+/* Both triangles at once, each by every other block of threads. highest [2]: of all levels, 0 at first. Warps take 32
+ * rows after another in the order of elimination; all warps are resident together, so the first row whose level is not
+ * known can always be found. */
 static __global__ void __launch_bounds__(KARST_ILU_THREADS)
     find_levels(level_search lower, level_search upper, unsigned long long *highest)
 {

@@ -1,5 +1,5 @@
-/* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself from
- * the patterns and the level sets (ilu_pattern.cu).
+/* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
+ * from the patterns and the level sets (ilu_pattern.cu).
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"

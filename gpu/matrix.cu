@@ -3,8 +3,8 @@
  * 1: a thread block takes as many rows as it has threads and streams their entries through. First each thread
  * multiplies entries, wherever they come to lie, by their scalars of x, so that neighbours read neighbouring values and
  * many loads are under way at once; then each thread adds up one row's products, from shared memory. Long rows take
- * several chunks. After Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR Storage
- * Format, SC14 (CSR-stream).
+ * several chunks. After Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR
+ * Storage Format, SC14 (CSR-stream).
  *
  * 2 to 8: a few lanes of a warp for each scalar row take the row's blocks in turn. The lanes of a block row read whole
  * blocks together; what one load leaves of a cache line the next ones find there.

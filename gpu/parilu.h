@@ -1,5 +1,5 @@
-/* parilu.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and stores that
- * may race.
+/* parilu.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and stores
+ * that may race.
  *
  * A task is the update of one block of the pattern S, in paric of the lower triangle of S. A block of sums
  *
@@ -77,8 +77,8 @@ unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu
                                       const karst_parilu_pass *pass);
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass *pass);
-/* parilu_pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these are
- * Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
+/* parilu_pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these
+ * are Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
 void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored);
 
 #ifdef __CUDACC__

@@ -1,5 +1,5 @@
-/* parilu_large.cu - a pass over the blocks of parilu and paric as in parilu_sweep.cu, for blocks of any size: one thread
- * block a task, as many scalar rows of the block at a time as it has threads for.
+/* parilu_large.cu - a pass over the blocks of parilu and paric as in parilu_sweep.cu, for blocks of any size: one
+ * thread block a task, as many scalar rows of the block at a time as it has threads for.
  *
  * The inverses are made between passes in asynchronous sweeps too. */
 #include "parilu.h"

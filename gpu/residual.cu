@@ -1,5 +1,6 @@
-/* residual.cu - r = b - A x to twice the working precision, one thread a scalar row: the sums of lib/residual_cpu.c, in
- * the same order. The intrinsics keep the compiler from contracting a product with a sum. Rarely called, never tuned. */
+/* residual.cu - r = b - A x to twice the working precision, one thread a scalar row: the sums of lib/residual_cpu.c,
+ * in the same order. The intrinsics keep the compiler from contracting a product with a sum. Rarely called, never
+ * tuned. */
 #include "cuda.h"
 
 extern "C" {

@@ -1,8 +1,8 @@
 /* sums.cu - dot products and linear combinations on the GPU, each vector moved through memory once.
  *
  * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
- * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum has
- * the same bits in every run and on every GPU. */
+ * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum
+ * has the same bits in every run and on every GPU. */
 #include "cuda.h"
 
 enum {

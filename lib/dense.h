@@ -193,8 +193,8 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
   return KARST_SOUND;
 }
 
-/* Replaces a, whose lower triangle alone is looked at, by its Cholesky factor C, a = C C^T, with zeros above the diagonal.
- * False where a is not positive definite, or not finite; a is then in an undefined state. */
+/* Replaces a, whose lower triangle alone is looked at, by its Cholesky factor C, a = C C^T, with zeros above the
+ * diagonal. False where a is not positive definite, or not finite; a is then in an undefined state. */
 KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
 {
   for (int c = 0; c < b; c++) {

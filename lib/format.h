@@ -107,8 +107,8 @@ karst_status karst_market_read_header(karst_input *input, const char *line, bool
  * comes twice. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix, int *block_size);
 
-/* Sorts count entries into CSR in place: in column and value, row by row, columns ascending. counts[i + 1] entries are in
- * row i on entry (counts[0] = 0), counts is the row starts on return. *twice: the place of an entry whose row and
+/* Sorts count entries into CSR in place: in column and value, row by row, columns ascending. counts[i + 1] entries are
+ * in row i on entry (counts[0] = 0), counts is the row starts on return. *twice: the place of an entry whose row and
  * column those of its predecessor are, or -1. */
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice);

@@ -67,7 +67,8 @@ static const char *scan_exponent(const char *p, decimal *number)
   return p;
 }
 
-/* strtod with a point, whatever the program's language. Returns the end of the number, NULL where there is no memory. */
+/* strtod with a point, whatever the program's language. Returns the end of the number, NULL where there is no
+ * memory. */
 static const char *read_decimal(const char *text, double *value)
 {
   char *end;

@@ -1,13 +1,13 @@
-/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend. The CPU instance is
- * the reference that others are tested against. */
+/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend. The CPU instance
+ * is the reference that others are tested against. */
 #ifndef KARST_LIB_KERNELS_H
 #define KARST_LIB_KERNELS_H
 
 #include "matrix.h"
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
- * columns ascending. The pattern is in host memory, unless the plan takes that of A itself; the plan holds the values, in
- * whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+ * columns ascending. The pattern is in host memory, unless the plan takes that of A itself; the plan holds the values,
+ * in whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
 typedef struct karst_ilu {
   karst_index rows;
   int block_size;
@@ -43,24 +43,24 @@ typedef struct karst_factor_outcome {
 
 struct karst_ilu_kernels {
   bool splits; /* plan takes the triangles of A itself and counts their blocks, where ilu has no pattern: level 0 */
-  /* Level sets, schedules of both sweeps, memory for the values and work space, from the pattern. What a plan that fails
-   * has taken, plan_destroy gives back. */
+  /* Level sets, schedules of both sweeps, memory for the values and work space, from the pattern. What a plan that
+   * fails has taken, plan_destroy gives back. */
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times the
    * largest entry of its row, times the identity. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
-  /* The same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose pattern is
-   * that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'. Waits for the device. */
+  /* The same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose pattern
+   * is that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'. Waits for the device. */
   karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                        karst_factor_outcome *outcome);
   /* z = (L D U')^-1 r, or with trisolve "jacobi" an approximation */
   void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 };
 
-/* An incomplete LU that cuSPARSE makes and keeps: L and U in one matrix, on the pattern of A or, for levels of fill, on a
- * larger one. All arrays are in device memory. */
+/* An incomplete LU that cuSPARSE makes and keeps: L and U in one matrix, on the pattern of A or, for levels of fill, on
+ * a larger one. All arrays are in device memory. */
 typedef struct karst_cusparse {
   karst_index rows;
   int block_size;
@@ -91,8 +91,8 @@ extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda;
 extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* precond/ilu_cpu.c */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda; /* gpu/ilu.cu */
 
-/* Factors on a pattern S found by fixed-point sweeps (Chow, Anzt, Dongarra, Algorithm 1). F holds A's values on S, zeros
- * in the fill; all arrays below are in device memory, and those of blocks are ordered as the blocks of F.
+/* Factors on a pattern S found by fixed-point sweeps (Chow, Anzt, Dongarra, Algorithm 1). F holds A's values on S,
+ * zeros in the fill; all arrays below are in device memory, and those of blocks are ordered as the blocks of F.
  *
  *     parilu   A ~ L U      strictly lower blocks: L, whose diagonal blocks are the identity; the others: U
  *     paric    A ~ L L^T    lower blocks: L, whose diagonal blocks are lower triangular; strictly upper ones: unused. F
@@ -122,7 +122,8 @@ typedef struct karst_parilu_analysis {
 } karst_parilu_analysis;
 
 struct karst_parilu_kernels {
-  /* Schedules, work space of its own, from the pattern of F. What a plan that fails has taken, plan_destroy gives back. */
+  /* Schedules, work space of its own, from the pattern of F. What a plan that fails has taken, plan_destroy gives
+   * back. */
   karst_status (*plan)(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu);
   void (*plan_destroy)(karst_context *context, karst_parilu *parilu);
   /* The initial guess from F into value. Scaled, it is the lower and upper part of the matrix scaled to identity blocks

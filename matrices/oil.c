@@ -19,7 +19,8 @@
  * producer at the pressure p_well has q_ai = -W_i l_a(p_i, S_ai) max(p_i - p_well, 0) with Peaceman's
  * W_i = 0.008527 * 2 pi kx_i h / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2) (SPE Journal 23, 1983).
  *
- * Blocks are phases-by-phases: row oil, water, gas; column p, S_w, S_g. Their diagonal holds each phase's own unknown. */
+ * Blocks are phases-by-phases: row oil, water, gas; column p, S_w, S_g. Their diagonal holds each phase's own
+ * unknown. */
 #include "config.h"
 
 #include "oil.h"

@@ -8,12 +8,12 @@
 /* The kernels of the context's device, NULL where it has none. */
 const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
 
-/* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the plan
- * takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. */
+/* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the
+ * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. */
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
 
-/* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels split
- * it; sets the level counts, factor_entries and memory of p. */
+/* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels
+ * split it; sets the level counts, factor_entries and memory of p. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu);
 
 /* Copies the outcome of a factorization into p. */

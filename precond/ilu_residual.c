@@ -1,13 +1,13 @@
-/* ilu_residual.c - see ilu_residual.h. Row i of the residual is row i of A, less U_i, less L_ik times row k of U for each
- * k < i of the pattern; a row of the product is gathered in the order in which its columns appear. */
+/* ilu_residual.c - see ilu_residual.h. Row i of the residual is row i of A, less U_i, less L_ik times row k of U for
+ * each k < i of the pattern; a row of the product is gathered in the order in which its columns appear. */
 #include "ilu_residual.h"
 
 #include "dense.h"
 
 static const char what[] = "the ILU residual";
 
-/* The blocks of the widest row of L U: the columns of row i, and those from the diagonal on of the rows that it has on its
- * left. mark: [rows], work space. */
+/* The blocks of the widest row of L U: the columns of row i, and those from the diagonal on of the rows that it has on
+ * its left. mark: [rows], work space. */
 static int64_t widest_row(const karst_matrix *F, const karst_index *diagonal, karst_index *mark)
 {
   int64_t widest = 1;

@@ -1,5 +1,5 @@
-/* parilu.c - block ILU and block incomplete Cholesky by fixed-point sweeps (Chow, Anzt, Dongarra: Asynchronous Iterative
- * Algorithm for Computing Incomplete Factorizations on GPUs; Chow, Patel: Fine-Grained Parallel Incomplete LU
+/* parilu.c - block ILU and block incomplete Cholesky by fixed-point sweeps (Chow, Anzt, Dongarra: Asynchronous
+ * Iterative Algorithm for Computing Incomplete Factorizations on GPUs; Chow, Patel: Fine-Grained Parallel Incomplete LU
  * Factorization, SIAM J. Sci. Comput. 37 (2015)), on the pattern S of ILU(k), block by block:
  *
  *     parilu   A ~ L U       L_ij = (A_ij - sum_{k<j} L_ik U_kj) U_jj^-1,    U_ij = A_ij - sum_{k<i} L_ik U_kj
@@ -8,8 +8,8 @@
  * All blocks of S are updated at once (Algorithm 1), a few times. Then U = D U' is split and applied as by iluk.
  *
  * The papers scale A symmetrically to a unit diagonal first. The iteration does not notice: with diagonal R and C (by
- * blocks), A -> R A C takes each iterate to L -> R L R^-1, U -> R U C. So scaling changes the initial guess and the unit
- * of the residual norm alone, and no scaled matrix is needed: the scaled guess, mapped back, has U_ij = A_ij and
+ * blocks), A -> R A C takes each iterate to L -> R L R^-1, U -> R U C. So scaling changes the initial guess and the
+ * unit of the residual norm alone, and no scaled matrix is needed: the scaled guess, mapped back, has U_ij = A_ij and
  * L_ij = A_ij A_jj^-1, and the factors found are those of A itself.
  *
  * New values start from the factors of the last ones. Where the nonlinear residual norm |(A - L U)_S|_F has grown, or

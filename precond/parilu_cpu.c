@@ -1,5 +1,5 @@
-/* parilu_cpu.c - the CPU instance of the kernels of parilu and paric: the plan, and the passes over rows that make up the
- * initial guess, a sweep, and the nonlinear residual norm. parilu_rows_cpu.c and paric_rows_cpu.c do the rows.
+/* parilu_cpu.c - the CPU instance of the kernels of parilu and paric: the plan, and the passes over rows that make up
+ * the initial guess, a sweep, and the nonlinear residual norm. parilu_rows_cpu.c and paric_rows_cpu.c do the rows.
  *
  * Synchronous sweeps give the same bits for every number of threads: each row is the work of one thread from the last
  * sweep's values, and the squares of the rows' residuals are added in the rows' order. */
@@ -85,7 +85,8 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
   run(method->guess, &pass);
 }
 
-/* One asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly done. */
+/* One asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
+ * done. */
 static void sweep_in_place(const karst_parilu_method *method, const karst_parilu *s)
 {
   enum { ROWS = 64, TASKS = 128 };

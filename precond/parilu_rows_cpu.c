@@ -2,8 +2,9 @@
  *
  *     L_ij = (A_ij - sum_{k<j} L_ik U_kj) U_jj^-1   i > j,      U_ij = A_ij - sum_{k<i} L_ik U_kj   i <= j
  *
- * A row is taken as a whole: the row of A is copied, and for each k < i of the row, ascending, L_ik times the part of row
- * k right of its diagonal is subtracted where the patterns meet. That yields all sums of the row, for U_kj has k < j.
+ * A row is taken as a whole: the row of A is copied, and for each k < i of the row, ascending, L_ik times the part of
+ * row k right of its diagonal is subtracted where the patterns meet. That yields all sums of the row, for U_kj has k <
+ * j.
  *
  * A synchronous sweep takes L_ik from the last sweep. An asynchronous one finishes L_ik first and uses it at once: one
  * thread would thus find the exact factors in one sweep, and several do so as far as the rows above are done. */

@@ -55,8 +55,8 @@ static karst_status is_ordinary(const karst_solver *solver, const karst_vector *
   return status;
 }
 
-/* KARST_OUT_OF_RANGE where norms of this size would lie: a residual whose square underflows looks converged. A b that is
- * zero or not finite is left to the method. */
+/* KARST_OUT_OF_RANGE where norms of this size would lie: a residual whose square underflows looks converged. A b that
+ * is zero or not finite is left to the method. */
 static karst_status check_range(const karst_solver *solver, const karst_vector *b, double rhs_norm, double target,
                                 karst_result *result)
 {

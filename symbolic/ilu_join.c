@@ -1,5 +1,6 @@
-/* ilu_join.c - the pattern of incomplete factors as one matrix, for a library that keeps L and U in one array: row i is
- * the row of L, the diagonal, the row of U. A's pattern is a part of it, and position tells where each block of A is. */
+/* ilu_join.c - the pattern of incomplete factors as one matrix, for a library that keeps L and U in one array: row i
+ * is the row of L, the diagonal, the row of U. A's pattern is a part of it, and position tells where each block of A
+ * is. */
 #include "symbolic.h"
 
 /* Row i of the joined pattern from entry end on. */

@@ -30,8 +30,8 @@ static void shuffle(int64_t count, karst_index *item)
   }
 }
 
-/* The rows, gathered into subdomains of size rows that each grow breadth first from the first row that is free. done: [n],
- * zero. Rows that are reached wait in row itself for their turn. */
+/* The rows, gathered into subdomains of size rows that each grow breadth first from the first row that is free. done:
+ * [n], zero. Rows that are reached wait in row itself for their turn. */
 static void gather_rows(const karst_sweep_pattern *pattern, int size, bool *done, karst_index *row)
 {
   karst_index taken = 0, first = 0;

@@ -91,9 +91,9 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
 
-/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: order rows, blocks (of so many
- * rows) or random; chunk_order forward, backward or random. *task: [*tasks] numbers of blocks, for the caller to release;
- * NULL where they are simply taken row after row. */
+/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: order rows, blocks (of so
+ * many rows) or random; chunk_order forward, backward or random. *task: [*tasks] numbers of blocks, for the caller to
+ * release; NULL where they are simply taken row after row. */
 typedef struct karst_sweep_pattern {
   karst_index rows;
   const karst_index *row_start, *column;

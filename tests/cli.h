@@ -1,4 +1,5 @@
-/* cli.h - runs the commands of tools/ as a user does, for tests. The folder is KARST_TOOLS, else tools/ of the build. */
+/* cli.h - runs the commands of tools/ as a user does, for tests. The folder is KARST_TOOLS, else tools/ of the
+ * build. */
 #ifndef KARST_TESTS_CLI_H
 #define KARST_TESTS_CLI_H
 

@@ -84,8 +84,8 @@ static inline void dense_free(struct dense *d)
   free(d->factor);
 }
 
-/* Sweeps until all of S is exact, from the scaled guess: a block without terms is exact at once, L without terms as soon as
- * its pivot is; others one sweep after all that they are made of. */
+/* Sweeps until all of S is exact, from the scaled guess: a block without terms is exact at once, L without terms as
+ * soon as its pivot is; others one sweep after all that they are made of. */
 static inline int dense_depth(const struct dense *d)
 {
   int *depth = pattern_memory((int64_t)d->n * d->n, sizeof *depth), deepest = 0;

@@ -1,5 +1,5 @@
-/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files: what is written in one format is the
- * same matrix when read back from it. */
+/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files: what is written in one format is
+ * the same matrix when read back from it. */
 #include "config.h"
 
 #include "cli.h"

@@ -1,6 +1,6 @@
-/* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to rounding,
- * for new values too. A singular block and a NaN are named, and it recovers from both. Where it cannot be had, a sentence
- * says why. */
+/* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to
+ * rounding, for new values too. A singular block and a NaN are named, and it recovers from both. Where it cannot be
+ * had, a sentence says why. */
 #include "failing_allocator.h"
 #include "matrix.h"
 #include "precond.h"

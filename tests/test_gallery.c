@@ -1,5 +1,5 @@
-/* Every gallery problem must be the matrix that its file's formulas say, entry by entry; its text must be read strictly;
- * and a shortage of memory at any point must end in a status with nothing leaked.
+/* Every gallery problem must be the matrix that its file's formulas say, entry by entry; its text must be read
+ * strictly; and a shortage of memory at any point must end in a status with nothing leaked.
  *
  * The expected matrices are assembled here densely from the positions of two cells, another way than the generators go.
  * Tolerance: 1e-14 of the entry's size, for sums taken in another order. */

@@ -166,8 +166,8 @@ static int median_iterations(karst_context *context, karst_solver *solver, const
   return count[COUNTS / 2];
 }
 
-/* nos7: the table's count is that of a recursive residual which was wrong by a factor of four; a correction makes up for
- * it, the shorter the less rounding it meets. */
+/* nos7: the table's count is that of a recursive residual which was wrong by a factor of four; a correction makes up
+ * for it, the shorter the less rounding it meets. */
 static bool agrees(const struct expectation *expected, int iterations)
 {
   int off = iterations - expected->iterations;

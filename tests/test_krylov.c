@@ -456,7 +456,8 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
   karst_matrix_destroy(A);
 }
 
-/* Ten solves in this context give the same bits; on the CPU, so does one in a context with another number of threads. */
+/* Ten solves in this context give the same bits; on the CPU, so does one in a context with another number of
+ * threads. */
 static void test_same_bits(karst_context *context)
 {
   enum { N = 21 * 21 * 21, BYTES = N * sizeof(double) };

@@ -495,8 +495,8 @@ static void meddle_early(void *user, int iteration, double residual)
   if (iteration == 1) tap_need(NULL, karst_matrix_update_values(meddler->A, meddler->value), "new values");
 }
 
-/* Once a claim was wrong, x is a correction: orthomin, which computes its residual anew to find where an infinity arose,
- * finds the one that it had. */
+/* Once a claim was wrong, x is a correction: orthomin, which computes its residual anew to find where an infinity
+ * arose, finds the one that it had. */
 static void test_blame_in_a_correction(karst_context *context)
 {
   struct trial trial = make_trial(context, "orthomin", "none", 4, stiff, load);

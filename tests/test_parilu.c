@@ -1,6 +1,6 @@
-/* parilu and paric: sweeps and norms are those of a dense computation of the same formulas; with enough sweeps, as many as
- * the tasks' dependencies have levels, the factors are those of iluk; what diverges ends in iluk's factors, which is said
- * and counted; new values start from the last factors; bits and errors are as they should be. */
+/* parilu and paric: sweeps and norms are those of a dense computation of the same formulas; with enough sweeps, as many
+ * as the tasks' dependencies have levels, the factors are those of iluk; what diverges ends in iluk's factors, which is
+ * said and counted; new values start from the last factors; bits and errors are as they should be. */
 #include "parilu_dense.h"
 
 #include <math.h>
@@ -101,8 +101,8 @@ static void exact_limits(karst_context *context)
     }
 }
 
-/* A chain of n rows has n levels: each row but the first needs a sweep for L and one for the pivot, so that 2 n - 3 sweeps
- * are enough and one fewer is not. */
+/* A chain of n rows has n levels: each row but the first needs a sweep for L and one for the pivot, so that 2 n - 3
+ * sweeps are enough and one fewer is not. */
 static void chain(karst_context *context)
 {
   enum { ROWS = 5 };

@@ -1,5 +1,5 @@
-/* Sweeps on a GPU are those of the CPU, sweep for sweep, for blocks that a whole block of threads works on too: the same
- * norms and, with Jacobi sweeps for the triangles, the same products with the preconditioner, within rounding. */
+/* Sweeps on a GPU are those of the CPU, sweep for sweep, for blocks that a whole block of threads works on too: the
+ * same norms and, with Jacobi sweeps for the triangles, the same products with the preconditioner, within rounding. */
 #include "patterns.h"
 #include "precond.h"
 #include "tap.h"

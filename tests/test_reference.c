@@ -1,6 +1,6 @@
 /* The solution of each real matrix agrees with UMFPACK's as far as its condition allows: where the iteration reaches a
- * relative residual of 1e-10, |x - x_direct|_1 is at most |A^-1|_1 times the two residuals, with |A^-1|_1 estimated from
- * UMFPACK's own factors (Higham, ACM Trans. Math. Softw. 14 (1988), Algorithm 4.1 for p = 1). */
+ * relative residual of 1e-10, |x - x_direct|_1 is at most |A^-1|_1 times the two residuals, with |A^-1|_1 estimated
+ * from UMFPACK's own factors (Higham, ACM Trans. Math. Softw. 14 (1988), Algorithm 4.1 for p = 1). */
 #include "config.h"
 
 #include "matrix.h"

@@ -1,5 +1,6 @@
-/* blackoil and deadoil must be what their equations say: the residual agrees with a second writing of the equations, the
- * matrix with differences of the residual, the permeability has SPE10's statistics, and files are read as they stand. */
+/* blackoil and deadoil must be what their equations say: the residual agrees with a second writing of the equations,
+ * the matrix with differences of the residual, the permeability has SPE10's statistics, and files are read as they
+ * stand. */
 #include "../matrices/oil.h"
 #include "../matrices/permeability.h"
 #include "tap.h"
@@ -259,8 +260,8 @@ static void test_problem(karst_context *context, const char *spec, int phases)
   free_example(&e);
 }
 
-/* SPE10's second model: 7e-4 to 2e4 mD, log10 of mean and deviation about 1.5 (both of its layers at hand: 1.53 and 1.57,
- * deviation 1.53 and 1.52), strongly correlated in the layer, kz / kx from 1e-4 to 0.1. */
+/* SPE10's second model: 7e-4 to 2e4 mD, log10 of mean and deviation about 1.5 (both of its layers at hand: 1.53 and
+ * 1.57, deviation 1.53 and 1.52), strongly correlated in the layer, kz / kx from 1e-4 to 0.1. */
 static void test_field(uint64_t seed)
 {
   const karst_index size[3] = {60, 220, 20};

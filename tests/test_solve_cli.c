@@ -266,7 +266,8 @@ static void test_json_singular(void)
   json_decref(report);
 }
 
-/* A name that is no UTF-8, and a unit matrix, whose timed iterations have nothing to do: what JSON cannot hold is null. */
+/* A name that is no UTF-8, and a unit matrix, whose timed iterations have nothing to do: what JSON cannot hold is
+ * null. */
 static void test_bench(void)
 {
   const char *path =

@@ -1,6 +1,6 @@
-/* Block ILU on a device does what its CPU kernels do: the same factors and solutions within rounding for every block size,
- * pattern and kind of triangular solve, the same reason and block row where a block is bad, the same bits each time, and
- * an end even where NaNs come in. */
+/* Block ILU on a device does what its CPU kernels do: the same factors and solutions within rounding for every block
+ * size, pattern and kind of triangular solve, the same reason and block row where a block is bad, the same bits each
+ * time, and an end even where NaNs come in. */
 #include "matrix.h"
 #include "patterns.h"
 #include "precond.h"

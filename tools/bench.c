@@ -1,8 +1,8 @@
 /* bench.c - how long ILU(k) and GMRES(m) take on one system, against the memory's bandwidth and against a peer.
  *
- * Repetitions of Karst on each number of threads, on the GPU with and without cuSPARSE, and of the peer run in turn, and
- * each figure is the median of its repetitions, so that a machine whose speed drifts treats all alike. bench reports; it
- * judges nothing. */
+ * Repetitions of Karst on each number of threads, on the GPU with and without cuSPARSE, and of the peer run in turn,
+ * and each figure is the median of its repetitions, so that a machine whose speed drifts treats all alike. bench
+ * reports; it judges nothing. */
 #include "bench.h"
 
 #include <math.h>

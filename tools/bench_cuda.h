@@ -1,5 +1,5 @@
-/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, and cuSPARSE's product with a matrix.
- * C and C++. In bench_cuda.cu and bench_cusparse.cu; in a build without CUDA bench_cuda_none.c stands in. */
+/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, and cuSPARSE's product with a
+ * matrix. C and C++. In bench_cuda.cu and bench_cusparse.cu; in a build without CUDA bench_cuda_none.c stands in. */
 #ifndef KARST_TOOLS_BENCH_CUDA_H
 #define KARST_TOOLS_BENCH_CUDA_H
 
@@ -16,8 +16,8 @@ int bench_gpu_open(karst_context *context, bench_gpu **gpu);
 void bench_gpu_close(bench_gpu *gpu);
 /* Bytes of the second-level cache. */
 double bench_gpu_cache(const bench_gpu *gpu);
-/* Bytes per second, read and written, of a copy from device memory to device memory (cudaMemcpyAsync, arrays of 512 MiB),
- * the best of a few; 0: no memory for it. */
+/* Bytes per second, read and written, of a copy from device memory to device memory (cudaMemcpyAsync, arrays of 512
+ * MiB), the best of a few; 0: no memory for it. */
 double bench_gpu_copy(bench_gpu *gpu);
 /* A mark in the context's stream, another one, and the seconds between them. */
 void bench_gpu_start(bench_gpu *gpu);
@@ -25,8 +25,8 @@ double bench_gpu_stop(bench_gpu *gpu);
 
 typedef struct bench_product bench_product;
 
-/* cuSPARSE's product with A, queued in the stream of context: SpMV by the faster of its two algorithms for b = 1, bsrmv for
- * larger blocks. NULL, and a note on standard error, where it cannot be had. */
+/* cuSPARSE's product with A, queued in the stream of context: SpMV by the faster of its two algorithms for b = 1, bsrmv
+ * for larger blocks. NULL, and a note on standard error, where it cannot be had. */
 bench_product *bench_product_open(const karst_context *context, const karst_matrix *A, bench_gpu *gpu);
 void bench_product_close(bench_product *product);
 /* Such as "cuSPARSE 12.6.3". */

@@ -1,5 +1,5 @@
-/* bench_cuda_none.c - stands in for bench_cuda.cu and bench_cusparse.cu in a build without CUDA. The library has refused the
- * device by then, so that none of it is called with success. */
+/* bench_cuda_none.c - stands in for bench_cuda.cu and bench_cusparse.cu in a build without CUDA. The library has
+ * refused the device by then, so that none of it is called with success. */
 #include "bench_cuda.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update, iterations
- * of GMRES(m), kernels, whole solves; and Karst's peak memory. */
+/* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
+ * iterations of GMRES(m), kernels, whole solves; and Karst's peak memory. */
 #include "bench.h"
 
 #include <math.h>

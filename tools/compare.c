@@ -1,7 +1,7 @@
 /* compare.c - the command compare: how far two vectors or two matrices are apart.
  *
- * The absolute difference is max |a_i - b_i| over the entries, the relative one that over max |b_i|. A and B agree where
- * max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
+ * The absolute difference is max |a_i - b_i| over the entries, the relative one that over max |b_i|. A and B agree
+ * where max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
 #include "load.h"
 
 #include <math.h>
