@@ -36,8 +36,12 @@ karst_status karst_ilu_residual_create(const karst_matrix *F, const karst_index 
   if (!status) status = karst_allocate(context, &work->matrix, karst_entries(F), sizeof *work->matrix, what);
   if (!status) status = karst_allocate(context, &work->factors, karst_entries(F), sizeof *work->factors, what);
   if (!status) status = karst_allocate(context, &work->weight, 2 * karst_matrix_rows(F), sizeof *work->weight, what);
+  if (!status) status = karst_allocate(context, &work->diagonal, F->block_rows, sizeof *work->diagonal, what);
+  if (!status)
+    status =
+        context->backend->download(context, work->diagonal, diagonal, (size_t)F->block_rows * sizeof *work->diagonal);
   if (status) return status;
-  const int64_t widest = widest_row(F, diagonal, work->position);
+  const int64_t widest = widest_row(F, work->diagonal, work->position);
   for (karst_index i = 0; i < F->block_rows; i++) work->position[i] = -1;
   status = karst_allocate(context, &work->row, bb * widest, sizeof *work->row, what);
   return status ? status : karst_allocate(context, &work->column, widest, sizeof *work->column, what);
@@ -50,6 +54,7 @@ void karst_ilu_residual_destroy(karst_context *context, karst_ilu_residual *work
   karst_release(context, work->weight);
   karst_release(context, work->row);
   karst_release(context, work->column);
+  karst_release(context, work->diagonal);
   karst_release(context, work->position);
 }
 
@@ -67,7 +72,7 @@ static double *block_of(int b, karst_index j, karst_ilu_residual *work, karst_in
 }
 
 /* Row i of F - L U; returns its blocks. */
-static karst_index make_row(const karst_matrix *F, const karst_index *diagonal, karst_index i, karst_ilu_residual *work)
+static karst_index make_row(const karst_matrix *F, karst_index i, karst_ilu_residual *work)
 {
   const int b = F->block_size;
   const int64_t bb = (int64_t)b * b;
@@ -77,7 +82,7 @@ static karst_index make_row(const karst_matrix *F, const karst_index *diagonal, 
     const double *factor = work->factors + k * bb;
     double *block = block_of(b, p, work, &count);
     for (int64_t v = 0; v < bb; v++) block[v] += work->matrix[k * bb + v] - (p < i ? 0 : factor[v]);
-    for (karst_index q = diagonal[p]; p < i && q < F->row_start[p + 1]; q++)
+    for (karst_index q = work->diagonal[p]; p < i && q < F->row_start[p + 1]; q++)
       karst_block_subtract_multiply(b, factor, work->factors + q * bb, block_of(b, F->column[q], work, &count));
   }
   return count;
@@ -99,8 +104,7 @@ static double take_row(const karst_matrix *F, karst_index i, karst_index count, 
   return sum;
 }
 
-karst_status karst_ilu_residual_norm(const karst_matrix *F, const karst_index *diagonal, const double *value,
-                                     karst_ilu_residual *work, double *norm)
+karst_status karst_ilu_residual_norm(const karst_matrix *F, const double *value, karst_ilu_residual *work, double *norm)
 {
   karst_context *context = F->context;
   const size_t bytes = (size_t)karst_entries(F) * sizeof *value;
@@ -109,10 +113,10 @@ karst_status karst_ilu_residual_norm(const karst_matrix *F, const karst_index *d
   if (!status) status = context->backend->download(context, work->factors, value, bytes);
   if (status) return status;
   for (karst_index i = 0; i < F->block_rows; i++)
-    karst_block_weights(F->block_size, work->matrix + diagonal[i] * b * b, work->weight + i * b,
+    karst_block_weights(F->block_size, work->matrix + work->diagonal[i] * b * b, work->weight + i * b,
                         work->weight + n + i * b);
   double sum = 0;
-  for (karst_index i = 0; i < F->block_rows; i++) sum += take_row(F, i, make_row(F, diagonal, i, work), work);
+  for (karst_index i = 0; i < F->block_rows; i++) sum += take_row(F, i, make_row(F, i, work), work);
   *norm = sqrt(sum);
   return KARST_SUCCESS;
 }

@@ -88,7 +88,7 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   }
   s->sound = true;
   if (!s->residual.matrix) return KARST_SUCCESS;
-  return karst_ilu_residual_norm(s->factors.F, s->diagonal, value, &s->residual, &p->ilu_residual);
+  return karst_ilu_residual_norm(s->factors.F, value, &s->residual, &p->ilu_residual);
 }
 
 static karst_status update(karst_precond *p)

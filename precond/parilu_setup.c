@@ -29,19 +29,6 @@ static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
   return status;
 }
 
-static karst_status make_diagonal(const karst_matrix *F, karst_sweeps *s)
-{
-  karst_context *context = F->context;
-  karst_status status =
-      karst_allocate(context, &s->diagonal, F->block_rows, sizeof *s->diagonal, "the factors' pattern");
-  if (status) return status;
-  for (karst_index i = 0; i < F->block_rows; i++) {
-    s->diagonal[i] = F->row_start[i];
-    while (F->column[s->diagonal[i]] != i) s->diagonal[i]++;
-  }
-  return karst_device_indices(context, F->block_rows, s->diagonal, "the factors' pattern", &s->factors.diagonal);
-}
-
 /* The mirror images of all blocks: column i of row j is met when row i is, and rows are walked in order. */
 static karst_status make_mirror(karst_context *context, const karst_matrix *F, karst_index **mirror)
 {
@@ -86,7 +73,7 @@ static karst_status make_pattern(karst_precond *p, karst_sweeps *s)
     if (status) return status;
     s->factors.F = s->made;
   }
-  if (!status) status = make_diagonal(s->factors.F, s);
+  if (!status) status = karst_matrix_locate_diagonal(s->factors.F, &s->factors.diagonal);
   return !status && s->factors.symmetric ? make_mirror(context, s->factors.F, &s->factors.mirror) : status;
 }
 
@@ -124,8 +111,8 @@ static int64_t memory_of(const karst_matrix *A, const karst_sweeps *s)
   const int64_t entries = karst_entries(F), blocks = karst_matrix_blocks(F), rows = F->block_rows;
   int64_t values = entries * (1 + (s->factors.next != NULL) + (s->made != NULL) + 2 * (s->residual.matrix != NULL)) +
                    karst_block_offset(F->block_size, rows) + 2 * karst_matrix_rows(F);
-  int64_t indices =
-      2 * rows + (s->factors.mirror ? blocks : 0) + (s->made ? blocks + rows + karst_matrix_blocks(A) : 0);
+  int64_t indices = rows * (1 + (s->residual.matrix != NULL)) + (s->factors.mirror ? blocks : 0) +
+                    (s->made ? blocks + rows + karst_matrix_blocks(A) : 0);
   return values * (int64_t)sizeof(double) + indices * (int64_t)sizeof(karst_index) + s->factors.plan_memory;
 }
 
@@ -138,7 +125,7 @@ karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
   if (!status) status = make_sweeps(p, s);
   if (!status) status = karst_ilu_make_plan(p, s->factors.F, &s->ilu);
   if (!status && strcmp(p->options.ilu_residual, "yes") == 0)
-    status = karst_ilu_residual_create(s->factors.F, s->diagonal, &s->residual);
+    status = karst_ilu_residual_create(s->factors.F, s->factors.diagonal, &s->residual);
   if (!status) p->memory += memory_of(p->A, s);
   return status;
 }
@@ -155,6 +142,5 @@ void karst_sweeps_destroy(karst_context *context, karst_sweeps *s)
   context->backend->release(context, s->factors.inverse);
   context->backend->release(context, s->factors.weight);
   context->backend->release(context, s->place);
-  karst_release(context, s->diagonal);
   karst_matrix_destroy(s->made);
 }

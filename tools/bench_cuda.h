@@ -1,5 +1,6 @@
 /* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, and cuSPARSE's product with a
- * matrix. C and C++. In bench_cuda.cu and bench_cusparse.cu; in a build without CUDA bench_cuda_none.c stands in. */
+ * matrix. C and C++. In bench_cuda.cu and bench_cusparse.cu; bench_cuda_none.c and
+ * bench_cusparse_none.c stand in where these are missing. */
 #ifndef KARST_TOOLS_BENCH_CUDA_H
 #define KARST_TOOLS_BENCH_CUDA_H
 

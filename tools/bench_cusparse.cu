@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef HAVE_CUSPARSE
-
 #define DISABLE_CUSPARSE_DEPRECATED /* bsrmv for any block size has no successor in the generic interface */
 #include <cuda_runtime.h>
 #include <cusparse.h>
@@ -194,27 +192,3 @@ bool bench_product_multiply(bench_product *p, karst_vector *x, karst_vector *y)
 {
   return multiply(p, karst_vector_values(x), karst_vector_values(y));
 }
-
-#else
-
-bench_product *bench_product_open(const karst_context *context, const karst_matrix *A, bench_gpu *gpu)
-{
-  (void)context;
-  (void)A;
-  (void)gpu;
-  fprintf(stderr, "%s: note: cuSPARSE is left out: this bench was built without it\n", tool_name());
-  return NULL;
-}
-
-void bench_product_close(bench_product *product) { (void)product; }
-
-const char *bench_product_name(const bench_product *product) { return product ? "cuSPARSE" : NULL; }
-
-bool bench_product_multiply(bench_product *product, karst_vector *x, karst_vector *y)
-{
-  (void)x;
-  (void)y;
-  return product != NULL;
-}
-
-#endif
