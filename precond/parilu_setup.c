@@ -29,23 +29,13 @@ static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
   return status;
 }
 
-/* The mirror images of all blocks: column i of row j is met when row i is, and rows are walked in order. */
 static karst_status make_mirror(karst_context *context, const karst_matrix *F, karst_index **mirror)
 {
-  karst_index *host = NULL, *next = NULL; /* next: [rows] the first block of each row whose image was not met yet */
-  const int64_t blocks = karst_matrix_blocks(F);
-  karst_status status;
-  if ((status = karst_allocate(context, &host, blocks, sizeof *host, "the factors' pattern")) ||
-      (status = karst_allocate(context, &next, F->block_rows, sizeof *next, "the factors' pattern")))
-    goto finish;
-  for (karst_index i = 0; i < F->block_rows; i++) next[i] = F->row_start[i];
-  for (karst_index i = 0; i < F->block_rows; i++)
-    for (karst_index k = F->row_start[i]; k < F->row_start[i + 1]; k++) host[k] = next[F->column[k]]++;
-  status = karst_device_indices(context, blocks, host, "the factors' pattern", mirror);
-
-finish:
+  karst_index *host;
+  karst_status status = karst_pattern_mirror(context, F->block_rows, F->row_start, F->column, &host);
+  if (status) return status;
+  status = karst_device_indices(context, karst_matrix_blocks(F), host, "the factors' pattern", mirror);
   karst_release(context, host);
-  karst_release(context, next);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* pattern.c - operations on a square pattern of n rows: transpose, symmetrise, permute.
+/* pattern.c - operations on a square pattern of n rows: transpose, symmetrise, mirror, permute.
  *
  * All take time proportional to n and the entries. Sorting is by transposition: who walks the rows of a pattern in
  * ascending order and appends to the rows of its transpose leaves those sorted (Gustavson, ACM Trans. Math. Softw.
@@ -99,6 +99,28 @@ karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, c
   karst_release(context, next);
   *symmetric = matched;
   return KARST_SUCCESS;
+}
+
+/* Column i of row j is met when row i is, and rows are walked in order. */
+karst_status karst_pattern_mirror(karst_context *context, karst_index n, const karst_index *row_start,
+                                  const karst_index *column, karst_index **mirror)
+{
+  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row whose image was not met yet */
+  karst_status status;
+  *mirror = NULL;
+  if ((status = karst_allocate(context, &image, row_start[n], sizeof *image, "the mirror image of a pattern")) ||
+      (status = karst_allocate(context, &next, n, sizeof *next, "the mirror image of a pattern")))
+    goto finish;
+  for (karst_index i = 0; i < n; i++) next[i] = row_start[i];
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) image[k] = next[column[k]]++;
+  *mirror = image;
+  image = NULL;
+
+finish:
+  karst_release(context, image);
+  karst_release(context, next);
+  return status;
 }
 
 karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,

@@ -82,6 +82,11 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
 karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
                                         const karst_index *column, bool *symmetric);
 
+/* mirror[k]: for entry k, which is (i,j), where entry (j,i) of a symmetric pattern stands; a diagonal entry is its own
+ * image. Columns ascend. *mirror: [row_start[n]], allocated here. */
+karst_status karst_pattern_mirror(karst_context *context, karst_index n, const karst_index *row_start,
+                                  const karst_index *column, karst_index **mirror);
+
 /* Counts start[1 .. n] of n rows become row starts. KARST_ERROR_INDEX_OVERFLOW where karst_index cannot count them;
  * what: for the error. */
 karst_status karst_counts_to_starts(karst_context *context, karst_index n, karst_index *start, const char *what);

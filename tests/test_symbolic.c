@@ -1,5 +1,6 @@
 /* The pattern of ILU(k) is the one that the level rule defines, for every level and number of threads; level sets are
- * as deep as the longest chain of dependencies; patterns are transposed, symmetrised and permuted as matrices are. */
+ * as deep as the longest chain of dependencies; patterns are transposed, symmetrised, mirrored and permuted as matrices
+ * are. */
 #include "symbolic.h"
 
 #include "failing_allocator.h"
@@ -358,6 +359,39 @@ static void test_transpose(karst_context *context)
   tap_ok(right, "random patterns are transposed, symmetrised and tested for symmetry, rows ascending");
 }
 
+/* Whether the image of each entry (i,j) is the entry (j,i). */
+static bool mirrors(karst_context *context, const struct pattern *A)
+{
+  karst_index *mirror;
+  bool right = true;
+  tap_need(context, karst_pattern_mirror(context, A->n, A->start, A->column, &mirror), "mirror");
+  for (karst_index i = 0; i < A->n; i++)
+    for (karst_index k = A->start[i]; k < A->start[i + 1]; k++) {
+      const karst_index j = A->column[k];
+      right = right && mirror[k] >= A->start[j] && mirror[k] < A->start[j + 1] && A->column[mirror[k]] == i;
+    }
+  karst_release(context, mirror);
+  return right;
+}
+
+static void test_mirror(karst_context *context)
+{
+  bool right = true;
+  for (int c = 0; c < 30; c++) {
+    karst_index n = (karst_index)(c < 2 ? c : tap_random_index(40));
+    struct pattern A = pattern_random(n, 0.15), S = {.n = n};
+    tap_need(context, karst_pattern_symmetrise(context, n, A.start, A.column, &S.start, &S.column), "symmetrise");
+    right = right && mirrors(context, &S);
+    karst_release(context, S.start);
+    karst_release(context, S.column);
+    pattern_free(&A);
+  }
+  struct pattern grid = pattern_grid(4, 3, 2);
+  tap_ok(right, "random patterns made symmetric: each entry's mirror image is found");
+  tap_ok(mirrors(context, &grid), "a grid: each entry's mirror image is found, the diagonal's in itself");
+  pattern_free(&grid);
+}
+
 static void test_permute(karst_context *context)
 {
   bool right = true;
@@ -436,9 +470,12 @@ static karst_status run_permute(karst_context *context, void *user)
   karst_release(context, column);
   karst_release(context, source);
   if (!status) {
+    karst_index *mirror = NULL;
     status = karst_pattern_symmetrise(context, A->n, A->start, A->column, &start, &column);
+    if (!status) status = karst_pattern_mirror(context, A->n, start, column, &mirror);
     karst_release(context, start);
     karst_release(context, column);
+    karst_release(context, mirror);
   }
   free(permutation);
   return status;
@@ -459,6 +496,7 @@ int main(void)
   test_levels(context);
   test_grid_levels(context);
   test_transpose(context);
+  test_mirror(context);
   test_permute(context);
   test_bad_permutation(context);
   karst_context_destroy(context);
@@ -467,7 +505,7 @@ int main(void)
   fail_each_allocation(run_symbolic, &grid, "fill and levels of a grid");
   fail_each_allocation(run_symbolic, &random, "fill and levels of a pattern without symmetry");
   fail_each_allocation(run_symbolic, &hub, "fill and levels of a pattern with a hub");
-  fail_each_allocation(run_permute, &random, "permutation");
+  fail_each_allocation(run_permute, &random, "permutation and mirror image");
   pattern_free(&grid);
   pattern_free(&random);
   pattern_free(&hub);
