@@ -113,10 +113,7 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
 KARST_INLINE void sweep(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                         karst_ilu_workspace *w)
 {
-  if (pass->in_place)
-    for (karst_index i = first; i < last; i++) sweep_row(b, true, pass, i, w);
-  else
-    for (karst_index i = first; i < last; i++) sweep_row(b, false, pass, i, w);
+  karst_parilu_sweep_rows(b, sweep_row, pass, first, last, w);
 }
 
 /* One block alone, for orders of tasks that are not row after row. */
@@ -158,19 +155,10 @@ KARST_INLINE void expand(int b, const karst_parilu_pass *pass, karst_index first
   }
 }
 
-#define INSTANCES(B)                                                                                                   \
-  KARST_PARILU_INSTANCE(guess_diagonal, B, B)                                                                          \
-  KARST_PARILU_INSTANCE(invert, B, B)                                                                                  \
-  KARST_PARILU_INSTANCE(guess, B, B)                                                                                   \
-  KARST_PARILU_INSTANCE(sweep, B, B)                                                                                   \
-  KARST_PARILU_INSTANCE(expand, B, B)
+#define INSTANCES(B) KARST_PARILU_INSTANCES(B, B) KARST_PARILU_INSTANCE(expand, B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-KARST_PARILU_INSTANCE(guess_diagonal, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(invert, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(guess, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(sweep, any, pass->s->F->block_size)
+KARST_PARILU_INSTANCES(any, pass->s->F->block_size)
 KARST_PARILU_INSTANCE(expand, any, pass->s->F->block_size)
 
-#define METHOD(B) [B] = {guess_diagonal_##B, invert_##B, guess_##B, sweep_##B, expand_##B, update},
-const karst_parilu_method karst_paric_methods_cpu[] = {
-    {guess_diagonal_any, invert_any, guess_any, sweep_any, expand_any, update}, KARST_BLOCK_SIZES(METHOD)};
+#define METHOD(B) [B] = KARST_PARILU_METHOD(B, expand_##B),
+const karst_parilu_method karst_paric_methods_cpu[] = {KARST_PARILU_METHOD(any, expand_any), KARST_BLOCK_SIZES(METHOD)};

@@ -112,12 +112,37 @@ static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index
   return low;
 }
 
-/* Instances of a template NAME(b, pass, first, last, w) for a list of methods. */
+/* One row of a sweep. */
+typedef void karst_parilu_sweep_row(int b, bool in_place, const karst_parilu_pass *pass, karst_index i,
+                                    karst_ilu_workspace *w);
+
+/* Rows first .. last - 1 of a sweep; row: a constant, which is inlined. */
+KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, const karst_parilu_pass *pass,
+                                          karst_index first, karst_index last, karst_ilu_workspace *w)
+{
+  if (pass->in_place)
+    for (karst_index i = first; i < last; i++) row(b, true, pass, i, w);
+  else
+    for (karst_index i = first; i < last; i++) row(b, false, pass, i, w);
+}
+
+/* An instance of a template NAME(b, pass, first, last, w) for blocks of B. */
 #define KARST_PARILU_INSTANCE(NAME, SUFFIX, B)                                                                         \
   KARST_KERNEL static void NAME##_##SUFFIX(const karst_parilu_pass *pass, karst_index first, karst_index last,         \
                                            karst_ilu_workspace *w)                                                     \
   {                                                                                                                    \
     NAME(B, pass, first, last, w);                                                                                     \
+  }
+
+/* Those of all templates that parilu and paric have alike, and an entry of the list of methods that holds them. */
+#define KARST_PARILU_INSTANCES(SUFFIX, B)                                                                              \
+  KARST_PARILU_INSTANCE(guess_diagonal, SUFFIX, B)                                                                     \
+  KARST_PARILU_INSTANCE(invert, SUFFIX, B)                                                                             \
+  KARST_PARILU_INSTANCE(guess, SUFFIX, B)                                                                              \
+  KARST_PARILU_INSTANCE(sweep, SUFFIX, B)
+#define KARST_PARILU_METHOD(SUFFIX, EXPAND)                                                                            \
+  {                                                                                                                    \
+    guess_diagonal_##SUFFIX, invert_##SUFFIX, guess_##SUFFIX, sweep_##SUFFIX, EXPAND, update                           \
   }
 
 #endif

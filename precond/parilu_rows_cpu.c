@@ -123,10 +123,7 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
 KARST_INLINE void sweep(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                         karst_ilu_workspace *w)
 {
-  if (pass->in_place)
-    for (karst_index i = first; i < last; i++) sweep_row(b, true, pass, i, w);
-  else
-    for (karst_index i = first; i < last; i++) sweep_row(b, false, pass, i, w);
+  karst_parilu_sweep_rows(b, sweep_row, pass, first, last, w);
 }
 
 /* One block alone, for orders of tasks that are not row after row. */
@@ -156,17 +153,9 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
   karst_parilu_publish(true, bb, left, s->inverse + i * bb);
 }
 
-#define INSTANCES(B)                                                                                                   \
-  KARST_PARILU_INSTANCE(guess_diagonal, B, B)                                                                          \
-  KARST_PARILU_INSTANCE(invert, B, B)                                                                                  \
-  KARST_PARILU_INSTANCE(guess, B, B)                                                                                   \
-  KARST_PARILU_INSTANCE(sweep, B, B)
+#define INSTANCES(B) KARST_PARILU_INSTANCES(B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-KARST_PARILU_INSTANCE(guess_diagonal, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(invert, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(guess, any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(sweep, any, pass->s->F->block_size)
+KARST_PARILU_INSTANCES(any, pass->s->F->block_size)
 
-#define METHOD(B) [B] = {guess_diagonal_##B, invert_##B, guess_##B, sweep_##B, NULL, update},
-const karst_parilu_method karst_parilu_methods_cpu[] = {
-    {guess_diagonal_any, invert_any, guess_any, sweep_any, NULL, update}, KARST_BLOCK_SIZES(METHOD)};
+#define METHOD(B) [B] = KARST_PARILU_METHOD(B, NULL),
+const karst_parilu_method karst_parilu_methods_cpu[] = {KARST_PARILU_METHOD(any, NULL), KARST_BLOCK_SIZES(METHOD)};
