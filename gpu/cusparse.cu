@@ -41,6 +41,7 @@ const karst_cusparse_kind &kind_of(const karst_cusparse *f)
 karst_status make_plan(karst_context *context, karst_cusparse *f)
 {
   const karst_cusparse_library &c = karst_cusparse_functions();
+  const karst_cusparse_kind &kind = kind_of(f);
   karst_cusparse_plan *p;
   if (c.missing[0]) return karst_fail(context, KARST_ERROR_NOT_BUILT, "cuSPARSE cannot be loaded: %s", c.missing);
   karst_status status = karst_allocate_zero(context, &p, 1, sizeof *p, "cuSPARSE's incomplete LU");
@@ -52,7 +53,9 @@ karst_status make_plan(karst_context *context, karst_cusparse *f)
   if (!status) status = karst_cusparse_status(context, c.cusparseSetStream(p->handle, stream), "the handle");
   if (!status) status = karst_cusparse_status(context, c.cusparseCreateMatDescr(&p->description), "the matrix");
   if (!status) status = karst_device_indices(context, 1, &f->rows, "cuSPARSE's finding", &p->first);
-  if (!status) status = kind_of(f).plan(context, f);
+  if (!status) status = kind.plan_factor(context, f);
+  if (!status) status = kind.plan_solve(context, f, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &p->lower);
+  if (!status) status = kind.plan_solve(context, f, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &p->upper);
   if (!status) status = karst_cuda_status(context, cudaStreamSynchronize(stream), "the analysis of cuSPARSE");
   return status;
 }
@@ -167,6 +170,12 @@ karst_status karst_cusparse_status(karst_context *context, cusparseStatus_t stat
     return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s of cuSPARSE", what);
   return karst_fail(context, KARST_ERROR_DEVICE, "the GPU failed: %s of cuSPARSE: %s", what,
                     karst_cusparse_functions().cusparseGetErrorString(status));
+}
+
+karst_status karst_cusparse_pivot_status(karst_context *context, cusparseStatus_t status)
+{
+  return status == CUSPARSE_STATUS_ZERO_PIVOT ? KARST_SUCCESS
+                                              : karst_cusparse_status(context, status, "the factorization");
 }
 
 /* cuSPARSE wants a place for no bytes, too. */

@@ -61,15 +61,6 @@ karst_status plan_solve(karst_context *context, karst_cusparse *f, cusparseFillM
   return status;
 }
 
-karst_status plan(karst_context *context, karst_cusparse *f)
-{
-  karst_cusparse_plan *p = karst_cusparse_plan_of(f);
-  karst_status status = plan_factor(context, f);
-  if (!status) status = plan_solve(context, f, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &p->lower);
-  if (!status) status = plan_solve(context, f, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &p->upper);
-  return status;
-}
-
 karst_status factor(karst_context *context, const karst_cusparse *f, int *pivot)
 {
   karst_cusparse_plan *p = karst_cusparse_plan_of(f);
@@ -80,9 +71,7 @@ karst_status factor(karst_context *context, const karst_cusparse *f, int *pivot)
                                                                   f->block_size, p->block, policy, p->buffer),
                                               "the factorization");
   if (status) return status;
-  cusparseStatus_t found = c.cusparseXbsrilu02_zeroPivot(p->handle, p->block, pivot);
-  return found == CUSPARSE_STATUS_ZERO_PIVOT ? KARST_SUCCESS
-                                             : karst_cusparse_status(context, found, "the factorization");
+  return karst_cusparse_pivot_status(context, c.cusparseXbsrilu02_zeroPivot(p->handle, p->block, pivot));
 }
 
 karst_status renew(karst_context *context, const karst_cusparse *f)
@@ -101,4 +90,4 @@ void solve(const karst_cusparse *f, const karst_cusparse_triangle *t, const doub
 
 } // namespace
 
-const karst_cusparse_kind karst_cusparse_block = {plan, factor, renew, solve};
+const karst_cusparse_kind karst_cusparse_block = {plan_factor, plan_solve, factor, renew, solve};

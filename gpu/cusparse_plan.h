@@ -91,12 +91,18 @@ static inline karst_cusparse_plan *karst_cusparse_plan_of(const karst_cusparse *
 /* The status for an error of cuSPARSE, with a sentence that names what failed. */
 karst_status karst_cusparse_status(karst_context *context, cusparseStatus_t status, const char *what);
 
+/* The same for what cuSPARSE says of zero pivots: that there is one is no error. */
+karst_status karst_cusparse_pivot_status(karst_context *context, cusparseStatus_t status);
+
 /* Work space of a plan. */
 karst_status karst_cusparse_take(karst_context *context, size_t bytes, karst_cusparse *factors, void **buffer);
 
 /* What differs between scalars and blocks. */
 struct karst_cusparse_kind {
-  karst_status (*plan)(karst_context *context, karst_cusparse *factors);
+  /* The analysis of the factorization, and vectors for that of the solves where these want any. */
+  karst_status (*plan_factor)(karst_context *context, karst_cusparse *factors);
+  karst_status (*plan_solve)(karst_context *context, karst_cusparse *factors, cusparseFillMode_t fill,
+                             cusparseDiagType_t diagonal, karst_cusparse_triangle *triangle);
   /* In place; *pivot: the row of the first zero pivot, or -1. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_cusparse *factors, int *pivot);
   /* After a factorization without one: hands the new factors to the solves. */

@@ -8,13 +8,27 @@ const cusparseSolvePolicy_t policy = CUSPARSE_SOLVE_POLICY_USE_LEVEL;
 const cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 const double one = 1;
 
+/* An analysis does not touch its vectors, but wants two: values has room for one. */
+karst_status make_vectors(karst_context *context, karst_cusparse *f)
+{
+  karst_cusparse_plan *p = karst_cusparse_plan_of(f);
+  const karst_cusparse_library &c = karst_cusparse_functions();
+  context->backend->fill(context, f->blocks, 1, f->value);
+  karst_status status =
+      karst_cusparse_status(context, c.cusparseCreateDnVec(&p->from, f->rows, f->value, CUDA_R_64F), "a vector");
+  if (!status)
+    status = karst_cusparse_status(context, c.cusparseCreateDnVec(&p->to, f->rows, f->middle, CUDA_R_64F), "a vector");
+  return status;
+}
+
 karst_status plan_factor(karst_context *context, karst_cusparse *f)
 {
   karst_cusparse_plan *p = karst_cusparse_plan_of(f);
   const karst_cusparse_library &c = karst_cusparse_functions();
   const int n = f->rows, blocks = (int)f->blocks;
   int bytes = 0;
-  karst_status status = karst_cusparse_status(context, c.cusparseCreateCsrilu02Info(&p->scalar), "the factorization");
+  karst_status status = make_vectors(context, f);
+  if (!status) status = karst_cusparse_status(context, c.cusparseCreateCsrilu02Info(&p->scalar), "the factorization");
   if (!status)
     status = karst_cusparse_status(context,
                                    c.cusparseDcsrilu02_bufferSize(p->handle, n, blocks, p->description, f->value,
@@ -64,22 +78,6 @@ karst_status plan_solve(karst_context *context, karst_cusparse *f, cusparseFillM
   return status;
 }
 
-karst_status plan(karst_context *context, karst_cusparse *f)
-{
-  karst_cusparse_plan *p = karst_cusparse_plan_of(f);
-  const karst_cusparse_library &c = karst_cusparse_functions();
-  /* An analysis does not touch its vectors, but wants two: values has room for one. */
-  context->backend->fill(context, f->blocks, 1, f->value);
-  karst_status status =
-      karst_cusparse_status(context, c.cusparseCreateDnVec(&p->from, f->rows, f->value, CUDA_R_64F), "a vector");
-  if (!status)
-    status = karst_cusparse_status(context, c.cusparseCreateDnVec(&p->to, f->rows, f->middle, CUDA_R_64F), "a vector");
-  if (!status) status = plan_factor(context, f);
-  if (!status) status = plan_solve(context, f, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &p->lower);
-  if (!status) status = plan_solve(context, f, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &p->upper);
-  return status;
-}
-
 karst_status factor(karst_context *context, const karst_cusparse *f, int *pivot)
 {
   karst_cusparse_plan *p = karst_cusparse_plan_of(f);
@@ -90,9 +88,7 @@ karst_status factor(karst_context *context, const karst_cusparse *f, int *pivot)
                                                 f->row_start, f->column, p->scalar, policy, p->buffer),
                             "the factorization");
   if (status) return status;
-  cusparseStatus_t found = c.cusparseXcsrilu02_zeroPivot(p->handle, p->scalar, pivot);
-  return found == CUSPARSE_STATUS_ZERO_PIVOT ? KARST_SUCCESS
-                                             : karst_cusparse_status(context, found, "the factorization");
+  return karst_cusparse_pivot_status(context, c.cusparseXcsrilu02_zeroPivot(p->handle, p->scalar, pivot));
 }
 
 /* SpSV takes over the new values. */
@@ -122,4 +118,4 @@ void solve(const karst_cusparse *f, const karst_cusparse_triangle *t, const doub
 
 } // namespace
 
-const karst_cusparse_kind karst_cusparse_scalar = {plan, factor, renew, solve};
+const karst_cusparse_kind karst_cusparse_scalar = {plan_factor, plan_solve, factor, renew, solve};
