@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "context.h"
+#include "search.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -95,17 +96,8 @@ static inline int64_t karst_share(int64_t count, int part, int parts)
 /* The first row of share number part of parts, where running[i] entries come before row i: shares of like work. */
 static inline karst_index karst_share_rows(karst_index rows, const karst_index *running, int part, int parts)
 {
-  int64_t wanted = karst_share(running[rows], part, parts);
-  karst_index low = 0, high = rows;
   if (part == parts) return rows;
-  while (low < high) {
-    karst_index middle = low + (high - low) / 2;
-    if (running[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return karst_lower_bound(running, 0, rows, (karst_index)karst_share(running[rows], part, parts));
 }
 
 /* vector_cpu.c */

@@ -1,5 +1,6 @@
 /* matrix.c - block CSR matrices: making, checking, new values, products. */
 #include "matrix.h"
+#include "search.h"
 #include "vector.h"
 
 #include <math.h>
@@ -37,15 +38,7 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
 /* Where the diagonal block of row i stands, or -1. */
 static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
 {
-  karst_index low = matrix->row_start[i], end = matrix->row_start[i + 1], high = end;
-  while (low < high) {
-    karst_index middle = low + (high - low) / 2;
-    if (matrix->column[middle] < i)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end && matrix->column[low] == i ? low : -1;
+  return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
 }
 
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)

@@ -5,6 +5,7 @@
 #include "cpu.h"
 #include "dense.h"
 #include "ilu_cpu.h"
+#include "search.h"
 
 typedef struct karst_parilu_plan {
   int threads;
@@ -83,33 +84,10 @@ KARST_INLINE void karst_parilu_poison(int64_t bb, double *block)
   for (int64_t v = 0; v < bb; v++) block[v] = NAN;
 }
 
-/* Block (i,j) of row i among blocks first .. end - 1 of the row, or -1. */
-static inline karst_index karst_parilu_find(const karst_index *column, karst_index first, karst_index end,
-                                            karst_index j)
-{
-  karst_index low = first, high = end;
-  while (low < high) {
-    karst_index middle = low + (high - low) / 2;
-    if (column[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end && column[low] == j ? low : -1;
-}
-
-/* The row of block number k. */
+/* The row of block number k: the last that starts there or before. */
 static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index k)
 {
-  karst_index low = 0, high = F->block_rows;
-  while (high - low > 1) {
-    karst_index middle = low + (high - low) / 2;
-    if (F->row_start[middle] <= k)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return karst_lower_bound(F->row_start, 0, F->block_rows, k + 1) - 1;
 }
 
 /* One row of a sweep. */

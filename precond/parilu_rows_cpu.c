@@ -137,7 +137,7 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
   for (int64_t v = 0; v < bb; v++) sum[v] = F->value[k * bb + v];
   for (karst_index q = F->row_start[i]; F->column[q] < i && F->column[q] < j; q++) {
     const karst_index p = F->column[q],
-                      found = karst_parilu_find(F->column, s->diagonal[p] + 1, F->row_start[p + 1], j);
+                      found = karst_find_column(F->column, s->diagonal[p] + 1, F->row_start[p + 1], j);
     if (found < 0) continue;
     karst_parilu_observe(true, bb, s->value + q * bb, left);
     karst_parilu_observe(true, bb, s->value + found * bb, right);
