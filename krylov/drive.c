@@ -14,11 +14,11 @@
  * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
  * worse. */
 #include "krylov.h"
+#include "search.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
   LINE = 8,      /* scalars in a cache line */
@@ -32,13 +32,6 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 
 /* A recursive residual that has fallen to this part of where it began is rounding. */
 static const double rounding = 64 * DBL_EPSILON;
-
-static const struct karst_krylov_ops *find(const char *name)
-{
-  for (size_t i = 0; karst_krylov_table[i]; i++)
-    if (strcmp(karst_krylov_table[i]->name, name) == 0) return karst_krylov_table[i];
-  return NULL;
-}
 
 /* Cuts one allocation of device memory into vectors and scalars. */
 static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *need)
@@ -68,7 +61,7 @@ karst_status karst_krylov_create(karst_context *context, const karst_options *op
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;
-  k->ops = find(options->solver);
+  k->ops = karst_krylov_table[karst_find_name(karst_krylov_name, options->solver)];
   k->context = context;
   k->A = A;
   k->M = M;

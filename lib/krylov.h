@@ -71,6 +71,12 @@ struct karst_krylov {
 
 extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL */
 
+/* The name of number i in it, NULL past the last. */
+static inline const char *karst_krylov_name(size_t i)
+{
+  return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL;
+}
+
 /* Work space for systems with A's size. */
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  const karst_precond *M, karst_krylov **krylov);

@@ -5,6 +5,7 @@
 #include "krylov.h"
 #include "ordering.h"
 #include "precond.h"
+#include "search.h"
 
 #include <float.h>
 #include <limits.h>
@@ -23,12 +24,6 @@ struct option {
   const char *default_value;
   const char *help;
 };
-
-static const char *solver_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
-
-static const char *precond_name(size_t i) { return karst_precond_table[i] ? karst_precond_table[i]->name : NULL; }
-
-static const char *ordering_name(size_t i) { return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL; }
 
 static const char *side_name(size_t i)
 {
@@ -81,7 +76,7 @@ static const char *yes_or_no(size_t i)
 #define FIELD(name) offsetof(karst_options, name)
 
 static const struct option table[] = {
-    {"solver", NAME, FIELD(solver), solver_name, 0, "gmres", "the Krylov method"},
+    {"solver", NAME, FIELD(solver), karst_krylov_name, 0, "gmres", "the Krylov method"},
     {"restart", INTEGER, FIELD(restart), NULL, 1, "30", "basis vectors of gmres, directions kept by orthomin"},
     {"rtol", REAL, FIELD(rtol), NULL, 0, "1e-8", "stop when the true residual is at most R times the norm of b"},
     {"atol", REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
@@ -89,7 +84,7 @@ static const struct option table[] = {
     {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner"},
     {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
      "Gram-Schmidt of gmres and orthomin, once or repeated"},
-    {"precond", NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
+    {"precond", NAME, FIELD(precond), karst_precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"},
     {"sweeps", INTEGER, FIELD(sweeps), NULL, 0, "5", "sweeps of parilu and paric in each factorization"},
     {"sweep-mode", NAME, FIELD(sweep_mode), sweep_mode_name, 0, "synchronous",
@@ -99,7 +94,7 @@ static const struct option table[] = {
     {"trisolve", NAME, FIELD(trisolve), trisolve_name, 0, "auto",
      "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
     {"trisolve-sweeps", INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5", "sweeps of trisolve jacobi for each triangle"},
-    {"ordering", NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
+    {"ordering", NAME, FIELD(ordering), karst_ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
     {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},
     /* for experiments */
@@ -176,9 +171,7 @@ static bool same_name(const char *a, const char *b)
 /* The table's own text for a name, or NULL. */
 static const char *find_choice(const struct option *option, const char *name)
 {
-  for (size_t i = 0; name && option->choice(i); i++)
-    if (strcmp(option->choice(i), name) == 0) return option->choice(i);
-  return NULL;
+  return name ? option->choice(karst_find_name(option->choice, name)) : NULL;
 }
 
 static karst_status set_name(karst_context *context, const struct option *option, const char *value, char *field)

@@ -15,4 +15,10 @@ struct karst_ordering_ops {
 
 extern const struct karst_ordering_ops *const karst_ordering_table[]; /* ends with NULL */
 
+/* The name of number i in it, NULL past the last. */
+static inline const char *karst_ordering_name(size_t i)
+{
+  return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL;
+}
+
 #endif

@@ -3,15 +3,12 @@
 
 #include "clock.h"
 #include "options.h"
+#include "search.h"
 #include "vector.h"
-
-#include <string.h>
 
 static const struct karst_precond_ops *find(const char *name)
 {
-  for (size_t i = 0; karst_precond_table[i]; i++)
-    if (strcmp(karst_precond_table[i]->name, name) == 0) return karst_precond_table[i];
-  return NULL;
+  return karst_precond_table[karst_find_name(karst_precond_name, name)];
 }
 
 karst_status karst_precond_check(const karst_options *options, const karst_matrix *A)

@@ -45,6 +45,12 @@ struct karst_precond {
 
 extern const struct karst_precond_ops *const karst_precond_table[]; /* ends with NULL */
 
+/* The name of number i in it, NULL past the last. */
+static inline const char *karst_precond_name(size_t i)
+{
+  return karst_precond_table[i] ? karst_precond_table[i]->name : NULL;
+}
+
 /* Whether A has the diagonal blocks that options->precond needs. */
 karst_status karst_precond_check(const karst_options *options, const karst_matrix *A);
 

@@ -1,8 +1,10 @@
-/* search.h - where a number stands among ascending ones. */
+/* search.h - where a number stands among ascending ones, and a name among those of a table. */
 #ifndef KARST_LIB_SEARCH_H
 #define KARST_LIB_SEARCH_H
 
 #include "karst.h"
+
+#include <string.h>
 
 /* The first place among first .. end - 1 where ascending numbers reach the wanted one; end where none does. */
 static inline karst_index karst_lower_bound(const karst_index *number, karst_index first, karst_index end,
@@ -24,6 +26,15 @@ static inline karst_index karst_find_column(const karst_index *column, karst_ind
 {
   const karst_index found = karst_lower_bound(column, first, end, j);
   return found < end && column[found] == j ? found : -1;
+}
+
+/* The number of a name among name_of(0), name_of(1), ..., which end with NULL; that of the NULL where it is none of
+ * them. */
+static inline size_t karst_find_name(const char *(*name_of)(size_t i), const char *name)
+{
+  size_t i = 0;
+  while (name_of(i) && strcmp(name_of(i), name) != 0) i++;
+  return i;
 }
 
 #endif

@@ -3,16 +3,10 @@
 
 #include "clock.h"
 #include "ordering.h"
+#include "search.h"
 #include "symbolic.h"
 
 #include <string.h>
-
-static const struct karst_ordering_ops *find_ordering(const char *name)
-{
-  for (size_t i = 0; karst_ordering_table[i]; i++)
-    if (strcmp(karst_ordering_table[i]->name, name) == 0) return karst_ordering_table[i];
-  return NULL;
-}
 
 /* permutation[new] = old; the identity where only scaling asks for a copy. */
 static karst_status make_permutation(karst_system *s, const struct karst_ordering_ops *ordering)
@@ -76,7 +70,8 @@ static karst_status make_vectors(karst_system *s, const char *scale)
 karst_status karst_system_setup(karst_context *context, const karst_options *options, const karst_matrix *A,
                                 karst_system *system)
 {
-  const struct karst_ordering_ops *ordering = find_ordering(options->ordering);
+  const struct karst_ordering_ops *ordering =
+      karst_ordering_table[karst_find_name(karst_ordering_name, options->ordering)];
   double begin = karst_clock();
   *system = (karst_system){.context = context, .original = A, .matrix = A, .block_row = -1};
   bool scaled = strcmp(options->scale, "none") != 0;
