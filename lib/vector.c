@@ -1,6 +1,8 @@
 /* vector.c - vectors in device memory. */
 #include "vector.h"
 
+#include "random.h"
+
 #include <math.h>
 
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory)
@@ -111,16 +113,6 @@ karst_status karst_vector_fill(karst_vector *vector, double value)
   return KARST_SUCCESS;
 }
 
-/* splitmix64 (Steele, Lea, Flood, 2014): the state after i steps is known, so number i depends on seed and i alone. */
-static double random_number(uint64_t seed, uint64_t i)
-{
-  uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  z ^= z >> 31;
-  return (double)(z >> 11) * 0x1p-52 - 1;
-}
-
 karst_status karst_vector_fill_random(karst_vector *vector, uint64_t seed)
 {
   double *host;
@@ -128,7 +120,7 @@ karst_status karst_vector_fill_random(karst_vector *vector, uint64_t seed)
   if (!vector) return KARST_ERROR_ARGUMENT;
   status = karst_allocate(vector->context, &host, vector->length, sizeof *host, "a random vector");
   if (status) return status;
-  for (int64_t i = 0; i < vector->length; i++) host[i] = random_number(seed, (uint64_t)i);
+  for (int64_t i = 0; i < vector->length; i++) host[i] = 2 * karst_random_uniform(&seed) - 1;
   status = karst_vector_set(vector, vector->length, host);
   karst_release(vector->context, host);
   return status;

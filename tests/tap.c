@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include "matrix.h"
+#include "random.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -102,8 +103,7 @@ void tap_each_device(void (*test)(karst_context *context), const char *what)
   run_on("cuda", 1, test, what);
 }
 
-/* splitmix64 (Steele, Lea and Flood 2014) */
-static uint64_t next_random(void)
+static uint64_t *random_state(void)
 {
   static uint64_t state;
   static bool seeded;
@@ -111,10 +111,7 @@ static uint64_t next_random(void)
     state = tap_seed();
     seeded = true;
   }
-  uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
+  return &state;
 }
 
 uint64_t tap_seed(void)
@@ -130,9 +127,9 @@ uint64_t tap_seed(void)
   return seed;
 }
 
-double tap_random(void) { return (double)(next_random() >> 11) * 0x1p-52 - 1; }
+double tap_random(void) { return 2 * karst_random_uniform(random_state()) - 1; }
 
-int64_t tap_random_index(int64_t below) { return (int64_t)(next_random() % (uint64_t)below); }
+int64_t tap_random_index(int64_t below) { return (int64_t)(karst_random_bits(random_state()) % (uint64_t)below); }
 
 const char *tap_matrix_path(const char *file)
 {
