@@ -34,6 +34,10 @@ void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
  * one. */
 karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal);
 
+/* The first block row in which a block is not the transpose of its mirror image, but for rounding; -1 where there is
+ * none. Where a block has no image, that is for the test of the pattern. Looks at the values in host memory. */
+karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *block_row);
+
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 

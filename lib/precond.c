@@ -11,9 +11,22 @@ static const struct karst_precond_ops *find(const char *name)
   return karst_precond_table[karst_find_name(karst_precond_name, name)];
 }
 
+static karst_status check_symmetric(const char *name, const karst_matrix *A)
+{
+  karst_index row;
+  karst_status status = karst_matrix_find_asymmetry(A, &row);
+  if (!status && row >= 0)
+    karst_tell(A->context, KARST_MESSAGE_WARNING,
+               "%s is for symmetric matrices, and the values of this one are not symmetric, first in block row %lld",
+               name, (long long)row);
+  return status;
+}
+
 karst_status karst_precond_check(const karst_options *options, const karst_matrix *A)
 {
-  return find(options->precond)->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
+  const struct karst_precond_ops *ops = find(options->precond);
+  karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
+  return !status && ops->for_symmetric ? check_symmetric(ops->name, A) : status;
 }
 
 karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,

@@ -11,6 +11,7 @@ struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
   bool needs_diagonal; /* every block row must have its diagonal block */
+  bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */
 
   /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p. What it has
    * allocated when it fails, destroy gives back. */
@@ -51,7 +52,8 @@ static inline const char *karst_precond_name(size_t i)
   return karst_precond_table[i] ? karst_precond_table[i]->name : NULL;
 }
 
-/* Whether A has the diagonal blocks that options->precond needs. */
+/* Whether A, the caller's matrix, has the diagonal blocks that options->precond needs; warns of values that are not
+ * symmetric where it is for symmetric ones. */
 karst_status karst_precond_check(const karst_options *options, const karst_matrix *A);
 
 /* Allocates a preconditioner and runs ops->setup, without factoring. */

@@ -141,6 +141,7 @@ const struct karst_precond_ops karst_precond_paric = {
     .name = "paric",
     .help = "block incomplete Cholesky of level k by fixed-point sweeps, for symmetric positive definite matrices",
     .needs_diagonal = true,
+    .for_symmetric = true,
     .setup = setup,
     .update = update,
     .apply = apply,

@@ -1,0 +1,71 @@
+/* matrix_symmetry.c - whether the values of a matrix with a symmetric pattern are symmetric.
+ *
+ * Entries that were summed up in another order above the diagonal than below differ by rounding. Entry a_ij of a
+ * positive definite matrix is at most sqrt(a_ii a_jj), so differences are measured by that: it goes along with any
+ * scaling of rows and columns that leaves a matrix symmetric. */
+#include "matrix.h"
+
+#include "cpu.h"
+#include "search.h"
+
+#include <math.h>
+
+static const double rounding = 1e-10;
+
+/* size[i]: the root of |a_ii|, for scalar rows; 0 in a block row without its diagonal block. */
+static void measure_diagonal(const karst_matrix *A, const double *value, double *size)
+{
+  const int b = A->block_size;
+  for (karst_index i = 0; i < A->block_rows; i++) {
+    const karst_index k = karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i);
+    for (int64_t r = 0; r < b; r++)
+      size[i * (int64_t)b + r] = k < 0 ? 0 : sqrt(fabs(value[karst_block_offset(b, k) + r * b + r]));
+  }
+}
+
+/* Whether a block is the other one's transpose; sizes: of its rows and columns. A NaN is not a difference. */
+static bool is_transpose(int b, const double *block, const double *other, const double *row_size,
+                         const double *column_size)
+{
+  bool same = true;
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++)
+      same = same && !(fabs(block[c * b + r] - other[r * b + c]) > rounding * row_size[r] * column_size[c]);
+  return same;
+}
+
+/* Whether the blocks of row i from the diagonal on are the transposes of their images, as far as these are there. */
+static bool is_symmetric_row(const karst_matrix *A, const double *value, const double *size, karst_index i)
+{
+  const int b = A->block_size;
+  bool same = true;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1] && same; k++) {
+    const karst_index j = A->column[k];
+    if (j < i) continue;
+    const karst_index image = karst_find_column(A->column, A->row_start[j], A->row_start[j + 1], i);
+    same = image < 0 || is_transpose(b, value + karst_block_offset(b, k), value + karst_block_offset(b, image),
+                                     size + (int64_t)i * b, size + (int64_t)j * b);
+  }
+  return same;
+}
+
+karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *block_row)
+{
+  karst_context *context = A->context;
+  karst_index first = A->block_rows;
+  double *value, *size;
+  *block_row = -1;
+  karst_status status = karst_allocate(context, &size, karst_matrix_rows(A), sizeof *size, "the test for symmetry");
+  if (status) return status;
+  status = karst_matrix_host_value(A, &value);
+  if (!status) {
+    measure_diagonal(A, value, size);
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) reduction(min : first)
+    for (karst_index i = 0; i < A->block_rows; i++)
+      if (i < first && !is_symmetric_row(A, value, size, i)) first = i;
+    if (first < A->block_rows) *block_row = first;
+    karst_matrix_host_value_done(A, value);
+  }
+  karst_release(context, size);
+  return status;
+}
