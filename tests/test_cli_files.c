@@ -4,9 +4,12 @@
 
 #include "cli.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
@@ -92,6 +95,100 @@ static void test_compare(void)
          "vectors of two lengths are not compared");
 }
 
+static void no_input(void)
+{
+  int null = open("/dev/null", O_RDONLY);
+  dup2(null, STDIN_FILENO);
+  close(null);
+}
+
+/* A pipe that a process fills from a file becomes standard input, which the tools inherit, until pipe_close. */
+static pid_t pipe_open(const char *path)
+{
+  int ends[2], file = open(path, O_RDONLY);
+  pid_t writer = file >= 0 && pipe(ends) == 0 ? fork() : -1;
+  if (writer == 0) {
+    char buffer[4096];
+    ssize_t got;
+    close(ends[0]);
+    while ((got = read(file, buffer, sizeof buffer)) > 0 && write(ends[1], buffer, (size_t)got) == got) continue;
+    _exit(0);
+  }
+  if (writer < 0 || dup2(ends[0], STDIN_FILENO) < 0) {
+    printf("Bail out! no pipe\n");
+    exit(99);
+  }
+  close(file);
+  close(ends[0]);
+  close(ends[1]);
+  return writer;
+}
+
+static void pipe_close(pid_t writer)
+{
+  no_input();
+  waitpid(writer, NULL, 0);
+}
+
+/* More than a pipe holds at a time, and each opened several times when it is a file. */
+static void test_pipes(void)
+{
+  static const char *const outputs[] = {"p.mtx", "p.mtx.gz", "p.kbsr"};
+  const char *copy = scratch("copy.kbsr");
+  const struct cli_run *run;
+  pid_t writer;
+  for (size_t i = 0; i < 3; i++) {
+    if (strstr(outputs[i], ".gz") && !strstr(karst_build_features(), "zlib")) {
+      tap_skip("built without zlib", "%s through a pipe", outputs[i]);
+      continue;
+    }
+    const char *path = scratch(outputs[i]);
+    bool written = CLI_RUN("convert", "convdiff:12x11x10", path)->status == 0;
+    writer = pipe_open(path);
+    run = CLI_RUN("solve", "-");
+    tap_ok(written && run->status == 0 && strstr(run->out, "matrix      -: 3960 rows") &&
+               strstr(run->out, "block size 3"),
+           "%s is solved from a pipe", outputs[i]);
+    pipe_close(writer);
+    writer = pipe_open(path);
+    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy), "and converted");
+    pipe_close(writer);
+    writer = pipe_open(path);
+    tap_ok(agree("-", "convdiff:12x11x10"), "and compared");
+    pipe_close(writer);
+  }
+  writer = pipe_open(tap_write("b.mtx", "1\n2\n", -1));
+  tap_ok(agree("-", tap_scratch("b.mtx")), "so is a vector");
+  pipe_close(writer);
+  int file = open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1), O_RDONLY);
+  tap_ok(dup2(file, STDIN_FILENO) == STDIN_FILENO && CLI_RUN("solve", "-")->status == 0,
+         "standard input may be a file as well");
+  close(file);
+  no_input();
+}
+
+static void test_pipe_errors(void)
+{
+  pid_t writer = pipe_open(tap_write("b.mtx", "", 0));
+  const struct cli_run *run = CLI_RUN("solve", "-");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin: the file is empty"),
+         "an empty pipe");
+  tap_note("%s", run->err);
+  pipe_close(writer);
+  writer = pipe_open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 4\n2 2 x\n", -1));
+  run = CLI_RUN("solve", "-");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin, line 4"), "a bad line");
+  tap_note("%s", run->err);
+  pipe_close(writer);
+  writer = pipe_open(tap_write("b.mtx", "1\n", -1));
+  setenv("TMPDIR", "/nowhere", 1);
+  run = CLI_RUN("solve", "-");
+  unsetenv("TMPDIR");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"), "no place for a copy");
+  tap_note("%s", run->err);
+  pipe_close(writer);
+}
+
 #ifdef HAVE_SUITESPARSE
 #define HEADER(type, sizes)                                                                                            \
   "A small matrix                                                          SMALL   \n"                                 \
@@ -172,6 +269,8 @@ int main(void)
   cli_need("solve");
   test_convert();
   test_compare();
+  test_pipes();
+  test_pipe_errors();
   test_rutherford_boeing();
   test_rutherford_boeing_errors();
   return tap_done();

@@ -2,6 +2,7 @@
  *
  * The absolute difference is max |a_i - b_i| over the entries, the relative one that over max |b_i|. A and B agree
  * where max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
+#include "input.h"
 #include "load.h"
 
 #include <math.h>
@@ -132,6 +133,7 @@ static int compare(karst_context *context, const struct settings *settings, stru
 int main(int argc, char *argv[])
 {
   karst_context *context;
+  char copy[2][TOOL_COPY_SIZE];
   struct settings settings = {.rtol = 1e-6};
   struct difference difference = {0};
   const struct tool_option options[] = {
@@ -143,7 +145,8 @@ int main(int argc, char *argv[])
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = "Compares two vectors or two matrices: files, or matrices NAME:SIZES from the gallery.",
+      .about = "Compares two vectors or two matrices: files (- is standard input), or matrices\n"
+               "NAME:SIZES from the gallery.",
       .operand_names = "A B",
       .operand_count = 2,
       .operand = settings.path,
@@ -154,6 +157,7 @@ int main(int argc, char *argv[])
   karst_status created = karst_context_create(NULL, &context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
+  for (int i = 0; status == TOOL_GO_ON && i < 2; i++) status = tool_input(settings.path[i], copy[i], &settings.path[i]);
   if (status == TOOL_GO_ON) status = compare(context, &settings, &difference);
   karst_context_destroy(context);
   return tool_finish(status);

@@ -1,5 +1,6 @@
 /* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format. The right-hand
  * side that comes with the matrix is written beside it. */
+#include "input.h"
 #include "load.h"
 
 #include <stdio.h>
@@ -51,6 +52,7 @@ static int convert(karst_context *context, const char *input, const char *output
 int main(int argc, char *argv[])
 {
   karst_context *context;
+  char copy[TOOL_COPY_SIZE];
   const char *path[2];
   int block = 0;
   const struct tool_option options[] = {
@@ -59,7 +61,9 @@ int main(int argc, char *argv[])
   };
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz or\n"
-               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx.",
+               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx. - is "
+               "standard\n"
+               "input.",
       .operand_names = "MATRIX OUTPUT",
       .operand_count = 2,
       .operand = path,
@@ -72,6 +76,7 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   karst_context_set_message(context, tool_message, NULL);
   int status = tool_parse(context, &command, argc, argv);
+  if (status == TOOL_GO_ON) status = tool_input(path[0], copy, &path[0]);
   if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block);
   karst_context_destroy(context);
   return tool_finish(status);

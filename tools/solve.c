@@ -1,6 +1,7 @@
 /* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
  *
  * A user's program: it calls nothing but what karst.h declares. */
+#include "input.h"
 #include "load.h"
 #include "solve.h"
 #include "watch.h"
@@ -49,8 +50,11 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   const struct solve_settings *settings = report->settings;
   double start = tool_clock();
   watch_phase(watch, "read");
-  int exit_status =
-      tool_load_matrix(run->context, settings->matrix, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  char copy[TOOL_COPY_SIZE];
+  const char *path;
+  int exit_status = tool_input(settings->matrix, copy, &path);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
