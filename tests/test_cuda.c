@@ -137,6 +137,24 @@ static void compare_products(const struct shape *shape)
   free_pair(&p);
 }
 
+/* A caller's vector may begin anywhere: the same bits from x one scalar further on. */
+static void compare_alignments(int b)
+{
+  struct pair p = make_pair(&(struct shape){.rows = 100, .b = b, .extra = 6});
+  double *x = random_host(p.scalars + 1), *y = random_host(p.scalars);
+  double *gpu_x = on_gpu(p.scalars, x + 1), *moved = on_gpu(p.scalars + 1, x), *gpu_y = on_gpu(p.scalars, NULL);
+  gpu->backend->multiply(gpu, p.gpu, gpu_x, gpu_y);
+  tap_need(gpu, gpu->backend->download(gpu, y, gpu_y, (size_t)p.scalars * sizeof *y), "download");
+  gpu->backend->multiply(gpu, p.gpu, moved + 1, gpu_y);
+  tap_ok(difference(p.scalars, y, gpu_y) == 0, "b = %d: the same product wherever x begins", b);
+  free(x);
+  free(y);
+  gpu->backend->release(gpu, gpu_x);
+  gpu->backend->release(gpu, moved);
+  gpu->backend->release(gpu, gpu_y);
+  free_pair(&p);
+}
+
 /* The diagonal blocks made dominant, so that inverses agree to rounding. */
 static void strengthen(struct pair *p)
 {
@@ -332,6 +350,7 @@ int main(void)
     compare_products(&(struct shape){.rows = 1, .b = b});
     compare_products(&(struct shape){.rows = 150, .b = b, .extra = 6, .gaps = true});
     compare_products(&(struct shape){.rows = b == 1 ? 5000 : 300, .b = b, .extra = 9, .gaps = true, .dense_row = true});
+    compare_alignments(b);
     compare_diagonal(b);
     compare_bad_blocks(b, 0.5, NAN);
     compare_bad_blocks(b, NAN, 0.5);
