@@ -21,11 +21,32 @@ static karst_status resident(karst_context *context, const void *kernel, size_t 
   return karst_cuda_status(context, error, "the launch of block ILU");
 }
 
+/* How many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. */
+static int choose_parts(const karst_triangle *t, int b, bool upper)
+{
+  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
+  int parts = 1;
+  while (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && parts < KARST_ILU_PARTS && 2 * parts * b <= 32 &&
+         (int64_t)parts * karst_ilu_neighbours_at_once(b) * t->slots < neighbours)
+    parts *= 2;
+  return parts;
+}
+
+static karst_status resident_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t,
+                                   int *grid)
+{
+  t->parts = choose_parts(t, b, upper);
+  const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
+  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
+  return resident(context, karst_ilu_sweep_kernel_cuda(b, t->parts, upper), 0, LEVELS_OF_SLICES * pieces * t->tasks,
+                  levels, grid);
+}
+
 karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                      karst_ilu_cuda *plan)
 {
   const int b = plan->block_size;
-  const int64_t lower = pattern->lower.count, upper = pattern->upper.count, parts = (b + 31) / 32;
+  const int64_t lower = pattern->lower.count, upper = pattern->upper.count;
   int64_t warps = LEVELS_OF_SLICES * plan->lower.tasks; /* that factor at a time, times the levels */
   size_t shared = 0;
   const void *factor = karst_ilu_factor_large_kernel_cuda();
@@ -33,20 +54,16 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pat
     shared = karst_ilu_factor_large_shared_cuda(b);
     warps = LEVELS_OF_SLICES * (int64_t)plan->lower.rows * KARST_ILU_THREADS / 32;
   } else if (plan->longest > 0) {
-    factor = karst_ilu_factor_row_kernel_cuda();
-    shared = karst_ilu_factor_row_shared_cuda(plan->longest);
-    warps = LEVELS_OF_ROWS * (int64_t)plan->lower.rows;
+    factor = karst_ilu_factor_row_kernel_cuda(b, plan->rows_of_warp);
+    shared = karst_ilu_factor_row_shared_cuda(plan);
+    warps = LEVELS_OF_ROWS * (int64_t)plan->row_tasks;
   } else {
     factor = karst_ilu_factor_small_kernel_cuda(b);
     if (b >= KARST_ILU_TILE_LEAST) warps = LEVELS_OF_ROWS * (int64_t)plan->lower.rows;
   }
   karst_status status = resident(context, factor, shared, warps, lower, &plan->factor_grid);
-  if (!status)
-    status = resident(context, karst_ilu_sweep_kernel_cuda(b, false), 0, LEVELS_OF_SLICES * parts * plan->lower.tasks,
-                      lower, &plan->lower_grid);
-  if (!status)
-    status = resident(context, karst_ilu_sweep_kernel_cuda(b, true), 0, LEVELS_OF_SLICES * parts * plan->upper.tasks,
-                      upper, &plan->upper_grid);
+  if (!status) status = resident_sweep(context, b, false, lower, &plan->lower, &plan->lower_grid);
+  if (!status) status = resident_sweep(context, b, true, upper, &plan->upper, &plan->upper_grid);
   return status;
 }
 

@@ -7,9 +7,10 @@
  *
  *     value[(e b + c) group b + q b + r]
  *
- * so that what a warp reads at once is contiguous. Entries of L stand in ascending order of the columns; in U' the
- * inverse diagonal block comes first, then the neighbours in ascending order of their slots, those of the last level
- * last (rows of more than KARST_ILU_SORTED neighbours: columns descending).
+ * so that what a warp reads at once is contiguous. In U' the inverse diagonal block comes first. Neighbours stand in
+ * ascending order of their slots, so that those for which a row waits longest come last. Exceptions: rows of more than
+ * KARST_ILU_SORTED neighbours, and L where the pattern is not symmetric; there they stand in the order of elimination.
+ * Only in a symmetric pattern do the levels of L say which pivots of a row have to be eliminated before which.
  *
  * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
 #ifndef KARST_GPU_ILU_H
@@ -17,23 +18,34 @@
 
 #include "cuda.h"
 
+#include <limits.h>
+#include <type_traits>
+
 /* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
 typedef struct karst_ilu_product {
   karst_index left, right;
 } karst_ilu_product;
 
-/* The same for b = 1 and a whole row of A - L U at once: entry p of the row is the left factor, entry e what is made,
- * in place as p << 16 | e; entries of L first, then D and U', as in their slices. */
+/* The same for a whole block row of A - L U at once: entry p of the row is the left factor, entry e what is made, in
+ * place as p << 16 | e; entries of L first, then D and U', as in their slices. */
 typedef struct karst_ilu_row_product {
   karst_index right;
   unsigned place;
 } karst_ilu_row_product;
+
+/* Where a block row stands in the two triangles: its first blocks, and how many slots for blocks it has. */
+typedef struct alignas(2 * sizeof(karst_index)) karst_ilu_row {
+  karst_index lower, upper;
+  int lower_length, upper_length;
+} karst_ilu_row;
 
 /* One triangle; all arrays in device memory. Passed to kernels by value. */
 typedef struct karst_triangle {
   karst_index rows;
   karst_index slots;   /* rows, rounded up to whole slices */
   int group;           /* block rows of a slice */
+  int parts;           /* how many lanes share the neighbours of a scalar row in a sweep */
+  karst_index sorted;  /* rows of at most so many neighbours have them in the order of their slots */
   karst_index *row;    /* [rows] the row in each slot */
   karst_index *other;  /* [rows] the slot of the same row in the other triangle */
   karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows need nothing of each other */
@@ -58,11 +70,16 @@ enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST
 
 enum { KARST_ILU_SORTED = 64 };
 
-/* Which kernel factors: a warp for as many rows as there are lanes for (ilu_factor.cu); for one row of b = 1, where
- * rows average more than so many entries off the diagonal and none is longer than a warp has shared memory for
+/* A sweep: how many neighbours of a row a lane waits for at once, and how many lanes share them at most. */
+enum { KARST_ILU_PARTS = 8 };
+static constexpr int karst_ilu_neighbours_at_once(int b) { return b <= 2 ? 4 : 3; }
+
+/* Which kernel factors: a warp for as many rows as there are lanes for (ilu_factor.cu); for one row, where rows average
+ * more than so many blocks off the diagonal and none has more elements than a warp has shared memory for
  * (ilu_factor_row.cu); for one row of blocks that are 7 or 8 wide (ilu_factor_tile.cu); a block of threads for one row
- * of larger blocks (ilu_factor_large.cu). */
-enum { KARST_ILU_ROW_AVERAGE = 10, KARST_ILU_ROW_LONGEST = 1024, KARST_ILU_TILE_LEAST = 7 };
+ * of larger blocks (ilu_factor_large.cu). A warp makes two scalar rows where a level has more than so many for each
+ * multiprocessor: then warps for the next levels are short. */
+enum { KARST_ILU_ROW_AVERAGE = 10, KARST_ILU_ROW_ELEMENTS = 1536, KARST_ILU_TILE_LEAST = 7, KARST_ILU_ROWS_MANY = 7 };
 
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
@@ -73,9 +90,14 @@ typedef struct karst_ilu_cuda {
   karst_ilu_finding *finding;
   int *done; /* [rows] large blocks: which slots of lower are factored */
   int jacobi_sweeps;
-  double *jacobi;    /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
-  int longest;       /* entries of the longest row of L, D and U' where factored by rows, else 0 */
-  int64_t *row_list; /* [rows + 1] where the products of each slot of lower begin in row_product */
+  double *jacobi; /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  /* Where warps make whole rows: */
+  int longest;           /* blocks of the longest row of L, D and U'; 0: they do not */
+  int rows_of_warp;      /* at a time at most, 1 or 2 */
+  karst_index row_tasks; /* one or two rows of one level of L */
+  karst_index *row_task; /* [row_tasks + 1] the first slot of each */
+  karst_ilu_row *row;    /* [rows] by the slots of lower */
+  int64_t *row_list;     /* [rows + 1] where the products of each begin in row_product */
   karst_ilu_row_product *row_product;
 } karst_ilu_cuda;
 
@@ -113,6 +135,10 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
 /* ilu_plan.cu */
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
+/* Cuts the levels' slots where their numbers are multiples of step: the first slot of each part, [*parts + 1] in device
+ * memory, which counts in *bytes. */
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes);
 /* ilu_lists.cu: source, list and product of both triangles, or row_list and row_product. */
 karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                                   karst_ilu *ilu);
@@ -125,9 +151,9 @@ void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, 
 void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
 const void *karst_ilu_factor_small_kernel_cuda(int block_size);
 const void *karst_ilu_factor_tile_kernel_cuda(int block_size);
-const void *karst_ilu_factor_row_kernel_cuda(void);
+const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp);
 const void *karst_ilu_factor_large_kernel_cuda(void);
-size_t karst_ilu_factor_row_shared_cuda(int longest);
+size_t karst_ilu_factor_row_shared_cuda(const karst_ilu_cuda *plan);
 size_t karst_ilu_factor_large_shared_cuda(int block_size);
 /* ilu_level.cu */
 karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
@@ -140,7 +166,7 @@ karst_status karst_ilu_jacobi_plan_cuda(karst_context *context, const karst_ilu_
                                         karst_ilu_cuda *plan, int64_t *bytes);
 void karst_ilu_solve_jacobi_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
 /* ilu_dataflow.cu */
-const void *karst_ilu_sweep_kernel_cuda(int block_size, bool upper);
+const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper);
 void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
 
 /* Device memory of count elements, added to *bytes. */
@@ -195,12 +221,29 @@ static __device__ __forceinline__ void karst_publish(double *x, double value)
 #endif
 }
 
-/* Element (r, c) of a block. */
+/* Element (r, c) of a block. Its number is not negative: division by constants is cheaper then. */
 template <int B>
-static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle &t, int64_t block, int r, int c)
+static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle &t, karst_index block, int r, int c)
 {
-  constexpr int R = 32 / B;
-  return t.value + block / R * B * (R * B) + block % R * B + r + c * (R * B);
+  constexpr unsigned R = 32 / B;
+  using number = std::make_unsigned<karst_index>::type;
+  const number slice = (number)block / R, q = (number)block % R;
+  return t.value + (int64_t)slice * (B * R * B) + q * B + r + c * (int)(R * B);
+}
+
+/* Where wanted stands among the ascending column[begin .. end), or -1. */
+static __device__ __forceinline__ karst_index karst_ilu_find_column(const karst_index *column, karst_index begin,
+                                                                    karst_index end, karst_index wanted)
+{
+  const karst_index last = end;
+  while (begin < end) {
+    const karst_index middle = begin + (end - begin) / 2;
+    if (column[middle] < wanted)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin < last && column[begin] == wanted ? begin : -1;
 }
 
 static __device__ __forceinline__ unsigned karst_largest_of_warp(unsigned mine)

@@ -11,87 +11,113 @@
  * Each sweep leaves the other's vector absent: the forward sweep the one that the backward sweep is going to fill, the
  * backward sweep what it has read of the forward sweep's, for the next solve.
  *
- * Every lane waits for one scalar of each neighbour, and the lanes of a block row exchange them by shuffles. */
+ * Every lane waits for one scalar of a neighbour, and the lanes of a block row exchange them by shuffles. Rows of many
+ * neighbours are shared by several lanes, so that all are waited for at once: a warp then takes a piece of a task. */
 #include "ilu.h"
 #include "dense.h"
 
-/* Neighbours waited for at once. */
-template <int B> constexpr int at_once = B <= 2 ? 4 : 3;
+template <int B> constexpr int at_once = karst_ilu_neighbours_at_once(B);
 
-template <int B, int K> struct chunk {
-  const double *from[K];
-  double value[K][B]; /* scalar row r of each block */
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
+ * from the one and the other, these ran fastest on an H200, by a fifth and more. */
+template <int B, int PARTS> constexpr int least_blocks()
+{
+  if (PARTS > 1) return B == 1 ? 8 : B <= 3 ? 6 : B == 4 ? 5 : B <= 7 ? 1 : 0;
+  return B == 3 || B == 5 || B == 8 ? 1 : 0;
+}
+
+template <int B> struct chunk {
+  const double *from[at_once<B>];
+  double value[at_once<B>][B]; /* scalar row r of each block */
 };
 
-/* Entries e .. e + K - 1, of which those from end on are zero. */
-template <int B, int K>
-static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, int q, int r, bool active,
-                                             chunk<B, K> &next)
+/* What a lane does of a task: row r of the block row that is number q of its slice, and of its neighbours every
+ * PARTS-th from number part on. */
+struct place {
+  int part, q, r;
+  bool active;
+};
+
+/* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
+template <int B, int PARTS>
+static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at,
+                                             chunk<B> &next)
 {
   constexpr int R = 32 / B;
+  if (PARTS > 1) e += at.part;
 #pragma unroll
-  for (int k = 0; k < K; k++, e++) {
-    bool there = active && e < end;
-    next.from[k] = there ? t.x + (int64_t)t.column[e * R + q] * B + r : NULL;
+  for (int k = 0; k < at_once<B>; k++, e += PARTS) {
+    const bool there = at.active && e < end;
+    next.from[k] = there ? t.x + (int64_t)t.column[e * R + at.q] * B + at.r : NULL;
 #pragma unroll
-    for (int c = 0; c < B; c++) next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + q * B + r]) : 0;
+    for (int c = 0; c < B; c++)
+      next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
   }
 }
 
-/* The sum over c of value[c] times component c of the x of the lanes' block row. */
-template <int B> static __device__ __forceinline__ double product(const double (&value)[B], double x, int q)
+/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
+template <int B> static __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
 {
   double sum = 0;
 #pragma unroll
-  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, q * B + c) : x);
+  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
   return sum;
 }
 
 /* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. */
-template <int B, bool upper>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+template <int B, int PARTS, bool upper>
+static __global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
     sweep(const karst_triangle t, const double *in, double *reset, double *out)
 {
-  constexpr int R = 32 / B, K = at_once<B>;
-  const int lane = (int)threadIdx.x % 32, q = lane / B, r = lane % B;
-  const karst_index warps = (karst_index)(gridDim.x * (KARST_ILU_THREADS / 32));
-  for (karst_index task = (karst_index)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32); task < t.tasks;
-       task += warps) {
-    const karst_index first = t.task[task], last = t.task[task + 1], slice = first / R, slot = slice * R + q;
-    const bool active = q < R && slot >= first && slot < last;
+  constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS, K = at_once<B>;
+  const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
+  using number = typename std::conditional<PIECES == 1, karst_index, int64_t>::type;
+  const number warps = (number)(gridDim.x * (KARST_ILU_THREADS / 32)), pieces = (number)t.tasks * PIECES;
+  place at = {lane / (ROWS * B), lane % (ROWS * B) / B, lane % B, false};
+  for (number piece = (number)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32); piece < pieces; piece += warps) {
+    const karst_index task = (karst_index)(piece / PIECES), begin = t.task[task], stop = t.task[task + 1];
+    const karst_index slice = begin / R;
+    if (PIECES > 1) at.q = (int)(piece % PIECES) * ROWS + lane % (ROWS * B) / B;
+    const karst_index slot = slice * R + at.q;
+    at.active = at.part < PARTS && at.q < R && slot >= begin && slot < stop;
+    if (PIECES > 1 && !__any_sync(~0u, at.active)) continue;
+    const bool first = at.active && (PARTS == 1 || at.part == 0);
     const int64_t end = t.start[slice + 1];
     int64_t e = t.start[slice];
     int64_t row = 0;
     double sum = 0;
-    chunk<B, K> now, next;
-    fetch<B, K>(t, upper ? e + 1 : e, end, q, r, active, now);
-    if (active) row = (int64_t)t.row[slot] * B + r;
+    chunk<B> now, next;
+    fetch<B, PARTS>(t, upper ? e + 1 : e, end, at, now);
+    if (first) row = (int64_t)t.row[slot] * B + at.r;
     if (upper) {
       double inverse[B];
 #pragma unroll
-      for (int c = 0; c < B; c++) inverse[c] = active ? __ldcs(&t.value[(e * B + c) * (R * B) + q * B + r]) : 0;
-      if (active) {
-        int64_t from = (int64_t)t.other[slot] * B + r;
+      for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+      if (first) {
+        int64_t from = (int64_t)t.other[slot] * B + at.r;
         sum = in[from];
         reset[from] = karst_absent();
       }
-      sum = product<B>(inverse, sum, q);
+      sum = product<B>(inverse, sum, base);
       e++;
-    } else if (active) {
+    } else if (first) {
       sum = in[row];
-      reset[(int64_t)slot * B + r] = karst_absent();
+      reset[(int64_t)slot * B + at.r] = karst_absent();
     }
     while (e < end) {
       double x[K];
-      e += K;
-      if (e < end) fetch<B, K>(t, e, end, q, r, active, next);
+      e += K * PARTS;
+      if (e < end) fetch<B, PARTS>(t, e, end, at, next);
       karst_await<K>(now.from, x);
 #pragma unroll
-      for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], q);
+      for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
       now = next;
     }
-    if (active) {
-      karst_publish(&t.x[(int64_t)slot * B + r], sum);
+#pragma unroll
+    for (int distance = PARTS / 2; distance > 0; distance /= 2)
+      sum += __shfl_down_sync(~0u, sum, (unsigned)(distance * ROWS * B));
+    if (first) {
+      karst_publish(&t.x[(int64_t)slot * B + at.r], sum);
       if (upper) out[row] = sum;
     }
   }
@@ -139,16 +165,28 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
-const void *karst_ilu_sweep_kernel_cuda(int block_size, bool upper)
+/* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
+template <int B, bool upper, int PARTS = KARST_ILU_PARTS> static const void *sweep_by(int parts)
 {
-#define FORWARD(B) (const void *)sweep<B, false>,
-#define BACKWARD(B) (const void *)sweep<B, true>,
-  static const void *const forwards[] = {(const void *)sweep_any<false>, KARST_BLOCK_SIZES(FORWARD)};
-  static const void *const backwards[] = {(const void *)sweep_any<true>, KARST_BLOCK_SIZES(BACKWARD)};
-#undef FORWARD
-#undef BACKWARD
-  int instance = block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? block_size : 0;
-  return upper ? backwards[instance] : forwards[instance];
+  if constexpr (PARTS > 1) {
+    if constexpr (B * PARTS <= 32)
+      if (parts == PARTS) return (const void *)sweep<B, PARTS, upper>;
+    return sweep_by<B, upper, PARTS / 2>(parts);
+  }
+  return (const void *)sweep<B, 1, upper>;
+}
+
+const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper)
+{
+  const void *kernel = NULL;
+  karst_cuda_instance(block_size, [&](auto size) {
+    constexpr int B = decltype(size)::value;
+    if constexpr (B == 0)
+      kernel = upper ? (const void *)sweep_any<true> : (const void *)sweep_any<false>;
+    else
+      kernel = upper ? sweep_by<B, true>(parts) : sweep_by<B, false>(parts);
+  });
+  return kernel;
 }
 
 static void launch(karst_context *context, const void *kernel, int grid, void **arguments)
@@ -163,7 +201,8 @@ void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda 
   karst_triangle lower = plan->lower, upper = plan->upper;
   int b = plan->block_size;
   const double *y = lower.x;
-  const void *forward = karst_ilu_sweep_kernel_cuda(b, false), *backward = karst_ilu_sweep_kernel_cuda(b, true);
+  const void *forward = karst_ilu_sweep_kernel_cuda(b, lower.parts, false);
+  const void *backward = karst_ilu_sweep_kernel_cuda(b, upper.parts, true);
   if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
     void *down[] = {&lower, &r, &upper.x, &z}, *up[] = {&upper, &y, &lower.x, &z};
     launch(context, forward, plan->lower_grid, down);

@@ -8,20 +8,12 @@
  * each is summed up over its own list of products (ilu_lists.cu).
  *
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
-#include "ilu.h"
-#include "dense.h"
+#include "ilu_invert.h"
 
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it
  * without delay: registers allow no more. */
 enum { EARLY = 3 };
 template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : 2;
-
-/* Where a lane works. */
-struct place {
-  int q, r;
-  bool active;
-  unsigned group; /* the lanes of its block row */
-};
 
 /* acc -= left right, where the lanes hold their rows of all three. */
 template <int B>
@@ -50,7 +42,8 @@ static __device__ __forceinline__ void multiply(const double (&left)[B], const d
 /* a_ij for a block of t: A's block, less the products of its list. wanted: whether this lane's block row has it. */
 template <int B>
 static __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                                  const double *A, int64_t block, bool wanted, const place &at, double (&acc)[B])
+                                  const double *A, int64_t block, bool wanted, const karst_ilu_place &at,
+                                  double (&acc)[B])
 {
   constexpr int K = products_at_once<B>;
   const karst_index source = wanted ? t.source[block] : -1;
@@ -87,7 +80,7 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
  * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
 template <int B>
 static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
-                                        const place &at)
+                                        const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   karst_index all = 0;
@@ -100,87 +93,11 @@ static __device__ karst_index touch_row(const karst_triangle &t, const double *A
   return all;
 }
 
-static __device__ __forceinline__ bool any_of_group(const place &at, bool mine)
-{
-  return (__ballot_sync(~0u, mine) & at.group) != 0;
-}
-
-/* karst_block_invert of lib/dense.h, a row a lane. The reason is that of the lane's block. */
-template <int B> static __device__ karst_reason invert(const place &at, double (&a)[B])
-{
-  const int base = at.q * B;
-  double row_scale = 0, column_size[B];
-  bool singular = false, finite = true;
-  int pivot[B];
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    finite = finite && fabs(a[c]) <= DBL_MAX;
-    row_scale = fmax(row_scale, fabs(a[c]));
-  }
-  const bool not_finite = any_of_group(at, !finite);
-  singular = any_of_group(at, row_scale == 0);
-  row_scale = 1 / row_scale;
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    column_size[c] = 0;
-    if (B > 1)
-#pragma unroll
-      for (int j = 0; j < B; j++)
-        column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j));
-  }
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    double best_size = -1, pivot_row[B];
-    int best = c;
-#pragma unroll
-    for (int j = c; j < B; j++) {
-      double size = B > 1 ? __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j) : fabs(a[c]) * row_scale;
-      if (size > best_size) {
-        best = j;
-        best_size = size;
-      }
-    }
-    if (!(best_size > (B > 1 ? 16 * B * DBL_EPSILON * column_size[c] : 0))) singular = true;
-    pivot[c] = best;
-    const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
-#pragma unroll
-    for (int j = 0; j < B && c < B - 1; j++) a[j] = __shfl_sync(~0u, a[j], from);
-    if (c < B - 1) row_scale = __shfl_sync(~0u, row_scale, from);
-#pragma unroll
-    for (int j = 0; j < B; j++) pivot_row[j] = B > 1 ? __shfl_sync(~0u, a[j], base + c) : a[j];
-    const double inverse = 1 / pivot_row[c], factor = a[c];
-    pivot_row[c] = 1;
-    if (at.r != c) a[c] = 0;
-#pragma unroll
-    for (int j = 0; j < B; j++) {
-      pivot_row[j] *= inverse;
-      a[j] = at.r == c ? pivot_row[j] : a[j] - factor * pivot_row[j];
-    }
-  }
-#pragma unroll
-  for (int c = B - 1; c >= 0; c--)
-#pragma unroll
-    for (int j = c + 1; j < B; j++)
-      if (pivot[c] == j) {
-        double entry = a[c];
-        a[c] = a[j];
-        a[j] = entry;
-      }
-  finite = true;
-#pragma unroll
-  for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
-  const bool overflow = any_of_group(at, !finite);
-  if (not_finite) return KARST_NOT_FINITE;
-  if (singular) return KARST_SINGULAR_BLOCK;
-  if (overflow) return B == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
-  return KARST_SOUND;
-}
-
 /* The largest absolute entry of the lanes' block rows of A - L U, for the shift: rare, so it is all done again. */
 template <int B>
 static __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
                                         int64_t lower_block, karst_index lower_length, int64_t upper_block,
-                                        karst_index upper_length, const place &at)
+                                        karst_index upper_length, const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   double acc[B], largest = 0, all = 0;
@@ -199,8 +116,8 @@ static __device__ double largest_of_row(const karst_triangle &lower, const karst
 }
 
 template <int B>
-static __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const place &at, bool wanted,
-                                                   const double (&row)[B])
+static __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const karst_ilu_place &at,
+                                                   bool wanted, const double (&row)[B])
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
@@ -224,7 +141,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
   const karst_index warps = (karst_index)(gridDim.x * (KARST_ILU_THREADS / 32));
-  place at = {lane / B, lane % B, false, 0};
+  karst_ilu_place at = {lane / B, lane % B, false, 0};
   at.group = ((B < 32 ? 1u << B : 0u) - 1) << (at.q * B);
   for (karst_index task = (karst_index)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32); task < lower.tasks;
        task += warps) {
@@ -253,7 +170,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
       accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)(upper_length - 1 - k) * R, upper_length - 1 - k > 0,
                     at, early[k]);
     accumulate<B>(lower, upper, upper, A, upper_block, at.active, at, inverse);
-    const karst_reason reason = invert<B>(at, inverse);
+    const karst_reason reason = karst_ilu_invert<B>(at, inverse);
     if (__any_sync(~0u, at.active && reason != KARST_SOUND)) {
       double largest =
           shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;
@@ -302,7 +219,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
         if (there) *karst_ilu_element<B>(lower, block, at.r, c) = out[c];
       bad += poison<B>(out);
     }
-    if (any_of_group(at, bad != 0) && at.active && at.r == 0)
+    if (karst_any_of_group(at, bad != 0) && at.active && at.r == 0)
       atomicMin(&finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
   }
 }

@@ -1,169 +1,446 @@
-/* ilu_factor_row.cu - ILU on a given pattern as in ilu_factor.cu, for b = 1 and rows of many products, such as those of
- * a 27-point stencil: one warp makes one row, in the level order of L.
+/* ilu_factor_row.cu - block ILU on a given pattern as in ilu_factor.cu, for rows of many products, such as those of
+ * ILU(1) or of a 27-point stencil: one warp makes one block row, or two of b = 1, in the level order of L.
  *
- * The row stands in shared memory: the entries of L as they stand in their slice, D, the entries of U'. All its
- * products,
+ * A row stands in shared memory: the blocks of L as they stand in their slice, D, the blocks of U'. All its products,
  *
- *     a_ie -= a_ip U'_pe        p ascending,
+ *     a_ie -= a_ip U'_pe,
  *
- * are in one list (ilu_lists.cu). The lanes fetch the entries U'_pe side by side and wait for them together; then one
- * pivot follows the other, and the products with a pivot are taken at once. A level costs a wait and a step through
- * shared memory for each pivot, where lanes that work on rows of their own need a step of the second-level cache for
- * each entry. */
-#include "ilu.h"
-#include "dense.h"
+ * are in one list (ilu_lists.cu), pivot after pivot. The lanes fetch the blocks U'_pe side by side, a column each, and
+ * the products with a pivot are taken at once, as soon as they are there. Rows that this one depends on are made at the
+ * same time; those of the level before are the pivots that come last. So what follows the last wait is short: a few
+ * products, the inverse of D, and U'. L D^-1 comes after, for no other row asks for it.
+ *
+ * A level has few rows, and all that a row needs stands behind chains of loads: so the next row's products are fetched
+ * while this one is made. */
+#include "ilu_invert.h"
 
-/* Products that a lane fetches at once. */
-enum { PRODUCTS = 2, WARPS = KARST_ILU_THREADS / 32 };
+enum { WARPS = KARST_ILU_THREADS / 32 };
 
-/* A lane's products of a chunk of 32 * PRODUCTS: without one, pivot is -1. */
-struct products {
-  karst_index right[PRODUCTS];
-  int pivot[PRODUCTS], entry[PRODUCTS];
+/* Products of a lane in a chunk. */
+template <int B> constexpr int products_at_once = B <= 3 ? 2 : 1;
+
+/* Pivots whose columns are looked for together: those of one level come at the same time, but too many looks slow down
+ * those that are waited for. */
+template <int B> constexpr int pivots_at_once = B == 1 ? 3 : 1;
+
+/* Blocks of threads that a multiprocessor is to have room for: as few registers as that takes. */
+template <int B> constexpr int least_blocks = B == 1 ? 7 : B <= 4 ? 4 : 3;
+
+/* The lanes of a row work on columns of blocks side by side: lane on column c of the n-th of them. */
+template <int B, int ROWS> struct lanes {
+  static constexpr int of_row = 32 / ROWS, blocks = of_row / B;
+  int n, c;
 };
 
-static __device__ __forceinline__ products fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
+template <int B, int ROWS> static __device__ __forceinline__ lanes<B, ROWS> lane_here()
 {
-  products chunk;
-#pragma unroll
-  for (int k = 0; k < PRODUCTS; k++) {
-    const int64_t n = first + 32 * k + threadIdx.x % 32;
-    karst_ilu_row_product one = {0, 0};
-    if (n < end) one = product[n];
-    chunk.right[k] = one.right;
-    chunk.pivot[k] = n < end ? (int)(one.place >> 16) : -1;
-    chunk.entry[k] = (int)(one.place & 0xffff);
-  }
-  return chunk;
+  const int lane = (int)threadIdx.x % lanes<B, ROWS>::of_row;
+  return {lane / B, lane % B};
 }
 
-/* Takes the products first .. end - 1 of a row. */
-static __device__ __forceinline__ void eliminate(const karst_triangle &upper, const karst_ilu_row_product *product,
-                                                 int64_t first, int64_t end, products chunk, double *row)
+/* What the kernel is about. */
+struct matrices {
+  karst_triangle lower, upper;
+  karst_index tasks;
+  const karst_index *task;
+  const karst_ilu_row *row;
+  const int64_t *list;
+  const karst_ilu_row_product *product;
+  const double *A;
+};
+
+/* A row to make: its slot, where it stands, its products. Without a row, all lengths are 0. */
+struct row_task {
+  karst_index slot;
+  bool there;
+  karst_ilu_row place;
+  int64_t first, end;
+};
+
+/* The first slot of a task, and one past its last: loaded a row earlier than what stands behind it. */
+struct slots {
+  karst_index first, last;
+};
+
+static __device__ __forceinline__ slots find_slots(const matrices &m, int64_t task)
 {
-  int pivot = 0;
-  for (; first < end; first += 32 * PRODUCTS) {
-    const double *from[PRODUCTS];
-    double value[PRODUCTS];
-    int last = 0;
+  slots found = {0, 0};
+  if (task < m.tasks) found = {m.task[task], m.task[task + 1]};
+  return found;
+}
+
+template <int B, int ROWS> static __device__ __forceinline__ row_task find_row(const matrices &m, const slots &of_task)
+{
+  const karst_index slot = of_task.first + (karst_index)(threadIdx.x % 32 / lanes<B, ROWS>::of_row);
+  row_task found = {slot, slot < of_task.last, {0, 0, 0, 0}, 0, 0};
+  if (!found.there) return found;
+  found.place = m.row[slot];
+  found.first = m.list[slot];
+  found.end = m.list[slot + 1];
+  return found;
+}
+
+/* Without a product, pivot is -1. */
+template <int B> struct products {
+  karst_index right[products_at_once<B>];
+  int pivot[products_at_once<B>], entry[products_at_once<B>];
+};
+
+/* Products, and of the right block of each the lane's column. */
+template <int B> struct chunk {
+  products<B> product;
+  double column[products_at_once<B>][B];
+};
+
+template <int B, int ROWS>
+static __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
+{
+  const lanes<B, ROWS> lane = lane_here<B, ROWS>();
+  products<B> fetched;
 #pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) {
-      from[k] = chunk.pivot[k] >= 0 ? upper.value + chunk.right[k] : NULL;
-      last = max(last, chunk.pivot[k]);
-    }
-    last = (int)karst_largest_of_warp((unsigned)last);
-    const products next = fetch(product, first + 32 * PRODUCTS, end);
-    karst_await<PRODUCTS>(from, value);
-    for (; pivot <= last; pivot++) {
-      __syncwarp();
-      const double factor = row[pivot];
+  for (int k = 0; k < products_at_once<B>; k++) {
+    const int64_t number = first + k * lanes<B, ROWS>::blocks + lane.n;
+    const bool there = lane.n < lanes<B, ROWS>::blocks && number < end;
+    karst_ilu_row_product one = {0, 0};
+    if (there) one = product[number];
+    fetched.right[k] = one.right;
+    fetched.pivot[k] = there ? (int)(one.place >> 16) : -1;
+    fetched.entry[k] = (int)(one.place & 0xffff);
+  }
+  return fetched;
+}
+
+/* The products with a first look at their columns. */
+template <int B, int ROWS>
+static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
+{
+  chunk<B> started;
+  started.product = product;
 #pragma unroll
-      for (int k = 0; k < PRODUCTS; k++)
-        if (chunk.pivot[k] == pivot) row[chunk.entry[k]] -= factor * value[k];
+  for (int k = 0; k < products_at_once<B>; k++) {
+    const double *from = karst_ilu_element<B>(upper, product.right[k], 0, lane_here<B, ROWS>().c);
+#pragma unroll
+    for (int r = 0; r < B; r++) started.column[k][r] = product.pivot[k] >= 0 ? karst_look(from + r) : 0;
+  }
+  return started;
+}
+
+/* Whether the lane lacks columns of the pivot. */
+template <int B, int ROWS> static __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
+{
+  bool lacking = false;
+#pragma unroll
+  for (int k = 0; k < products_at_once<B>; k++)
+#pragma unroll
+    for (int r = 0; r < B; r++) lacking |= chunk.product.pivot[k] == pivot && karst_is_absent(chunk.column[k][r]);
+  return lacking;
+}
+
+/* Waits for the columns of the pivot. */
+template <int B, int ROWS>
+static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
+{
+  while (__any_sync(~0u, lacks<B, ROWS>(pivot, chunk)))
+#pragma unroll
+    for (int k = 0; k < products_at_once<B>; k++) {
+      const double *from = karst_ilu_element<B>(upper, chunk.product.right[k], 0, lane_here<B, ROWS>().c);
+      const int later = chunk.product.pivot[k] - pivot;
+#pragma unroll
+      for (int r = 0; r < B; r++)
+        if (later >= 0 && later < pivots_at_once<B> && karst_is_absent(chunk.column[k][r]))
+          chunk.column[k][r] = karst_look(from + r);
     }
-    pivot = last; /* the next chunk may have more of it */
-    chunk = next;
+}
+
+/* The lane's columns of the products with one pivot. */
+template <int B, int ROWS>
+static __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
+{
+  const double *left = row + pivot * (B * B);
+#pragma unroll
+  for (int k = 0; k < products_at_once<B>; k++) {
+    if (chunk.product.pivot[k] != pivot) continue;
+    double *to = row + chunk.product.entry[k] * (B * B) + lane_here<B, ROWS>().c * B, sum[B];
+#pragma unroll
+    for (int r = 0; r < B; r++) sum[r] = to[r];
+#pragma unroll
+    for (int j = 0; j < B; j++)
+#pragma unroll
+      for (int r = 0; r < B; r++) sum[r] -= left[j * B + r] * chunk.column[k][j];
+#pragma unroll
+    for (int r = 0; r < B; r++) to[r] = sum[r];
+  }
+}
+
+/* Takes the products of a chunk. */
+template <int B, int ROWS>
+static __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
+{
+  int last = 0;
+#pragma unroll
+  for (int k = 0; k < products_at_once<B>; k++) last = max(last, chunk.product.pivot[k]);
+  last = (int)karst_largest_of_warp((unsigned)last);
+  /* Products are sorted by their pivots; -1 is the largest unsigned number. */
+  const int first = max(0, (int)~karst_largest_of_warp(~(unsigned)chunk.product.pivot[0]));
+  for (int pivot = first; pivot <= last; pivot++) {
+    await_pivot<B, ROWS>(upper, pivot, chunk);
+    __syncwarp();
+    subtract<B, ROWS>(pivot, chunk, row);
+  }
+}
+
+/* Takes all products of the rows, of which the first chunk is given. */
+template <int B, int ROWS>
+static __device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
+{
+  constexpr int STEP = lanes<B, ROWS>::blocks * products_at_once<B>;
+  int64_t first = task.first + STEP;
+  bool more = __any_sync(~0u, first < task.end);
+  products<B> after = {};
+  if (more) after = fetch<B, ROWS>(m.product, first, task.end);
+  for (;;) {
+    chunk<B> next = {};
+    const bool go_on = more;
+    if (go_on) {
+      next = start_chunk<B, ROWS>(m.upper, after);
+      first += STEP;
+      more = __any_sync(~0u, first < task.end);
+      if (more) after = fetch<B, ROWS>(m.product, first, task.end);
+    }
+    take_chunk<B, ROWS>(m.upper, now, row);
+    if (!go_on) break;
+    now = next;
   }
   __syncwarp();
 }
 
-/* The entries of A that entries first, first + group, ... of a triangle start from. */
-static __device__ __forceinline__ void start_row(const karst_triangle &t, int64_t first, int length, const double *A,
+/* The elements of a row that a lane starts are number lane, lane + of_row, ...; where in A the first of them come from. */
+template <int B> constexpr int sources_at_once = B == 1 ? 2 : 4;
+template <int B> struct sources {
+  karst_index block[sources_at_once<B>];
+};
+
+template <int B, int ROWS>
+static __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
+{
+  constexpr int GROUP = 32 / B;
+  const int e = v / (B * B), n = e - place.lower_length;
+  if (n >= place.upper_length) return -1;
+  return __ldg(n < 0 ? &m.lower.source[place.lower + (int64_t)e * GROUP]
+                     : &m.upper.source[place.upper + (int64_t)n * GROUP]);
+}
+
+template <int B, int ROWS>
+static __device__ __forceinline__ sources<B> find_sources(const matrices &m, const karst_ilu_row &place)
+{
+  constexpr int LANES = lanes<B, ROWS>::of_row;
+  sources<B> found;
+#pragma unroll
+  for (int k = 0; k < sources_at_once<B>; k++)
+    found.block[k] = source_of<B, ROWS>(m, place, k * LANES + (int)threadIdx.x % LANES);
+  return found;
+}
+
+/* The blocks of A that those of a row start from. */
+template <int B, int ROWS>
+static __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
                                                  double *row)
 {
-  for (int e = (int)threadIdx.x % 32; e < length; e += 32) {
-    const karst_index source = t.source[first + (int64_t)e * 32];
-    row[e] = source >= 0 ? A[source] : 0;
+  constexpr int LANES = lanes<B, ROWS>::of_row;
+  const int elements = (place.lower_length + place.upper_length) * (B * B);
+  int v = (int)threadIdx.x % LANES;
+#pragma unroll
+  for (int k = 0; k < sources_at_once<B>; k++, v += LANES)
+    if (v < elements) row[v] = found.block[k] >= 0 ? __ldg(&m.A[(int64_t)found.block[k] * (B * B) + v % (B * B)]) : 0;
+#pragma unroll 4
+  for (; v < elements; v += LANES) {
+    const karst_index source = source_of<B, ROWS>(m, place, v);
+    row[v] = source >= 0 ? __ldg(&m.A[(int64_t)source * (B * B) + v % (B * B)]) : 0;
   }
 }
 
-/* 1 / pivot, or what replaces it; 0 where nothing does. length: of the row. */
-static __device__ __forceinline__ double invert(double pivot, double shift, const double *row, int length,
-                                                unsigned long long number, karst_ilu_finding *finding)
+/* Row r of what stands for the inverse of a pivot that has none, and the report of it; all lanes of the warp, whether
+ * their row's pivot is bad or not. */
+template <int B, int ROWS>
+static __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
+                                  const double *row, int r, karst_ilu_finding *finding, double (&inverse)[B])
 {
-  const bool finite = fabs(pivot) <= DBL_MAX, sound = finite && pivot != 0 && fabs(1 / pivot) <= DBL_MAX;
-  if (sound) return 1 / pivot; /* the same in all lanes */
+  constexpr int LANES = lanes<B, ROWS>::of_row;
+  const int elements = (task.place.lower_length + task.place.upper_length) * (B * B);
   double largest = 0;
-  for (int e = (int)threadIdx.x % 32; e < length && shift > 0; e += 32) largest = fmax(largest, fabs(row[e]));
-  for (int distance = 16; distance > 0; distance /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
-  const bool singular = pivot == 0, replace = singular && largest > 0;
-  if (threadIdx.x % 32 == 0 && replace) atomicAdd(&finding->shifted, 1ull);
-  if (threadIdx.x % 32 == 0 && !replace)
-    atomicMin(&finding->first, 4 * number + (singular ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
-  return replace ? 1 / (shift * largest) : 0;
+  for (int v = (int)threadIdx.x % LANES; v < elements && shift > 0; v += LANES) largest = fmax(largest, fabs(row[v]));
+  for (int distance = LANES / 2; distance > 0; distance /= 2)
+    largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
+  if (reason == KARST_SOUND || !task.there) return;
+  const bool singular = reason == KARST_SINGULAR_BLOCK, replace = singular && largest > 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = replace && c == r ? 1 / (shift * largest) : 0;
+  if (threadIdx.x % LANES > 0) return;
+  if (replace)
+    atomicAdd(&finding->shifted, 1ull);
+  else
+    atomicMin(&finding->first, 4 * (unsigned long long)m.lower.row[task.slot] +
+                                   (singular ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
 }
 
-/* Where the inverse of the pivot of an entry of L stands; NULL for padding. */
-static __device__ __forceinline__ const double *inverse_of_pivot(const karst_triangle &lower,
-                                                                 const karst_triangle &upper, int64_t entry)
+/* U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is NaN or
+ * infinite. */
+template <int B, int ROWS>
+static __device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
+                                                       const double (&inverse)[B], const double *row)
 {
-  const karst_index pivot = lower.column[entry];
-  if (pivot == lower.slots) return NULL;
-  const karst_index slot = lower.other[pivot];
-  return upper.value + upper.start[slot / 32] * 32 + slot % 32;
+  constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
+  const int n = lane_here<B, ROWS>().n;
+  double poison = 0;
+  for (int e = task.place.upper_length - 1 - n; e > 0 && n < N; e -= N) {
+    const double *block = row + e * (B * B);
+#pragma unroll
+    for (int d = 0; d < B; d++) {
+      double sum = 0;
+#pragma unroll
+      for (int c = 0; c < B; c++) sum += inverse[c] * block[d * B + c];
+      karst_publish(karst_ilu_element<B>(upper, task.place.upper + (int64_t)e * GROUP, r, d), sum);
+      poison += sum * 0;
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++)
+    if (n == 0 && task.there) karst_publish(karst_ilu_element<B>(upper, task.place.upper, r, c), inverse[c]);
+  return poison;
 }
 
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
-    factor(const karst_triangle lower, const karst_triangle upper, const int64_t *list,
-           const karst_ilu_row_product *product, int longest, const double *A, double shift, karst_ilu_finding *finding)
+/* A column that may not be there yet; from NULL stands for 0. */
+template <int B> static __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
+{
+#pragma unroll
+  for (int r = 0; r < B; r++) column[r] = from ? karst_look(from + r) : 0;
+}
+
+template <int B> static __device__ __forceinline__ void await_column(const double *from, double (&column)[B])
+{
+  for (;;) {
+    bool lacking = false;
+#pragma unroll
+    for (int r = 0; r < B; r++) lacking |= karst_is_absent(column[r]);
+    if (!__any_sync(~0u, lacking)) return;
+    if (lacking) look_at_column<B>(from, column);
+  }
+}
+
+/* The lane's column of the inverse of the pivot of entry e of L; NULL for padding. */
+template <int B, int ROWS>
+static __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
+{
+  constexpr int GROUP = 32 / B;
+  const lanes<B, ROWS> lane = lane_here<B, ROWS>();
+  if (lane.n >= lanes<B, ROWS>::blocks || e >= place.lower_length) return NULL;
+  const karst_index pivot = m.lower.column[place.lower + (int64_t)e * GROUP];
+  return pivot < m.lower.slots ? karst_ilu_element<B>(m.upper, m.row[pivot].upper, 0, lane.c) : NULL;
+}
+
+/* L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from: where the lane's first inverse comes from,
+ * which may be there already. */
+template <int B, int ROWS>
+static __device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
+                                                      double (&inverse)[B], const double *row)
+{
+  constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
+  const lanes<B, ROWS> lane = lane_here<B, ROWS>();
+  double poison = 0;
+  for (int begin = 0; __any_sync(~0u, begin < place.lower_length); begin += N) {
+    const int e = begin + lane.n;
+    const double *next = inverse_of_pivot<B, ROWS>(m, place, e + N);
+    await_column<B>(from, inverse);
+    if (from) {
+      const double *left = row + e * (B * B);
+#pragma unroll
+      for (int r = 0; r < B; r++) {
+        double sum = 0;
+#pragma unroll
+        for (int j = 0; j < B; j++) sum += left[j * B + r] * inverse[j];
+        *karst_ilu_element<B>(m.lower, place.lower + (int64_t)e * GROUP, r, lane.c) = sum;
+        poison += sum * 0;
+      }
+    }
+    from = next;
+    look_at_column<B>(from, inverse);
+  }
+  return poison;
+}
+
+template <int B, int ROWS>
+static __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
+    factor(const matrices m, int longest, double shift, karst_ilu_finding *finding)
 {
   extern __shared__ double shared[];
-  double *row = shared + threadIdx.x / 32 * longest;
-  const int lane = (int)threadIdx.x % 32;
+  constexpr int LANES = lanes<B, ROWS>::of_row;
+  const lanes<B, ROWS> lane = lane_here<B, ROWS>();
+  double *row = shared + (int)threadIdx.x / LANES * longest * (B * B);
   const int64_t warps = (int64_t)gridDim.x * WARPS;
-  for (int64_t slot = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; slot < lower.rows; slot += warps) {
-    const int64_t slice = slot / 32, other = lower.other[slot], other_slice = other / 32;
-    const int64_t left = lower.start[slice] * 32 + slot % 32, right = upper.start[other_slice] * 32 + other % 32;
-    const int lower_length = (int)(lower.start[slice + 1] - lower.start[slice]);
-    const int upper_length = (int)(upper.start[other_slice + 1] - upper.start[other_slice]);
-    const int64_t first = list[slot], end = list[slot + 1];
-    const products chunk = fetch(product, first, end);
-    const double *inverse_at = lane < lower_length ? inverse_of_pivot(lower, upper, left + (int64_t)lane * 32) : NULL;
-    double bad = 0;
-
-    start_row(lower, left, lower_length, A, row);
-    start_row(upper, right, upper_length, A, row + lower_length);
+  /* Lanes that are left over do as those of the last block do. */
+  karst_ilu_place at = {B == 1 ? (int)threadIdx.x % 32 : min(lane.n, lanes<B, ROWS>::blocks - 1), lane.c, true, 0};
+  at.group = ((1u << B) - 1) << (at.q * B);
+  int64_t number = ((int64_t)blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32;
+  row_task task = find_row<B, ROWS>(m, find_slots(m, number));
+  slots ahead = find_slots(m, number + warps);
+  products<B> product = fetch<B, ROWS>(m.product, task.first, task.end);
+  sources<B> found = find_sources<B, ROWS>(m, task.place);
+  for (; number < m.tasks; number += warps) {
+    const chunk<B> now = start_chunk<B, ROWS>(m.upper, product);
+    const row_task next = find_row<B, ROWS>(m, ahead);
+    ahead = find_slots(m, number + 2 * warps);
+    double *const diagonal = row + task.place.lower_length * (B * B);
+    double pivot_inverse[B], inverse[B];
+    start_row<B, ROWS>(m, task.place, found, row);
+    const double *from = inverse_of_pivot<B, ROWS>(m, task.place, lane.n);
+    look_at_column<B>(from, pivot_inverse);
     __syncwarp();
-    eliminate(upper, product, first, end, chunk, row);
-    const unsigned long long number = (unsigned long long)lower.row[slot];
-    const double inverse = invert(row[lower_length], shift, row, lower_length + upper_length, number, finding);
-    for (int e = lane; e < upper_length; e += 32) {
-      const double value = e > 0 ? inverse * row[lower_length + e] : inverse;
-      karst_publish(upper.value + right + (int64_t)e * 32, value);
-      if (e > 0) bad += value * 0;
-    }
-    for (int begin = 0; begin < lower_length; begin += 32) {
-      const int e = begin + lane;
-      const double *const from[1] = {inverse_at};
-      double value[1];
-      karst_await<1>(from, value);
-      if (inverse_at) {
-        value[0] *= row[e];
-        lower.value[left + (int64_t)e * 32] = value[0];
-        bad += value[0] * 0;
-      }
-      inverse_at = e + 32 < lower_length ? inverse_of_pivot(lower, upper, left + (int64_t)(e + 32) * 32) : NULL;
-    }
-    if (__any_sync(~0u, bad != 0) && lane == 0) atomicMin(&finding->first, 4 * number + KARST_FAULT_ROW_NOT_FINITE);
+    eliminate<B, ROWS>(m, task, now, row);
+#pragma unroll
+    for (int c = 0; c < B; c++) inverse[c] = task.there ? diagonal[c * B + at.r] : 1;
+    const karst_reason reason = karst_ilu_invert<B>(at, inverse);
+    if (__any_sync(~0u, reason != KARST_SOUND))
+      mend_pivot<B, ROWS>(reason, shift, m, task, row, at.r, finding, inverse);
+    double bad = publish_upper<B, ROWS>(m.upper, task, at.r, inverse, diagonal);
+    product = fetch<B, ROWS>(m.product, next.first, next.end);
+    found = find_sources<B, ROWS>(m, next.place);
+    bad += finish_lower<B, ROWS>(m, task.place, from, pivot_inverse, row);
+    if (bad != 0)
+      atomicMin(&finding->first, 4 * (unsigned long long)m.lower.row[task.slot] + KARST_FAULT_ROW_NOT_FINITE);
     __syncwarp(); /* the next row takes the place of this one */
+    task = next;
   }
 }
 
-const void *karst_ilu_factor_row_kernel_cuda(void) { return (const void *)factor; }
+const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp)
+{
+  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
+                                                          (const void *)factor<1, 1>,
+                                                          (const void *)factor<2, 1>,
+                                                          (const void *)factor<3, 1>,
+                                                          (const void *)factor<4, 1>,
+                                                          (const void *)factor<5, 1>,
+                                                          (const void *)factor<6, 1>};
+  return rows_of_warp > 1 ? (const void *)factor<1, 2> : table[block_size];
+}
 
-size_t karst_ilu_factor_row_shared_cuda(int longest) { return (size_t)longest * WARPS * sizeof(double); }
+size_t karst_ilu_factor_row_shared_cuda(const karst_ilu_cuda *plan)
+{
+  const int b = plan->block_size, rows = WARPS * plan->rows_of_warp;
+  return (size_t)rows * (size_t)plan->longest * (size_t)(b * b) * sizeof(double);
+}
 
 void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
+  const int b = plan->block_size;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_triangle lower = plan->lower, upper = plan->upper;
+  matrices all = {plan->lower, plan->upper,    plan->row_tasks,   plan->row_task,
+                  plan->row,   plan->row_list, plan->row_product, A->value};
   karst_ilu_finding *finding = plan->finding;
-  const int64_t *list = plan->row_list;
-  const karst_ilu_row_product *product = plan->row_product;
-  const double *value = A->value;
   int longest = plan->longest;
-  void *arguments[] = {&lower, &upper, &list, &product, &longest, &value, &shift, &finding};
-  cudaMemsetAsync(upper.value, 0xff, (size_t)upper.blocks * sizeof(double), stream);
-  cudaLaunchCooperativeKernel((const void *)factor, dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS),
-                              arguments, karst_ilu_factor_row_shared_cuda(longest), stream);
+  void *arguments[] = {&all, &longest, &shift, &finding};
+  cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);
+  cudaLaunchCooperativeKernel(karst_ilu_factor_row_kernel_cuda(b, plan->rows_of_warp),
+                              dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS), arguments,
+                              karst_ilu_factor_row_shared_cuda(plan), stream);
 }

@@ -9,65 +9,75 @@
 
 enum { THREADS = 256 };
 
-/* Where wanted stands among the ascending column[begin .. end), or -1. */
-static __device__ karst_index find_column(const karst_index *column, karst_index begin, karst_index end,
-                                          karst_index wanted)
+/* A triangle in its slices and by rows. */
+struct rows_of {
+  karst_triangle t;
+  const karst_index *start, *column, *slot;
+  karst_index before; /* blocks of a row before its first neighbour: the diagonal block of the upper triangle */
+};
+
+struct both_triangles {
+  rows_of lower, upper;
+};
+
+/* The number of the first block of row i. */
+static __device__ int64_t first_block(const rows_of &s, karst_index i)
 {
-  karst_index last = end;
-  while (begin < end) {
-    karst_index middle = begin + (end - begin) / 2;
-    if (column[middle] < wanted)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin < last && column[begin] == wanted ? begin : -1;
+  const karst_index slot = s.slot[i];
+  return s.t.start[slot / s.t.group] * s.t.group + slot % s.t.group;
 }
 
-/* The number of block k of row p of U, in the slices; one past its last is the diagonal block. */
-static __device__ karst_index upper_block(const karst_triangle &upper, const karst_ilu_pattern_cuda &factor,
-                                          karst_index p, karst_index k)
+/* Which of the blocks of row i, in their order in the slice, has column[k]. */
+static __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
 {
-  const karst_index slot = factor.upper_slot[p], count = factor.upper_start[p + 1] - factor.upper_start[p];
-  const int64_t diagonal = upper.start[slot / upper.group] * upper.group + slot % upper.group;
-  karst_index low = 1, high = count;
-  if (k == factor.upper_start[p + 1]) return (karst_index)diagonal;
-  const karst_index wanted = factor.upper_slot[factor.upper_column[k]];
-  if (count > KARST_ILU_SORTED) low = high = factor.upper_start[p + 1] - k;
+  const karst_index begin = s.start[i], end = s.start[i + 1];
+  if (end - begin > s.t.sorted) return s.before ? end - k : k - begin;
+  const karst_index wanted = s.slot[s.column[k]];
+  const karst_index *column = s.t.column + first_block(s, i);
+  karst_index low = s.before, high = s.before + (end - begin) - 1;
   while (low < high) {
-    karst_index middle = low + (high - low) / 2;
-    if (upper.column[diagonal + (int64_t)middle * upper.group] < wanted)
+    const karst_index middle = low + (high - low) / 2;
+    if (column[(int64_t)middle * s.t.group] < wanted)
       low = middle + 1;
     else
       high = middle;
   }
-  return (karst_index)(diagonal + (int64_t)low * upper.group);
+  return low;
 }
 
-/* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots
- * ascending. */
-template <typename visitor>
-static __device__ void each_product(const karst_triangle &lower, const karst_triangle &upper,
-                                    const karst_ilu_pattern_cuda &factor, karst_index i, visitor visit)
+static __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
 {
-  const karst_index slot = factor.lower_slot[i], begin = factor.lower_start[i], end = factor.lower_start[i + 1];
-  const int64_t first = lower.start[slot / lower.group] * lower.group + slot % lower.group;
-  for (karst_index l = begin; l < end; l++) {
-    const karst_index pivot = factor.lower_column[l];
-    const int64_t left = first + (int64_t)(l - begin) * lower.group;
-    for (karst_index k = factor.upper_start[pivot]; k < factor.upper_start[pivot + 1]; k++) {
-      const karst_index j = factor.upper_column[k];
-      int64_t block = -1;
-      if (j < i) {
-        const karst_index to = find_column(factor.lower_column, begin, end, j);
-        if (to >= 0) block = first + (int64_t)(to - begin) * lower.group;
-      } else if (j == i) {
-        block = upper_block(upper, factor, i, factor.upper_start[i + 1]);
-      } else {
-        const karst_index to = find_column(factor.upper_column, factor.upper_start[i], factor.upper_start[i + 1], j);
-        if (to >= 0) block = upper_block(upper, factor, i, to);
-      }
-      if (block >= 0) visit(j >= i, block, (karst_index)left, upper_block(upper, factor, pivot, k));
+  return (karst_index)(first_block(s, i) + (int64_t)place_of(s, i, k) * s.t.group);
+}
+
+/* Where column j of row i stands among the blocks of L, or -1; or, j >= i, among those of D and U. */
+static __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
+{
+  if (j == i) return 0;
+  const rows_of &s = j < i ? f.lower : f.upper;
+  const karst_index k = karst_ilu_find_column(s.column, s.start[i], s.start[i + 1], j);
+  return k >= 0 ? place_of(s, i, k) : -1;
+}
+
+/* The pivot of the block of L that is number n of its row, whose first block is given. */
+static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
+{
+  return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
+}
+
+/* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots in the
+ * order in which they stand in the slice. */
+template <typename visitor> static __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
+{
+  const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
+  const karst_index count = f.lower.start[i + 1] - f.lower.start[i];
+  for (karst_index n = 0; n < count; n++) {
+    const karst_index pivot = pivot_of(f.lower, left, n);
+    for (karst_index k = f.upper.start[pivot]; k < f.upper.start[pivot + 1]; k++) {
+      const karst_index j = f.upper.column[k], place = find_place(f, i, j);
+      if (place < 0) continue;
+      const int64_t block = j < i ? left + (int64_t)place * f.lower.t.group : right + (int64_t)place * f.upper.t.group;
+      visit(j >= i, block, (karst_index)(left + (int64_t)n * f.lower.t.group), block_of(f.upper, pivot, k));
     }
   }
 }
@@ -86,19 +96,18 @@ static __global__ void find_sources(karst_triangle t, const karst_index *start, 
     const karst_index neighbour = t.column[block];
     karst_index j = neighbour < t.slots ? t.row[neighbour] : -1;
     if (is_upper && e == 0) j = i;
-    t.source[block] = j >= 0 ? find_column(column, start[i], start[i + 1], j) : -1;
+    t.source[block] = j >= 0 ? karst_ilu_find_column(column, start[i], start[i + 1], j) : -1;
   }
 }
 
 /* Adds to list[block] how many products each block has; total [2]: of both triangles. */
-static __global__ void count_products(karst_triangle lower, karst_triangle upper, karst_ilu_pattern_cuda factor,
-                                      unsigned long long *total)
+static __global__ void count_products(both_triangles f, unsigned long long *total)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   unsigned long long count[2] = {0, 0};
-  if (i >= lower.rows) return;
-  each_product(lower, upper, factor, (karst_index)i, [&](bool is_upper, int64_t block, karst_index, karst_index) {
-    (is_upper ? upper : lower).list[block]++;
+  if (i >= f.lower.t.rows) return;
+  each_product(f, (karst_index)i, [&](bool is_upper, int64_t block, karst_index, karst_index) {
+    (is_upper ? f.upper : f.lower).t.list[block]++;
     count[is_upper]++;
   });
   if (count[0]) atomicAdd(&total[0], count[0]);
@@ -106,51 +115,50 @@ static __global__ void count_products(karst_triangle lower, karst_triangle upper
 }
 
 /* Fills the lists; next [2][blocks]: where each block's next product goes. */
-static __global__ void fill_products(karst_triangle lower, karst_triangle upper, karst_ilu_pattern_cuda factor,
-                                     karst_index *lower_next, karst_index *upper_next)
+static __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (i >= lower.rows) return;
-  each_product(lower, upper, factor, (karst_index)i,
-               [&](bool is_upper, int64_t block, karst_index left, karst_index right) {
-                 karst_index *next = is_upper ? upper_next : lower_next;
-                 (is_upper ? upper : lower).product[next[block]++] = {left, right};
-               });
+  if (i >= f.lower.t.rows) return;
+  each_product(f, (karst_index)i, [&](bool is_upper, int64_t block, karst_index left, karst_index right) {
+    karst_index *next = is_upper ? upper_next : lower_next;
+    (is_upper ? f.upper : f.lower).t.product[next[block]++] = {left, right};
+  });
+}
+
+/* Where each row of L, D and U' stands, by the slots of L. */
+static __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
+{
+  const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (slot >= lower.rows) return;
+  const int64_t slice = slot / lower.group, other = lower.other[slot], other_slice = other / upper.group;
+  place[slot] = {(karst_index)(lower.start[slice] * lower.group + slot % lower.group),
+                 (karst_index)(upper.start[other_slice] * upper.group + other % upper.group),
+                 (int)(lower.start[slice + 1] - lower.start[slice]),
+                 (int)(upper.start[other_slice + 1] - upper.start[other_slice])};
 }
 
 /* The products of the rows, a warp for each. product NULL: counts them in list [rows + 1]; else puts them where list
  * says. */
-static __global__ void find_row_products(karst_triangle lower, karst_triangle upper, karst_ilu_pattern_cuda factor,
-                                         int64_t *list, karst_ilu_row_product *product)
+static __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
+                                         karst_ilu_row_product *product)
 {
   const int64_t slot = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32;
   const unsigned lane = threadIdx.x % 32;
-  if (slot >= lower.rows) return;
-  const karst_index i = lower.row[slot], other = lower.other[slot];
-  const karst_index begin = factor.lower_start[i], end = factor.lower_start[i + 1];
-  const int64_t diagonal = upper.start[other / upper.group] * upper.group + other % upper.group;
-  const int64_t lower_length = lower.start[slot / lower.group + 1] - lower.start[slot / lower.group];
+  if (slot >= f.lower.t.rows) return;
+  const karst_ilu_row at = row[slot];
+  const karst_index i = f.lower.t.row[slot], pivots = f.lower.start[i + 1] - f.lower.start[i];
   const int64_t first = product ? list[slot] : 0;
   int64_t count = 0;
-  for (karst_index l = begin; l < end; l++) {
-    const karst_index pivot = factor.lower_column[l], last = factor.upper_start[pivot + 1];
-    for (int64_t block = factor.upper_start[pivot]; block < last; block += 32) {
-      const karst_index k = (karst_index)(block + lane);
-      const karst_index j = block + lane < last ? factor.upper_column[k] : -1;
-      int64_t entry = -1;
-      if (j >= i) {
-        const karst_index to =
-            j == i ? factor.upper_start[i + 1]
-                   : find_column(factor.upper_column, factor.upper_start[i], factor.upper_start[i + 1], j);
-        if (to >= 0) entry = lower_length + (upper_block(upper, factor, i, to) - diagonal) / upper.group;
-      } else if (j >= 0) {
-        const karst_index to = find_column(factor.lower_column, begin, end, j);
-        if (to >= 0) entry = to - begin;
-      }
-      const unsigned found = __ballot_sync(~0u, entry >= 0);
-      if (product && entry >= 0)
-        product[first + count + __popc(found & ((1u << lane) - 1))] = {upper_block(upper, factor, pivot, k),
-                                                                       (unsigned)(l - begin) << 16 | (unsigned)entry};
+  for (karst_index n = 0; n < pivots; n++) {
+    const karst_index pivot = pivot_of(f.lower, at.lower, n), last = f.upper.start[pivot + 1];
+    for (int64_t begin = f.upper.start[pivot]; begin < last; begin += 32) {
+      const karst_index k = (karst_index)(begin + lane);
+      const karst_index j = begin + lane < last ? f.upper.column[k] : -1;
+      const karst_index place = j >= 0 ? find_place(f, i, j) : -1, entry = j >= i ? at.lower_length + place : place;
+      const unsigned found = __ballot_sync(~0u, place >= 0);
+      if (product && place >= 0)
+        product[first + count + __popc(found & ((1u << lane) - 1))] = {block_of(f.upper, pivot, k),
+                                                                       (unsigned)n << 16 | (unsigned)entry};
       count += __popc(found);
     }
   }
@@ -166,6 +174,12 @@ static __global__ void measure_rows(karst_triangle lower, karst_triangle upper, 
   const unsigned long long length =
       (unsigned long long)(lower.start[slice + 1] - lower.start[slice] + upper.start[other + 1] - upper.start[other]);
   if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
+}
+
+static both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
+{
+  return {{plan->lower, pattern->lower_start, pattern->lower_column, pattern->lower_slot, 0},
+          {plan->upper, pattern->upper_start, pattern->upper_column, pattern->upper_slot, 1}};
 }
 
 /* source */
@@ -220,12 +234,12 @@ static karst_status list_by_blocks(karst_context *context, const karst_ilu_patte
   if (!status) status = start_list(context, upper, &ilu->plan_memory);
   if (!status) {
     cudaMemsetAsync(total, 0, sizeof products, stream);
-    count_products<<<grid, THREADS, 0, stream>>>(*lower, *upper, *pattern, total);
+    count_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), total);
     status = context->backend->download(context, products, total, sizeof products);
   }
   if (!status) status = make_room(context, products[0], lower, &lower_next, &ilu->plan_memory);
   if (!status) status = make_room(context, products[1], upper, &upper_next, &ilu->plan_memory);
-  if (!status) fill_products<<<grid, THREADS, 0, stream>>>(*lower, *upper, *pattern, lower_next, upper_next);
+  if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
   context->backend->release(context, lower_next);
   context->backend->release(context, upper_next);
   return status;
@@ -237,36 +251,46 @@ static karst_status list_by_rows(karst_context *context, const karst_ilu_pattern
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const both_triangles both = both_of(plan, pattern);
   const int64_t rows = ilu->rows;
   const unsigned grid = karst_ilu_grid(rows * 32, THREADS);
   int64_t products;
-  karst_status status = karst_ilu_take(context, rows + 1, what, &plan->row_list, &ilu->plan_memory);
+  karst_status status = karst_ilu_cut_levels_cuda(context, &pattern->lower, plan->rows_of_warp, &plan->row_tasks,
+                                                  &plan->row_task, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows, what, &plan->row, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows + 1, what, &plan->row_list, &ilu->plan_memory);
   if (status) return status;
+  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, plan->row);
   cudaMemsetAsync(plan->row_list + rows, 0, sizeof *plan->row_list, stream);
-  find_row_products<<<grid, THREADS, 0, stream>>>(plan->lower, plan->upper, *pattern, plan->row_list, NULL);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, NULL);
   status = karst_ilu_sum_offsets_cuda(context, rows + 1, plan->row_list);
   if (!status) status = context->backend->download(context, &products, plan->row_list + rows, sizeof products);
   if (!status) status = karst_ilu_take(context, products, what, &plan->row_product, &ilu->plan_memory);
   if (status) return status;
-  find_row_products<<<grid, THREADS, 0, stream>>>(plan->lower, plan->upper, *pattern, plan->row_list,
-                                                  plan->row_product);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, plan->row_product);
   return KARST_SUCCESS;
 }
 
-/* The length of the longest row where a warp is to make one, else 0. longest: work space. */
-static karst_status choose_rows(karst_context *context, const karst_ilu *ilu, unsigned long long *longest, int *length)
+/* Whether a warp is to make whole rows, and how many at a time. found: work space. */
+static karst_status choose_rows(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
+                                unsigned long long *found, karst_ilu_cuda *plan)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  unsigned long long found;
-  *length = 0;
-  if (ilu->block_size > 1 || ilu->lower_blocks + ilu->upper_blocks <= KARST_ILU_ROW_AVERAGE * (int64_t)ilu->rows)
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  const int b = ilu->block_size;
+  const int64_t rows = ilu->rows;
+  unsigned long long longest, elements = (unsigned long long)(b * b);
+  if (b >= KARST_ILU_TILE_LEAST || ilu->lower_blocks + ilu->upper_blocks <= KARST_ILU_ROW_AVERAGE * rows)
     return KARST_SUCCESS;
-  cudaMemsetAsync(longest, 0, sizeof *longest, stream);
-  measure_rows<<<karst_ilu_grid(ilu->rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, longest);
-  karst_status status = context->backend->download(context, &found, longest, sizeof found);
-  if (!status && found <= KARST_ILU_ROW_LONGEST) *length = (int)found;
-  return status;
+  cudaMemsetAsync(found, 0, sizeof *found, cuda->stream);
+  measure_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(plan->lower, plan->upper, found);
+  karst_status status = context->backend->download(context, &longest, found, sizeof longest);
+  if (status || longest * elements > KARST_ILU_ROW_ELEMENTS) return status;
+  plan->longest = (int)longest;
+  plan->rows_of_warp = b == 1 && 2 * longest <= KARST_ILU_ROW_ELEMENTS &&
+                               rows > (int64_t)KARST_ILU_ROWS_MANY * cuda->multiprocessors * pattern->lower.count
+                           ? 2
+                           : 1;
+  return KARST_SUCCESS;
 }
 
 karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
@@ -278,7 +302,7 @@ karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A,
   karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
   if (!status) status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
   if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
-  if (!status) status = choose_rows(context, ilu, total, &plan->longest);
+  if (!status) status = choose_rows(context, ilu, pattern, total, plan);
   if (!status)
     status = plan->longest > 0 ? list_by_rows(context, pattern, ilu) : list_by_blocks(context, pattern, ilu, total);
   context->backend->release(context, total);

@@ -36,6 +36,19 @@ static __global__ void measure_slices(karst_triangle t, strict_triangle strict, 
   length[slice] = longest;
 }
 
+/* Says so where L has a block whose mirror image U has not. */
+static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
+{
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  for (karst_index k = factor.lower_start[i]; k < factor.lower_start[i + 1]; k++) {
+    const karst_index p = factor.lower_column[k];
+    if (karst_ilu_find_column(factor.upper_column, factor.upper_start[p], factor.upper_start[p + 1], (karst_index)i) <
+        0)
+      *different = 1;
+  }
+}
+
 /* Sorts a few entries of a row by slots, by insertion. */
 static __device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
 {
@@ -62,25 +75,26 @@ static __global__ void fill_columns(karst_triangle t, strict_triangle strict, co
     bool there = strict.upper ? e > 0 && k >= begin : k < end;
     column[e * t.group] = there ? slot_of_row[strict.column[k]] : t.slots;
   }
-  if (strict.upper && end - begin > 1 && end - begin <= KARST_ILU_SORTED)
-    sort_entries(column + t.group, t.group, end - begin);
+  if (end - begin > 1 && end - begin <= t.sorted)
+    sort_entries(strict.upper ? column + t.group : column, t.group, end - begin);
 }
 
-/* Cuts slices where a level begins. */
-static karst_status make_tasks(karst_context *context, const karst_ilu_levels_cuda *levels, karst_triangle *t,
-                               int64_t *bytes)
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes)
 {
-  int64_t most = (int64_t)t->slots / t->group + levels->count + 1;
-  karst_index *task;
-  karst_status status = karst_allocate(context, &task, most, sizeof *task, "the plan of block ILU");
+  const karst_index rows = levels->start[levels->count];
+  const int64_t most = (int64_t)rows / step + levels->count + 2;
+  karst_index *cut, count = 0;
+  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, "the plan of block ILU");
   if (status) return status;
   for (karst_index level = 0; level < levels->count; level++)
-    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / t->group + 1) * t->group)
-      task[t->tasks++] = (karst_index)s;
-  task[t->tasks] = t->rows;
-  status = karst_device_indices(context, (int64_t)t->tasks + 1, task, "the plan of block ILU", &t->task);
-  if (!status) *bytes += ((int64_t)t->tasks + 1) * (int64_t)sizeof *task;
-  karst_release(context, task);
+    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
+      cut[count++] = (karst_index)s;
+  cut[count] = rows;
+  *parts = count;
+  status = karst_device_indices(context, (int64_t)count + 1, cut, "the plan of block ILU", first);
+  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
+  karst_release(context, cut);
   return status;
 }
 
@@ -96,7 +110,7 @@ static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda 
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the rows of the factors cannot be numbered: %lld",
                       (long long)t->rows);
   t->slots = (karst_index)(slices * t->group);
-  karst_status status = make_tasks(context, levels, t, bytes);
+  karst_status status = karst_ilu_cut_levels_cuda(context, levels, t->group, &t->tasks, &t->task, bytes);
   if (!status) status = karst_ilu_take(context, slices + 1, what, &t->start, bytes);
   if (status) return status;
   invert_order<<<karst_ilu_grid(t->rows, THREADS), THREADS, 0, stream>>>(t->rows, t->row, slot_of_row);
@@ -135,6 +149,27 @@ static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *
   karst_status status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
   if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->upper.row, bytes);
   if (!status) status = karst_ilu_find_levels_cuda(context, rows, pattern, plan->lower.row, plan->upper.row);
+  return status;
+}
+
+/* Which rows have their neighbours sorted. */
+static karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
+                                 karst_ilu_cuda *plan)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  karst_index *found, different = 1;
+  int64_t passing = 0;
+  karst_status status = KARST_SUCCESS;
+  if (ilu->lower_blocks == ilu->upper_blocks) {
+    status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
+    if (status) return status;
+    cudaMemsetAsync(found, 0, sizeof *found, stream);
+    compare_triangles<<<karst_ilu_grid(ilu->rows, THREADS), THREADS, 0, stream>>>(ilu->rows, *pattern, found);
+    status = context->backend->download(context, &different, found, sizeof different);
+    context->backend->release(context, found);
+  }
+  plan->lower.sorted = different ? 0 : (karst_index)KARST_ILU_SORTED;
+  plan->upper.sorted = KARST_ILU_SORTED;
   return status;
 }
 
@@ -182,7 +217,8 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   ilu->levels_upper = pattern->upper.count;
   plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
   ilu->trisolve = analysis->trisolve[0] == 'j' ? "jacobi" : plan->by_levels ? "level" : "dataflow";
-  status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
+  status = choose_order(context, ilu, pattern, plan);
+  if (!status) status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
   if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
   if (!status) status = karst_ilu_resident_cuda(context, pattern, plan);
   if (!status) status = make_values(context, b, &plan->lower, &ilu->plan_memory);
@@ -235,6 +271,8 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
   context->backend->release(context, plan->finding);
   context->backend->release(context, plan->done);
   context->backend->release(context, plan->jacobi);
+  context->backend->release(context, plan->row_task);
+  context->backend->release(context, plan->row);
   context->backend->release(context, plan->row_list);
   context->backend->release(context, plan->row_product);
   karst_release(context, plan);

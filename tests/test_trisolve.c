@@ -274,56 +274,95 @@ static void spoil(karst_context *context, karst_matrix *A, karst_index row, doub
   free(changed);
 }
 
+enum spoiled { SINGULAR, NOT_A_NUMBER, SHIFTED };
+static const char *const spoiled_name[] = {"singular", "NaN", "shift"};
+
 /* Bad blocks in two rows: the reason and the first row, or how many were replaced, as on the CPU. Then sound values. */
+static void check_bad(karst_context *context, karst_matrix *A, int level, karst_index at, karst_index other,
+                      enum spoiled how)
+{
+  karst_matrix *sound = reference_of(context, A);
+  const double shift = how == SHIFTED ? 0.5 : 0;
+  const int b = karst_matrix_block_size(A);
+  karst_precond *P = factor(context, A, "auto", level, shift);
+  karst_index row, expected_row;
+  spoil(context, A, at, how == NOT_A_NUMBER ? NAN : 0);
+  spoil(context, A, other, how == NOT_A_NUMBER ? NAN : 0);
+  if (how == SHIFTED) { /* something to take the size of */
+    double *value = pattern_memory(karst_entries(A), sizeof *value), *host;
+    tap_need(context, karst_matrix_host_value(A, &host), "values");
+    memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
+    karst_matrix_host_value_done(A, host);
+    for (karst_index k = A->row_start[at]; k < A->row_start[at + 1]; k++)
+      if (A->column[k] > at) value[karst_block_offset(b, k)] = 2.385;
+    tap_need(context, karst_matrix_update_values(A, value), "update");
+    free(value);
+  }
+  karst_matrix *copy = reference_of(context, A);
+  karst_precond *reference = factor(cpu, copy, "auto", level, shift);
+  tap_need(context, karst_precond_update(P), "update");
+  karst_reason reason = karst_precond_outcome(P, &row);
+  karst_reason expected = karst_precond_outcome(reference, &expected_row);
+  tap_ok(reason == expected && row == expected_row && P->shifted == reference->shifted,
+         "b = %d, %s: %s in block row %lld and %lld replaced, as on the CPU (%s, %lld, %lld)", b, spoiled_name[how],
+         karst_reason_text(reason), (long long)row, (long long)P->shifted, karst_reason_text(expected),
+         (long long)expected_row, (long long)reference->shifted);
+  tap_need(context, karst_matrix_update_values(A, sound->value), "update");
+  tap_need(context, karst_precond_update(P), "update");
+  karst_precond *fresh = factor(cpu, sound, "auto", level, 0);
+  int64_t n = karst_matrix_rows(A);
+  double *r = random_vector(n), *z = apply(context, P, n, r), *expected_z = apply(cpu, fresh, n, r);
+  tap_ok(difference(n, z, expected_z) < tolerance, "b = %d: sound again with sound values", b);
+  free(r);
+  free(z);
+  free(expected_z);
+  karst_precond_destroy(P);
+  karst_precond_destroy(reference);
+  karst_precond_destroy(fresh);
+  karst_matrix_destroy(copy);
+  karst_matrix_destroy(sound);
+}
+
 static void bad_blocks(karst_context *context)
 {
   const int sizes[] = {1, 2, 3, 5, 7, 8, 9, 17, 33};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-    for (int bad = 0; bad < 3; bad++) {
-      karst_matrix *A = tap_random_matrix(context, 90, sizes[s], 3, 2), *sound = reference_of(context, A);
-      double shift = bad == 2 ? 0.5 : 0, spoiled = bad == 1 ? NAN : 0;
-      karst_precond *P = factor(context, A, "auto", 1, shift);
-      karst_index row, expected_row, at = (karst_index)tap_random_index(90);
-      spoil(context, A, at, spoiled);
-      spoil(context, A, (at + 31) % 90, spoiled);
-      if (shift > 0) { /* something to take the size of */
-        double *value = pattern_memory(karst_entries(A), sizeof *value), *host;
-        tap_need(context, karst_matrix_host_value(A, &host), "values");
-        memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
-        karst_matrix_host_value_done(A, host);
-        for (karst_index k = A->row_start[at]; k < A->row_start[at + 1]; k++)
-          if (A->column[k] > at) value[karst_block_offset(A->block_size, k)] = 2.385;
-        tap_need(context, karst_matrix_update_values(A, value), "update");
-        free(value);
-      }
-      karst_matrix *copy = reference_of(context, A);
-      karst_precond *reference = factor(cpu, copy, "auto", 1, shift);
-      tap_need(context, karst_precond_update(P), "update");
-      karst_reason reason = karst_precond_outcome(P, &row);
-      karst_reason expected = karst_precond_outcome(reference, &expected_row);
-      tap_ok(reason == expected && row == expected_row && P->shifted == reference->shifted,
-             "b = %d, %s: %s in block row %lld and %lld replaced, as on the CPU (%s, %lld, %lld)", sizes[s],
-             bad == 0   ? "singular"
-             : bad == 1 ? "NaN"
-                        : "shift",
-             karst_reason_text(reason), (long long)row, (long long)P->shifted, karst_reason_text(expected),
-             (long long)expected_row, (long long)reference->shifted);
-      tap_need(context, karst_matrix_update_values(A, sound->value), "update");
-      tap_need(context, karst_precond_update(P), "update");
-      karst_precond *fresh = factor(cpu, sound, "auto", 1, 0);
-      int64_t n = karst_matrix_rows(A);
-      double *r = random_vector(n), *z = apply(context, P, n, r), *expected_z = apply(cpu, fresh, n, r);
-      tap_ok(difference(n, z, expected_z) < tolerance, "b = %d: sound again with sound values", sizes[s]);
-      free(r);
-      free(z);
-      free(expected_z);
-      karst_precond_destroy(P);
-      karst_precond_destroy(reference);
-      karst_precond_destroy(fresh);
+    for (int how = SINGULAR; how <= SHIFTED; how++) {
+      karst_matrix *A = tap_random_matrix(context, 90, sizes[s], 3, 2);
+      karst_index at = (karst_index)tap_random_index(90);
+      check_bad(context, A, 1, at, (at + 31) % 90, (enum spoiled)how);
       karst_matrix_destroy(A);
-      karst_matrix_destroy(copy);
-      karst_matrix_destroy(sound);
     }
+}
+
+/* Cliques that nothing connects: as many levels as a clique has rows, each with a row of every clique. */
+static struct pattern pattern_cliques(karst_index cliques, karst_index size)
+{
+  struct pattern all = pattern_empty(cliques * size, (int64_t)cliques * size * size);
+  for (karst_index i = 0; i < all.n; i++) {
+    for (karst_index j = 0; j < size; j++) all.column[i * size + j] = i / size * size + j;
+    all.start[i + 1] = (i + 1) * size;
+  }
+  return all;
+}
+
+/* Levels of so many rows with so many products that a GPU makes two at a time where b = 1; their number is odd. */
+static void large_levels(karst_context *context)
+{
+  enum { CLIQUES = 1501, SIZE = 12 };
+  struct pattern cliques = pattern_cliques(CLIQUES, SIZE);
+  for (int b = 1; b <= 2; b++) {
+    karst_matrix *A = on_pattern(context, &cliques, b);
+    compare(context, A, 0, "cliques");
+    karst_matrix_destroy(A);
+  }
+  for (int how = SINGULAR; how <= SHIFTED; how++) {
+    karst_matrix *A = on_pattern(context, &cliques, 1);
+    karst_index at = (karst_index)tap_random_index(CLIQUES - 1) * SIZE + (karst_index)tap_random_index(SIZE - 1);
+    check_bad(context, A, 0, at, at + SIZE, (enum spoiled)how);
+    karst_matrix_destroy(A);
+  }
+  pattern_free(&cliques);
 }
 
 int main(void)
@@ -334,6 +373,7 @@ int main(void)
   tap_each_device(long_rows, "long rows");
   tap_each_device(not_finite, "NaN");
   tap_each_device(bad_blocks, "bad blocks");
+  tap_each_device(large_levels, "large levels");
   karst_context_destroy(cpu);
   return tap_done();
 }
