@@ -214,7 +214,8 @@ static __device__ __forceinline__ void eliminate(const matrices &m, const row_ta
   __syncwarp();
 }
 
-/* The elements of a row that a lane starts are number lane, lane + of_row, ...; where in A the first of them come from. */
+/* The elements of a row that a lane starts are number lane, lane + of_row, ...; where in A the first of them come
+ * from. */
 template <int B> constexpr int sources_at_once = B == 1 ? 2 : 4;
 template <int B> struct sources {
   karst_index block[sources_at_once<B>];

@@ -1,8 +1,8 @@
 /* Block ILU(k) under each Krylov driver takes as many iterations, and has as many factor entries, as an independent
  * implementation of the same algorithms: every line of expected_iterations.tsv (KARST_EXPECTED, else
  * ../shared/expected_iterations.tsv beside the source tree). Tolerances are the table's own: gmres 1 iteration,
- * bicgstab 20 % or 2, cg 2. Rounding alone moves some counts further, those of BiCGSTAB and of badly conditioned matrices:
- * where a count is off, the median of nine decides, from right-hand sides that differ in their last bits. */
+ * bicgstab 20 % or 2, cg 2. Rounding alone moves some counts further, those of BiCGSTAB and of badly conditioned
+ * matrices: where a count is off, the median of nine decides, from right-hand sides that differ in their last bits. */
 #include "tap.h"
 
 #include <float.h>

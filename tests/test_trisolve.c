@@ -208,13 +208,28 @@ static void patterns(karst_context *context)
   }
 }
 
-/* More entries than a warp has lanes, and more than it takes into shared memory. */
+/* A band with a full last row and column: a symmetric pattern. */
+static struct pattern pattern_bordered(karst_index n, karst_index distance)
+{
+  struct pattern bordered = pattern_empty(n, (int64_t)n * (2 * distance + 3));
+  karst_index k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    for (karst_index j = 0; j < n; j++)
+      if ((j >= i - distance && j <= i + distance) || i == n - 1 || j == n - 1) bordered.column[k++] = j;
+    bordered.start[i + 1] = k;
+  }
+  return bordered;
+}
+
+/* More entries than a warp has lanes, more than stand in the order of their levels, and, in the last, more than a warp
+ * takes into shared memory. */
 static void long_rows(karst_context *context)
 {
-  struct pattern cases[] = {pattern_band(120, 20, 0), pattern_band(90, 3, 2), pattern_band(1300, 6, 1)};
-  const char *const names[] = {"wide band", "two full rows", "a very long row"};
+  struct pattern cases[] = {pattern_band(120, 20, 0), pattern_band(90, 3, 2), pattern_bordered(90, 6),
+                            pattern_band(1300, 6, 1), pattern_band(2000, 6, 1)};
+  const char *const names[] = {"wide band", "two full rows", "full border", "a long row", "a very long row"};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    for (int b = 1; b <= (c < 2 ? 9 : 1); b += 3) {
+    for (int b = 1; b <= (c < 3 ? 9 : 1); b += 3) {
       karst_matrix *A = on_pattern(context, &cases[c], b);
       compare(context, A, 0, names[c]);
       karst_matrix_destroy(A);
@@ -325,7 +340,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
 
 static void bad_blocks(karst_context *context)
 {
-  const int sizes[] = {1, 2, 3, 5, 7, 8, 9, 17, 33};
+  const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 33};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int how = SINGULAR; how <= SHIFTED; how++) {
       karst_matrix *A = tap_random_matrix(context, 90, sizes[s], 3, 2);
