@@ -1,8 +1,8 @@
 /* matrix_symmetry.c - whether the values of a matrix with a symmetric pattern are symmetric.
  *
  * Entries that were summed up in another order above the diagonal than below differ by rounding. Entry a_ij of a
- * positive definite matrix is at most sqrt(a_ii a_jj), so differences are measured by that: it goes along with any
- * scaling of rows and columns that leaves a matrix symmetric. */
+ * positive definite matrix is at most sqrt(a_ii a_jj), so differences are measured by that, or by the entries where
+ * they are larger: both go along with any scaling of rows and columns that leaves a matrix symmetric. */
 #include "matrix.h"
 
 #include "cpu.h"
@@ -23,14 +23,21 @@ static void measure_diagonal(const karst_matrix *A, const double *value, double 
   }
 }
 
-/* Whether a block is the other one's transpose; sizes: of its rows and columns. A NaN is not a difference. */
+/* Whether two entries differ by more than rounding; size: of their row times that of their column. What is not finite
+ * is not called different. */
+static bool differ(double a, double b, double size)
+{
+  return fabs(a - b) > rounding * fmax(size, fmax(fabs(a), fabs(b)));
+}
+
+/* Whether a block is the other one's transpose; sizes: of its rows and columns. */
 static bool is_transpose(int b, const double *block, const double *other, const double *row_size,
                          const double *column_size)
 {
   bool same = true;
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++)
-      same = same && !(fabs(block[c * b + r] - other[r * b + c]) > rounding * row_size[r] * column_size[c]);
+      same = same && !differ(block[c * b + r], other[r * b + c], row_size[r] * column_size[c]);
   return same;
 }
 

@@ -525,6 +525,22 @@ static void unsymmetric_values(karst_context *context)
   }
 }
 
+/* Rounding is also rounding beside a diagonal entry of 0. */
+static void rounding_beside_zero(karst_context *context)
+{
+  const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
+  const double value[] = {0, 1 + 2.5e-16, 1, 4}, other[] = {0, 1 + 1e-6, 1, 4};
+  karst_matrix *A;
+  karst_index row;
+  tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "A");
+  tap_need(context, karst_matrix_find_asymmetry(A, &row), "rounding");
+  tap_ok(row == -1, "rounding beside a diagonal entry of 0");
+  tap_need(context, karst_matrix_update_values(A, other), "update");
+  tap_need(context, karst_matrix_find_asymmetry(A, &row), "a difference");
+  tap_ok(row == 0, "a difference beside it");
+  karst_matrix_destroy(A);
+}
+
 static void small_and_refused(karst_context *context)
 {
   const karst_index empty[] = {0, 0}, one[] = {0, 1}, zero[] = {0}, unsymmetric[] = {0, 2, 3}, columns[] = {0, 1, 1};
@@ -584,6 +600,7 @@ int main(void)
   tap_each_device(orders, "orders");
   tap_each_device(jacobi, "Jacobi");
   tap_each_device(unsymmetric_values, "values that are not symmetric");
+  tap_each_device(rounding_beside_zero, "rounding beside zero");
   tap_each_device(small_and_refused, "small and refused");
   return tap_done();
 }
