@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { PATIENCE = 300 }; /* seconds until what hangs is ended */
 
 static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
 
@@ -95,31 +99,39 @@ static void test_compare(void)
          "vectors of two lengths are not compared");
 }
 
-static void no_input(void)
+/* Makes an open file standard input, which the tools inherit. */
+static void take_input(int descriptor)
 {
-  int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
-  close(null);
-}
-
-/* A pipe that a process fills from a file becomes standard input, which the tools inherit, until pipe_close. */
-static pid_t pipe_open(const char *path)
-{
-  int ends[2], file = open(path, O_RDONLY);
-  pid_t writer = file >= 0 && pipe(ends) == 0 ? fork() : -1;
-  if (writer == 0) {
-    char buffer[4096];
-    ssize_t got;
-    close(ends[0]);
-    while ((got = read(file, buffer, sizeof buffer)) > 0 && write(ends[1], buffer, (size_t)got) == got) continue;
-    _exit(0);
-  }
-  if (writer < 0 || dup2(ends[0], STDIN_FILENO) < 0) {
-    printf("Bail out! no pipe\n");
+  if (descriptor == STDIN_FILENO) return;
+  if (descriptor < 0 || dup2(descriptor, STDIN_FILENO) < 0) {
+    printf("Bail out! no standard input\n");
     exit(99);
   }
-  close(file);
-  close(ends[0]);
+  close(descriptor);
+}
+
+static void no_input(void) { take_input(open("/dev/null", O_RDONLY)); }
+
+/* All of a process of its own: a file's bytes go into a pipe. */
+static void pour(const char *path, int pipe)
+{
+  char buffer[4096];
+  ssize_t got;
+  int file = open(path, O_RDONLY);
+  while ((got = read(file, buffer, sizeof buffer)) > 0 && write(pipe, buffer, (size_t)got) == got) continue;
+  _exit(0);
+}
+
+/* A pipe that a process fills from a file becomes standard input until pipe_close. */
+static pid_t pipe_open(const char *path)
+{
+  int ends[2] = {-1, -1};
+  pid_t writer = pipe(ends) == 0 ? fork() : -1;
+  if (writer == 0) {
+    close(ends[0]);
+    pour(path, ends[1]);
+  }
+  take_input(writer < 0 ? -1 : ends[0]);
   close(ends[1]);
   return writer;
 }
@@ -187,6 +199,95 @@ static void test_pipe_errors(void)
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"), "no place for a copy");
   tap_note("%s", run->err);
   pipe_close(writer);
+}
+
+/* A named pipe that a process fills from a file once it is read. */
+static pid_t fifo_open(const char *path, const char *fifo)
+{
+  pid_t writer = mkfifo(fifo, 0600) == 0 ? fork() : -1;
+  if (writer == 0) {
+    alarm(PATIENCE); /* for a reader that does not come */
+    pour(path, open(fifo, O_WRONLY));
+  }
+  if (writer < 0) {
+    printf("Bail out! no named pipe\n");
+    exit(99);
+  }
+  return writer;
+}
+
+static void fifo_close(pid_t writer, const char *fifo)
+{
+  waitpid(writer, NULL, 0);
+  unlink(fifo);
+}
+
+/* Whether a run ended in one sentence that begins with a name. */
+static bool begins_with(const struct cli_run *run, const char *tool, const char *name)
+{
+  tap_note("%s", run->err);
+  return run->status == 2 && cli_is_one_sentence(run, tool) &&
+         strncmp(run->err + strlen(tool) + 2, name, strlen(name)) == 0;
+}
+
+static void test_named_pipes(void)
+{
+  const char *path = scratch("p.mtx"), *a = scratch("a.fifo"), *b = scratch("b.fifo"), *bad = scratch("bad.mtx");
+  bool written = CLI_RUN("convert", "convdiff:12x11x10", path)->status == 0;
+  tap_write("bad.mtx", "garbage\n", -1);
+  unlink(a);
+  unlink(b);
+  pid_t writer = fifo_open(path, a), other;
+  const struct cli_run *run = CLI_RUN("solve", a);
+  tap_ok(written && run->status == 0 && strstr(run->out, "3960 rows"), "a named pipe is solved");
+  fifo_close(writer, a);
+  writer = fifo_open(path, a);
+  other = fifo_open(path, b);
+  tap_ok(agree(a, b), "two are compared");
+  fifo_close(writer, a);
+  fifo_close(other, b);
+  writer = fifo_open(bad, a);
+  tap_ok(begins_with(CLI_RUN("solve", a), "solve", a), "an error names the pipe");
+  fifo_close(writer, a);
+  writer = fifo_open(path, a);
+  other = fifo_open(bad, b);
+  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "and the second of two");
+  fifo_close(writer, a);
+  fifo_close(other, b);
+  writer = pipe_open(bad);
+  dup2(STDIN_FILENO, 9);
+  tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"), "and one of the shell's");
+  close(9);
+  pipe_close(writer);
+}
+
+static const char small[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n";
+
+static void test_inputs(void)
+{
+  const char *fifo = scratch("a.fifo");
+  int ends[2] = {-1, -1};
+  /* Open for both, so that neither end waits for the other. */
+  int both = mkfifo(fifo, 0600) == 0 ? open(fifo, O_RDWR) : -1;
+  bool written = write(both, small, sizeof small - 1) == sizeof small - 1;
+  take_input(open(fifo, O_RDONLY));
+  close(both);
+  alarm(PATIENCE);
+  tap_ok(written && CLI_RUN("solve", "-")->status == 0, "a named pipe as standard input, whose writer is done");
+  alarm(0);
+  unlink(fifo);
+  written = socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && write(ends[1], small, sizeof small - 1) > 0;
+  close(ends[1]);
+  take_input(ends[0]);
+  tap_ok(written && CLI_RUN("solve", "-")->status == 0, "a socket as standard input");
+  static const char *const refused[] = {"/dev/null", "/dev/zero", "."};
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    take_input(open(refused[i], O_RDONLY));
+    tap_ok(begins_with(CLI_RUN("solve", "-"), "solve", "/dev/stdin is "), "%s is refused", refused[i]);
+  }
+  close(STDIN_FILENO);
+  tap_ok(begins_with(CLI_RUN("solve", "-"), "solve", "standard input is closed"), "no standard input at all");
+  no_input();
 }
 
 #ifdef HAVE_SUITESPARSE
@@ -271,6 +372,8 @@ int main(void)
   test_compare();
   test_pipes();
   test_pipe_errors();
+  test_named_pipes();
+  test_inputs();
   test_rutherford_boeing();
   test_rutherford_boeing_errors();
   return tap_done();

@@ -1,6 +1,7 @@
 /* common.c - exit statuses, errors, numbers and the clock of the tools; see common.h. */
 #include "common.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -13,6 +14,10 @@
 #include <unistd.h>
 
 static const char *program = "karst";
+
+static struct {
+  const char *path, *name;
+} renamed[TOOL_RENAMED_MAX];
 
 void tool_start(const char *path)
 {
@@ -48,12 +53,35 @@ int tool_fail_library(const karst_context *context, karst_status status)
   return tool_fail_about(context, status, NULL);
 }
 
+void tool_rename(const char *path, const char *name)
+{
+  for (int i = 0; i < TOOL_RENAMED_MAX; i++) {
+    if (renamed[i].path) continue;
+    renamed[i].path = path;
+    renamed[i].name = name;
+    break;
+  }
+}
+
+/* What replaces the path that the sentence begins with, which is skipped; "" for other sentences. */
+static const char *skip_renamed(const char **sentence)
+{
+  for (int i = 0; i < TOOL_RENAMED_MAX && renamed[i].path; i++) {
+    size_t length = strlen(renamed[i].path);
+    if (strncmp(*sentence, renamed[i].path, length) != 0 || isdigit((unsigned char)(*sentence)[length])) continue;
+    *sentence += length;
+    return renamed[i].name;
+  }
+  return "";
+}
+
 int tool_fail_about(const karst_context *context, karst_status status, const char *name)
 {
   const char *sentence = karst_context_error(context);
   bool device = status == KARST_ERROR_NO_DEVICE || status == KARST_ERROR_DEVICE;
-  return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s", name ? name : "", name ? ": " : "",
-                   *sentence ? sentence : karst_status_text(status));
+  const char *begin = skip_renamed(&sentence);
+  return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s%s", name ? name : "", name ? ": " : "", begin,
+                   *begin || *sentence ? sentence : karst_status_text(status));
 }
 
 int tool_fail_memory(const char *what) { return tool_fail(TOOL_FAILED, "out of memory for %s", what); }

@@ -30,6 +30,11 @@ int tool_fail_library(const karst_context *context, karst_status status);
 int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
 
+enum { TOOL_RENAMED_MAX = 2 };
+/* Errors of the library that begin with path, a copy's, are printed with name, the user's, instead. Both stay the
+ * caller's. */
+void tool_rename(const char *path, const char *name);
+
 /* A karst_message_function: notes and warnings on standard error. */
 void tool_message(void *user, karst_message_kind kind, const char *text);
 

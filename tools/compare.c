@@ -133,7 +133,6 @@ static int compare(karst_context *context, const struct settings *settings, stru
 int main(int argc, char *argv[])
 {
   karst_context *context;
-  char copy[2][TOOL_COPY_SIZE];
   struct settings settings = {.rtol = 1e-6};
   struct difference difference = {0};
   const struct tool_option options[] = {
@@ -157,7 +156,7 @@ int main(int argc, char *argv[])
   karst_status created = karst_context_create(NULL, &context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
-  for (int i = 0; status == TOOL_GO_ON && i < 2; i++) status = tool_input(settings.path[i], copy[i], &settings.path[i]);
+  for (int i = 0; status == TOOL_GO_ON && i < 2; i++) status = tool_input(settings.path[i], &settings.path[i]);
   if (status == TOOL_GO_ON) status = compare(context, &settings, &difference);
   karst_context_destroy(context);
   return tool_finish(status);

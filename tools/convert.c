@@ -52,7 +52,6 @@ static int convert(karst_context *context, const char *input, const char *output
 int main(int argc, char *argv[])
 {
   karst_context *context;
-  char copy[TOOL_COPY_SIZE];
   const char *path[2];
   int block = 0;
   const struct tool_option options[] = {
@@ -76,7 +75,7 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   karst_context_set_message(context, tool_message, NULL);
   int status = tool_parse(context, &command, argc, argv);
-  if (status == TOOL_GO_ON) status = tool_input(path[0], copy, &path[0]);
+  if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
   if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block);
   karst_context_destroy(context);
   return tool_finish(status);

@@ -1,33 +1,49 @@
 /* input.c - see input.h. A file is opened several times on its way in: to tell its format, to read it, for the
  * right-hand side in the same archive, and again to find the line of a repeated entry. A pipe gives its bytes once. Its
- * copy has no name, so that nothing is left behind; Linux opens it anew through its descriptor. */
+ * copy has no name, so that nothing is left behind; Linux opens it anew through the descriptor that was the pipe's. */
 #include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything from one descriptor to the other; false with errno where that fails. */
-static bool copy_all(int from, int to)
+static const char descriptors[] = "/dev/fd/";
+
+/* The descriptor that a path stands for; -1 for any other file. */
+static int descriptor_of(const char *path)
 {
-  char buffer[1 << 16];
-  ssize_t got, put = 0;
-  while ((got = read(from, buffer, sizeof buffer)) != 0) {
-    if (got < 0 && errno == EINTR) continue;
-    for (ssize_t done = 0; done < got && put >= 0; done += put) put = write(to, buffer + done, (size_t)(got - done));
-    if (got < 0 || put < 0) return false;
-  }
-  return true;
+  long long number;
+  if (strcmp(path, "/dev/stdin") == 0) return STDIN_FILENO;
+  if (strncmp(path, descriptors, sizeof descriptors - 1) != 0) return -1;
+  return tool_integer(path + sizeof descriptors - 1, 0, INT_MAX, &number) ? (int)number : -1;
+}
+
+/* read, which waits also where whoever made the pipe made it non-blocking. */
+static ssize_t read_some(int from, void *buffer, size_t size)
+{
+  ssize_t got;
+  while ((got = read(from, buffer, size)) < 0 && (errno == EINTR || errno == EAGAIN))
+    poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, -1);
+  return got;
+}
+
+static bool write_all(int to, const char *buffer, ssize_t size)
+{
+  ssize_t put = 0;
+  for (ssize_t done = 0; done < size && put >= 0; done += put) put = write(to, buffer + done, (size_t)(size - done));
+  return put >= 0;
 }
 
 /* A file without a name, which goes when the program ends; -1 with errno where that fails. */
 static int open_nameless(const char *folder)
 {
-  char path[4096];
+  char path[PATH_MAX];
   if ((size_t)snprintf(path, sizeof path, "%s/karst-XXXXXX", folder) >= sizeof path) {
     errno = ENAMETOOLONG;
     return -1;
@@ -37,24 +53,48 @@ static int open_nameless(const char *folder)
   return file;
 }
 
-int tool_input(const char *name, char copy[TOOL_COPY_SIZE], const char **path)
+static int fail_reading(const char *name)
 {
+  return tool_fail(TOOL_FAILED, "the pipe %s cannot be read: %s", name, strerror(errno));
+}
+
+/* The descriptor from becomes a file with everything that was still to come from it; name: for errors. */
+static int keep(int from, const char *name)
+{
+  char buffer[1 << 16];
   const char *folder = getenv("TMPDIR");
+  if (!folder || !*folder) folder = "/tmp";
+  int to = open_nameless(folder);
+  bool written = to >= 0;
+  ssize_t got = 0;
+  while (written && (got = read_some(from, buffer, sizeof buffer)) > 0) written = write_all(to, buffer, got);
+  int status = TOOL_GO_ON;
+  if (!written)
+    status = tool_fail(TOOL_FAILED, "a copy of the pipe %s cannot be written to %s: %s", name, folder, strerror(errno));
+  else if (got < 0 || dup2(to, from) < 0)
+    status = fail_reading(name);
+  if (to >= 0) close(to);
+  return status;
+}
+
+int tool_input(const char *name, const char **path)
+{
+  static char copies[TOOL_RENAMED_MAX][32];
+  static int copied;
   struct stat file;
   *path = strcmp(name, "-") == 0 ? "/dev/stdin" : name;
-  if (stat(*path, &file) != 0 || !S_ISFIFO(file.st_mode)) return TOOL_GO_ON;
-  if (!folder || !*folder) folder = "/tmp";
-  int from = open(*path, O_RDONLY | O_CLOEXEC), to = open_nameless(folder);
-  bool copied = from >= 0 && to >= 0 && copy_all(from, to);
-  int error = errno;
-  if (from >= 0) close(from);
-  if (!copied && to >= 0) close(to);
-  if (!copied)
-    return tool_fail(TOOL_FAILED, "%s is a pipe and cannot be copied to a file in %s: %s", name, folder,
-                     strerror(error));
-  /* standard input keeps its name, for errors */
-  if (strcmp(*path, "/dev/stdin") == 0 && dup2(to, STDIN_FILENO) >= 0) return TOOL_GO_ON;
-  snprintf(copy, TOOL_COPY_SIZE, "/dev/fd/%d", to);
-  *path = copy;
+  int descriptor = descriptor_of(*path);
+  if (descriptor == STDIN_FILENO && fcntl(STDIN_FILENO, F_GETFD) < 0)
+    return tool_fail(TOOL_FAILED, "standard input is closed");
+  if (stat(*path, &file) != 0 || !(S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode))) return TOOL_GO_ON;
+  /* not opened anew: a pipe whose writer is done would wait for another, and another user's may not be opened */
+  if (descriptor >= 0) return keep(descriptor, *path);
+  descriptor = open(*path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return fail_reading(*path);
+  int status = keep(descriptor, *path);
+  if (status != TOOL_GO_ON || copied == TOOL_RENAMED_MAX) return status;
+  snprintf(copies[copied], sizeof copies[copied], "%s%d", descriptors, descriptor);
+  tool_rename(copies[copied], name);
+  *path = copies[copied++];
   return TOOL_GO_ON;
 }

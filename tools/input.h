@@ -4,10 +4,8 @@
 
 #include "common.h"
 
-enum { TOOL_COPY_SIZE = 32 };
-
-/* *path: what to read for the name of an input, "-" for standard input: a file itself or, for a pipe, a temporary copy,
- * which is there until the program ends and whose path may stand in copy. */
-int tool_input(const char *name, char copy[TOOL_COPY_SIZE], const char **path);
+/* *path: what to read for the name of an input, "-" for standard input: a file itself or, for a pipe or a socket, a
+ * temporary copy, which is there until the program ends. For TOOL_RENAMED_MAX inputs at most. */
+int tool_input(const char *name, const char **path);
 
 #endif

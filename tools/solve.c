@@ -50,9 +50,8 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   const struct solve_settings *settings = report->settings;
   double start = tool_clock();
   watch_phase(watch, "read");
-  char copy[TOOL_COPY_SIZE];
   const char *path;
-  int exit_status = tool_input(settings->matrix, copy, &path);
+  int exit_status = tool_input(settings->matrix, &path);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
   if (exit_status != TOOL_GO_ON) return exit_status;
