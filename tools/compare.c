@@ -144,7 +144,7 @@ int main(int argc, char *argv[])
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = "Compares two vectors or two matrices: files (- is standard input), or matrices\n"
+      .about = "Compares two vectors or two matrices: files or pipes (- is standard input), or matrices\n"
                "NAME:SIZES from the gallery.",
       .operand_names = "A B",
       .operand_count = 2,

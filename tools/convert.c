@@ -60,9 +60,8 @@ int main(int argc, char *argv[])
   };
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz or\n"
-               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx. - is "
-               "standard\n"
-               "input.",
+               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx.\n"
+               "MATRIX may be a pipe; - is standard input.",
       .operand_names = "MATRIX OUTPUT",
       .operand_count = 2,
       .operand = path,

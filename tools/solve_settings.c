@@ -26,7 +26,8 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
   };
   const struct tool_command command = {
       .about = "Solves A x = b. MATRIX is a file (.mtx, .mtx.gz, .kbsr, .rb, or a collection archive .tar.gz)\n"
-               "or NAME:SIZES from the gallery, such as blackoil:60x220x10; - is standard input.",
+               "or NAME:SIZES from the gallery, such as blackoil:60x220x10. MATRIX may be a pipe\n"
+               "(- is standard input), the right-hand side may not.",
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
