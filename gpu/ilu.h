@@ -18,7 +18,6 @@
 
 #include "cuda.h"
 
-#include <limits.h>
 #include <type_traits>
 
 /* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
@@ -229,21 +228,6 @@ static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle
   using number = std::make_unsigned<karst_index>::type;
   const number slice = (number)block / R, q = (number)block % R;
   return t.value + (int64_t)slice * (B * R * B) + q * B + r + c * (int)(R * B);
-}
-
-/* Where wanted stands among the ascending column[begin .. end), or -1. */
-static __device__ __forceinline__ karst_index karst_ilu_find_column(const karst_index *column, karst_index begin,
-                                                                    karst_index end, karst_index wanted)
-{
-  const karst_index last = end;
-  while (begin < end) {
-    const karst_index middle = begin + (end - begin) / 2;
-    if (column[middle] < wanted)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin < last && column[begin] == wanted ? begin : -1;
 }
 
 static __device__ __forceinline__ unsigned karst_largest_of_warp(unsigned mine)

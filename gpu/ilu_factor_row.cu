@@ -126,7 +126,7 @@ static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upp
 }
 
 /* Whether the lane lacks columns of the pivot. */
-template <int B, int ROWS> static __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
+template <int B> static __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
 {
   bool lacking = false;
 #pragma unroll
@@ -140,7 +140,7 @@ template <int B, int ROWS> static __device__ __forceinline__ bool lacks(int pivo
 template <int B, int ROWS>
 static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
 {
-  while (__any_sync(~0u, lacks<B, ROWS>(pivot, chunk)))
+  while (__any_sync(~0u, lacks<B>(pivot, chunk)))
 #pragma unroll
     for (int k = 0; k < products_at_once<B>; k++) {
       const double *from = karst_ilu_element<B>(upper, chunk.product.right[k], 0, lane_here<B, ROWS>().c);
@@ -221,7 +221,7 @@ template <int B> struct sources {
   karst_index block[sources_at_once<B>];
 };
 
-template <int B, int ROWS>
+template <int B>
 static __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
 {
   constexpr int GROUP = 32 / B;
@@ -238,7 +238,7 @@ static __device__ __forceinline__ sources<B> find_sources(const matrices &m, con
   sources<B> found;
 #pragma unroll
   for (int k = 0; k < sources_at_once<B>; k++)
-    found.block[k] = source_of<B, ROWS>(m, place, k * LANES + (int)threadIdx.x % LANES);
+    found.block[k] = source_of<B>(m, place, k * LANES + (int)threadIdx.x % LANES);
   return found;
 }
 
@@ -255,7 +255,7 @@ static __device__ __forceinline__ void start_row(const matrices &m, const karst_
     if (v < elements) row[v] = found.block[k] >= 0 ? __ldg(&m.A[(int64_t)found.block[k] * (B * B) + v % (B * B)]) : 0;
 #pragma unroll 4
   for (; v < elements; v += LANES) {
-    const karst_index source = source_of<B, ROWS>(m, place, v);
+    const karst_index source = source_of<B>(m, place, v);
     row[v] = source >= 0 ? __ldg(&m.A[(int64_t)source * (B * B) + v % (B * B)]) : 0;
   }
 }

@@ -6,6 +6,7 @@
  * or, where a warp makes a row (ilu_factor_row.cu), one list for the row. p comes in the order in which L has its
  * neighbours (ilu.h). The factorization then searches nothing. */
 #include "ilu.h"
+#include "search.h"
 
 enum { THREADS = 256 };
 
@@ -55,7 +56,7 @@ static __device__ karst_index find_place(const both_triangles &f, karst_index i,
 {
   if (j == i) return 0;
   const rows_of &s = j < i ? f.lower : f.upper;
-  const karst_index k = karst_ilu_find_column(s.column, s.start[i], s.start[i + 1], j);
+  const karst_index k = karst_find_column(s.column, s.start[i], s.start[i + 1], j);
   return k >= 0 ? place_of(s, i, k) : -1;
 }
 
@@ -96,7 +97,7 @@ static __global__ void find_sources(karst_triangle t, const karst_index *start, 
     const karst_index neighbour = t.column[block];
     karst_index j = neighbour < t.slots ? t.row[neighbour] : -1;
     if (is_upper && e == 0) j = i;
-    t.source[block] = j >= 0 ? karst_ilu_find_column(column, start[i], start[i + 1], j) : -1;
+    t.source[block] = j >= 0 ? karst_find_column(column, start[i], start[i + 1], j) : -1;
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
+#include "search.h"
 
 enum { THREADS = 256 };
 
@@ -43,8 +44,7 @@ static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cud
   if (i >= rows) return;
   for (karst_index k = factor.lower_start[i]; k < factor.lower_start[i + 1]; k++) {
     const karst_index p = factor.lower_column[k];
-    if (karst_ilu_find_column(factor.upper_column, factor.upper_start[p], factor.upper_start[p + 1], (karst_index)i) <
-        0)
+    if (karst_find_column(factor.upper_column, factor.upper_start[p], factor.upper_start[p + 1], (karst_index)i) < 0)
       *different = 1;
   }
 }

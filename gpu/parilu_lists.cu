@@ -5,6 +5,7 @@
  *
  * k ascending. A sweep then searches nothing. */
 #include "parilu.h"
+#include "search.h"
 
 #include <cub/device/device_scan.cuh>
 
@@ -26,28 +27,14 @@ static __global__ void number_rows(karst_index rows, const karst_index *start, k
   for (karst_index k = start[i]; k < start[i + 1]; k++) row[k] = (karst_index)i;
 }
 
-/* Where block (i,j) stands right of the diagonal of row i, or -1. */
-static __device__ karst_index find_upper(const pattern &S, karst_index i, karst_index j)
-{
-  const karst_index end = S.start[i + 1];
-  karst_index low = S.diagonal[i] + 1, high = end;
-  while (low < high) {
-    const karst_index middle = low + (high - low) / 2;
-    if (S.column[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end && S.column[low] == j ? low : -1;
-}
-
 /* Calls visit(left, right) for each product of block (i,j), k ascending. */
 template <typename visitor>
 static __device__ void each_product(const pattern &S, karst_index i, karst_index j, visitor visit)
 {
   const karst_index least = min(i, j);
   for (karst_index left = S.start[i]; S.column[left] < least; left++) {
-    const karst_index right = find_upper(S, S.column[left], j);
+    const karst_index k = S.column[left];
+    const karst_index right = karst_find_column(S.column, S.diagonal[k] + 1, S.start[k + 1], j);
     if (right >= 0) visit(left, S.mirror ? S.mirror[right] : right);
   }
 }

@@ -5,18 +5,14 @@
 #ifndef KARST_LIB_DENSE_H
 #define KARST_LIB_DENSE_H
 
+#include "inline.h"
 #include "karst.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
-/* For the GPU's kernels too; nvcc compiles as C++, which has no restrict. */
-#ifdef __CUDACC__
-#define KARST_INLINE static __host__ __device__ __forceinline__
-#else
-#define KARST_INLINE static inline __attribute__((always_inline))
-#endif
+/* nvcc compiles as C++, which has no restrict. */
 #ifdef __cplusplus
 #define restrict __restrict__
 #endif

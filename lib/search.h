@@ -2,13 +2,14 @@
 #ifndef KARST_LIB_SEARCH_H
 #define KARST_LIB_SEARCH_H
 
+#include "inline.h"
 #include "karst.h"
 
 #include <string.h>
 
 /* The first place among first .. end - 1 where ascending numbers reach the wanted one; end where none does. */
-static inline karst_index karst_lower_bound(const karst_index *number, karst_index first, karst_index end,
-                                            karst_index wanted)
+KARST_INLINE karst_index karst_lower_bound(const karst_index *number, karst_index first, karst_index end,
+                                           karst_index wanted)
 {
   while (first < end) {
     const karst_index middle = first + (end - first) / 2;
@@ -21,8 +22,7 @@ static inline karst_index karst_lower_bound(const karst_index *number, karst_ind
 }
 
 /* The entry of column j among the entries first .. end - 1 of a row, or -1. */
-static inline karst_index karst_find_column(const karst_index *column, karst_index first, karst_index end,
-                                            karst_index j)
+KARST_INLINE karst_index karst_find_column(const karst_index *column, karst_index first, karst_index end, karst_index j)
 {
   const karst_index found = karst_lower_bound(column, first, end, j);
   return found < end && column[found] == j ? found : -1;

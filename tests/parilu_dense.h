@@ -37,6 +37,17 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
   return A;
 }
 
+/* Multiplies all values. */
+static inline void multiply_values(karst_context *context, karst_matrix *A, double factor)
+{
+  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  for (int64_t v = 0; v < karst_entries(A); v++) changed[v] = factor * value[v];
+  karst_matrix_host_value_done(A, value);
+  tap_need(context, karst_matrix_update_values(A, changed), "update");
+  free(changed);
+}
+
 /* Blocks are dense b-by-b arrays; block (i,j) of an array of blocks is number i n + j. */
 struct dense {
   karst_index n;
