@@ -1,9 +1,12 @@
 /* backend.cu - the GPU of a context: opened and closed, its memory, copies to and from it.
  *
- * All work of a context is queued on one stream of its own. Only a download waits for it, and an upload from pinned or
- * device memory, which the caller may change once it returns; the runtime has taken other host memory by then. */
+ * All work of a context is queued on one stream, of its own or the caller's. Only a download waits for it, and an
+ * upload from pinned or device memory, which the caller may change once it returns; the runtime has taken other host
+ * memory by then. */
 #include "cuda.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,22 +19,56 @@ karst_status karst_cuda_status(karst_context *context, cudaError_t error, const 
   return karst_fail(context, KARST_ERROR_DEVICE, "the GPU failed: %s: %s", what, cudaGetErrorString(error));
 }
 
-/* Whether this build has code that runs on the GPU at hand. */
-static __global__ void probe() {}
+struct karst_cuda_driver karst_cuda_driver;
 
-static karst_status check_device(karst_context *context, int device)
+/* The driver is opened by name as the runtime does it, and not linked: programs start where there is none. It stays
+ * open. */
+static void find_driver()
+{
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  struct karst_cuda_driver *driver = &karst_cuda_driver;
+  *reinterpret_cast<void **>(&driver->cuCtxGetCurrent) = dlsym(library, "cuCtxGetCurrent");
+  *reinterpret_cast<void **>(&driver->cuCtxSetCurrent) = dlsym(library, "cuCtxSetCurrent");
+  *reinterpret_cast<void **>(&driver->cuDevicePrimaryCtxRetain) = dlsym(library, "cuDevicePrimaryCtxRetain");
+}
+
+static bool have_driver()
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_driver);
+  return karst_cuda_driver.cuCtxGetCurrent && karst_cuda_driver.cuCtxSetCurrent &&
+         karst_cuda_driver.cuDevicePrimaryCtxRetain;
+}
+
+static karst_status refuse(karst_context *context, int device, cudaError_t error)
+{
+  cudaGetLastError();
+  return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d cannot be had: %s", device, cudaGetErrorString(error));
+}
+
+/* The device's primary context, which is never released: it may have become the caller's as well. */
+static karst_status take_device(karst_context *context, int device, struct CUctx_st **primary)
 {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
-  cudaFuncAttributes attributes;
   if (error == cudaSuccess && count > 0 && device >= count)
     return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d was asked for, but the last GPU here is cuda:%d", device,
                       count - 1);
-  if (error == cudaSuccess) error = cudaSetDevice(device);
-  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, probe);
-  if (error == cudaSuccess) return KARST_SUCCESS;
-  cudaGetLastError();
-  return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d cannot be had: %s", device, cudaGetErrorString(error));
+  if (error == cudaSuccess && !have_driver()) error = cudaErrorInsufficientDriver;
+  if (error == cudaSuccess)
+    error = static_cast<cudaError_t>(karst_cuda_driver.cuDevicePrimaryCtxRetain(primary, device));
+  return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
+}
+
+/* Whether this build has code that runs on the GPU at hand. */
+static __global__ void probe() {}
+
+static karst_status check_code(karst_context *context, int device)
+{
+  cudaFuncAttributes attributes;
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, probe);
+  return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
 }
 
 static cudaError_t make_state(struct karst_cuda *cuda, int device)
@@ -39,10 +76,12 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
   cudaDeviceProp properties;
   cuda->device = device;
   cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
+  if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&cuda->own, cudaStreamNonBlocking);
+  cuda->stream = cuda->own;
   if (error == cudaSuccess)
     error = cudaMalloc(&cuda->partial, KARST_CUDA_BATCH * KARST_CUDA_SUMS * sizeof *cuda->partial);
   if (error == cudaSuccess) error = cudaMalloc(&cuda->ticket, sizeof *cuda->ticket);
+  if (error == cudaSuccess) error = cudaMalloc(&cuda->scalar, sizeof *cuda->scalar);
   if (error == cudaSuccess) error = cudaMallocHost(&cuda->staging, KARST_CUDA_STAGING);
   if (error == cudaSuccess) error = cudaMemsetAsync(cuda->ticket, 0, sizeof *cuda->ticket, cuda->stream);
   if (error != cudaSuccess) return error;
@@ -53,10 +92,15 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
 
 karst_status karst_open_cuda(karst_context *context, int device)
 {
+  struct CUctx_st *primary;
   struct karst_cuda *cuda;
-  karst_status status = check_device(context, device);
+  karst_status status = take_device(context, device, &primary);
+  if (status) return status;
+  const karst_cuda_guard guard(primary);
+  status = check_code(context, device);
   if (!status) status = karst_allocate_zero(context, &cuda, 1, sizeof *cuda, "the GPU's state");
   if (status) return status;
+  cuda->primary = primary;
   context->device = cuda;
   status = karst_cuda_status(context, make_state(cuda, device), "opening it");
   if (status) karst_close_cuda(context);
@@ -67,30 +111,70 @@ karst_status karst_open_cuda(karst_context *context, int device)
 void karst_close_cuda(karst_context *context)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
-  if (cuda->stream) {
+  if (cuda->own) {
     cudaStreamSynchronize(cuda->stream);
-    cudaStreamDestroy(cuda->stream);
+    cudaStreamDestroy(cuda->own);
   }
   cudaFree(cuda->partial);
   cudaFree(cuda->ticket);
+  cudaFree(cuda->scalar);
   cudaFreeHost(cuda->staging);
   karst_release(context, cuda);
   context->device = NULL;
 }
 
-const char *karst_describe_cuda(karst_context *context)
+void karst_describe_cuda(karst_context *context)
 {
   const struct karst_cuda *cuda = karst_cuda_of(context);
   snprintf(context->device_text, sizeof context->device_text, "cuda:%d, %s", cuda->device, cuda->name);
-  return context->device_text;
 }
 
 void *karst_stream_cuda(const karst_context *context) { return karst_cuda_of(context)->stream; }
 
+/* Whether the stream belongs to the context's device, found out with an event, which must. */
+static karst_status check_stream(karst_context *context, cudaStream_t stream)
+{
+  cudaEvent_t event;
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  if (error != cudaSuccess) return karst_cuda_status(context, error, "an event");
+  error = cudaEventRecord(event, stream);
+  cudaEventDestroy(event);
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  cudaGetLastError();
+  return karst_fail(context, KARST_ERROR_ARGUMENT, "the stream cannot be used on cuda:%d: %s", cuda->device,
+                    cudaGetErrorString(error));
+}
+
+karst_status karst_set_stream_cuda(karst_context *context, void *stream)
+{
+  cudaStream_t given = static_cast<cudaStream_t>(stream);
+  if (given == cudaStreamPerThread)
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "cudaStreamPerThread is another stream in each thread: a context needs one of its own");
+  karst_status status = karst_synchronize_cuda(context);
+  if (!status) status = check_stream(context, given);
+  if (!status) karst_cuda_of(context)->stream = given;
+  return status;
+}
+
+karst_status karst_synchronize_cuda(karst_context *context)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  cudaError_t error = cudaPeekAtLastError(); /* of the kernels launched since the last download */
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+  return karst_cuda_status(context, error, "the work queued");
+}
+
+double *karst_scalar_cuda(karst_context *context, double *own)
+{
+  (void)own;
+  return karst_cuda_of(context)->scalar;
+}
+
 karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
 {
   size_t unused, total;
-  karst_cuda_of(context);
   *memory = NULL;
   karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
   if (status) return status;
@@ -104,8 +188,7 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
 
 void karst_release_cuda(karst_context *context, void *memory)
 {
-  if (!memory) return;
-  karst_cuda_of(context);
+  (void)context;
   cudaFree(memory);
 }
 

@@ -24,21 +24,65 @@ enum {
 /* context->device of a context on a GPU. */
 struct karst_cuda {
   int device;
-  cudaStream_t stream; /* everything of the context runs on it, in order */
+  struct CUctx_st *primary; /* the device's primary context, which the runtime works in */
+  cudaStream_t stream;      /* everything of the context runs on it, in order: own, or the caller's */
+  cudaStream_t own;
   int multiprocessors;
   double *partial;  /* [KARST_CUDA_BATCH * KARST_CUDA_SUMS] work space of the reductions, device memory */
   unsigned *ticket; /* device memory: thread blocks of a reduction that are done; 0 between reductions */
+  double *scalar;   /* device memory: what a call of the library needs for one number */
   void *staging;    /* [KARST_CUDA_STAGING bytes] pinned host memory through which scalars are downloaded */
   char name[96];    /* such as "NVIDIA H100 80GB HBM3, 79 GiB" */
 };
 
-/* The state of a context, its device made the calling thread's. */
+/* The state of a context, for what runs under a karst_cuda_guard or looks at it only. */
 static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
 {
-  struct karst_cuda *cuda = (struct karst_cuda *)context->device;
-  cudaSetDevice(cuda->device);
-  return cuda;
+  return static_cast<struct karst_cuda *>(context->device);
 }
+
+/* Functions of the driver by the names that they have there; a CUcontext is a pointer to a CUctx_st, a CUresult has the
+ * numbers of cudaError_t. The runtime's own cudaSetDevice makes a primary context on the device that it is given, so
+ * that to set back a thread that has never used a GPU would take memory on one that nobody asked for; and it cannot
+ * bring back a context that is not a primary one. Found by the first karst_open_cuda. */
+struct karst_cuda_driver {
+  int (*cuCtxGetCurrent)(struct CUctx_st **context);
+  int (*cuCtxSetCurrent)(struct CUctx_st *context);
+  int (*cuDevicePrimaryCtxRetain)(struct CUctx_st **context, int device);
+};
+extern struct karst_cuda_driver karst_cuda_driver;
+
+/* In its lifetime the calling thread works in a primary context, and at its end in what it had before, be that none. */
+class karst_cuda_guard
+{
+public:
+  explicit karst_cuda_guard(struct CUctx_st *primary) : own(primary), before(nullptr)
+  {
+    karst_cuda_driver.cuCtxGetCurrent(&before); /* NULL where the thread has none */
+    if (before != own) karst_cuda_driver.cuCtxSetCurrent(own);
+  }
+  ~karst_cuda_guard()
+  {
+    if (before != own) karst_cuda_driver.cuCtxSetCurrent(before);
+  }
+  karst_cuda_guard(const karst_cuda_guard &) = delete;
+  karst_cuda_guard &operator=(const karst_cuda_guard &) = delete;
+
+private:
+  struct CUctx_st *own, *before;
+};
+
+/* A function of this room as the tables give it to others: the calling thread's context is the same after it as before.
+ * karst_cuda_entry<f>::call is f, guarded. */
+template <auto f> struct karst_cuda_entry;
+
+template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst_cuda_entry<f> {
+  static R call(karst_context *context, A... arguments)
+  {
+    const karst_cuda_guard guard(karst_cuda_of(context)->primary);
+    return f(context, arguments...);
+  }
+};
 
 /* The status for an error of the runtime, with a sentence that names what failed: KARST_ERROR_NO_MEMORY for a shortage
  * of memory, else KARST_ERROR_DEVICE. cudaSuccess gives KARST_SUCCESS. */

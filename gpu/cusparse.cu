@@ -149,7 +149,6 @@ void solve(karst_context *context, const karst_cusparse *f, const double *r, dou
 {
   const karst_cusparse_plan *p = karst_cusparse_plan_of(f);
   if (f->rows == 0) return;
-  karst_cuda_of(context); /* its device becomes the thread's */
   kind_of(f).solve(f, &p->lower, r, f->middle);
   kind_of(f).solve(f, &p->upper, f->middle, z);
 }
@@ -187,5 +186,7 @@ karst_status karst_cusparse_take(karst_context *context, size_t bytes, karst_cus
 
 extern "C" {
 extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda;
-const struct karst_cusparse_kernels karst_cusparse_kernels_cuda = {make_plan, destroy_plan, factor, solve};
+const struct karst_cusparse_kernels karst_cusparse_kernels_cuda = {
+    karst_cuda_entry<make_plan>::call, karst_cuda_entry<destroy_plan>::call, karst_cuda_entry<factor>::call,
+    karst_cuda_entry<solve>::call};
 }

@@ -7,6 +7,6 @@ static karst_status open_none(karst_context *context, int device)
   return karst_fail(context, KARST_ERROR_NO_DEVICE, "this Karst was built without CUDA: configure with --with-cuda");
 }
 
-const struct karst_ilu_kernels karst_ilu_kernels_cuda = {0};
-const struct karst_parilu_kernels karst_parilu_kernels_cuda = {NULL};
+const struct karst_ilu_kernels karst_ilu_kernels_cuda = {.plan = NULL};
+const struct karst_parilu_kernels karst_parilu_kernels_cuda = {.plan = NULL};
 const struct karst_backend karst_backend_cuda = {.name = "cuda", .kind = KARST_BACKEND_CUDA, .open = open_none};

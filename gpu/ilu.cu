@@ -67,6 +67,18 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pat
   return status;
 }
 
+/* finding->norm, which starts as 0: the bits of numbers that are not negative ascend as they do. NaNs are left out. */
+static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    measure(int64_t entries, const double *value, karst_ilu_finding *finding)
+{
+  double largest = 0;
+  for (int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; v < entries; v += (int64_t)gridDim.x * blockDim.x)
+    largest = fmax(largest, fabs(value[v]));
+  for (int distance = 16; distance > 0; distance /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
+  if (threadIdx.x % 32 == 0)
+    atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
+}
+
 static void report(const karst_ilu_finding *finding, karst_factor_outcome *outcome)
 {
   outcome->reason = KARST_SOUND;
@@ -81,11 +93,16 @@ static karst_status factor(karst_context *context, const karst_matrix *A, double
                            karst_factor_outcome *outcome)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding found = {~0ull, 0};
+  karst_ilu_finding found = {~0ull, 0, 0};
   karst_status status = KARST_SUCCESS;
   if (ilu->rows > 0) {
     status = context->backend->upload(context, plan->finding, &found, sizeof found);
     if (status) return status;
+    if (shift > 0) {
+      const struct karst_cuda *cuda = karst_cuda_of(context);
+      measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A),
+                                                                                              A->value, plan->finding);
+    }
     if (plan->longest > 0)
       karst_ilu_factor_row_cuda(context, A, shift, plan);
     else if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
@@ -102,7 +119,7 @@ static karst_status load(karst_context *context, const karst_matrix *A, const do
                          karst_factor_outcome *outcome)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding found = {~0ull, 0};
+  karst_ilu_finding found = {~0ull, 0, 0};
   karst_status status = KARST_SUCCESS;
   (void)A; /* the plan knows its pattern */
   if (ilu->rows > 0) {
@@ -129,6 +146,10 @@ static void solve(karst_context *context, const karst_ilu *ilu, const double *r,
 
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
-const struct karst_ilu_kernels karst_ilu_kernels_cuda = {
-    true, karst_ilu_plan_cuda, karst_ilu_plan_destroy_cuda, factor, load, solve};
+const struct karst_ilu_kernels karst_ilu_kernels_cuda = {true,
+                                                         karst_cuda_entry<karst_ilu_plan_cuda>::call,
+                                                         karst_cuda_entry<karst_ilu_plan_destroy_cuda>::call,
+                                                         karst_cuda_entry<factor>::call,
+                                                         karst_cuda_entry<load>::call,
+                                                         karst_cuda_entry<solve>::call};
 }

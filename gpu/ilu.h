@@ -63,6 +63,8 @@ typedef struct karst_triangle {
 typedef struct karst_ilu_finding {
   unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
   unsigned long long shifted;
+  double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
+                * of zeros; else 0 */
 } karst_ilu_finding;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };

@@ -174,6 +174,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
     if (__any_sync(~0u, at.active && reason != KARST_SOUND)) {
       double largest =
           shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;
+      if (largest == 0) largest = finding->norm;
       const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
 #pragma unroll
       for (int c = 0; c < B; c++)

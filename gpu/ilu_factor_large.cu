@@ -273,6 +273,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (shift > 0)
       largest = fmax(largest_of_blocks(lower, b, first, lower_length, w.line),
                      largest_of_blocks(upper, b, pivot, upper_length, w.line));
+    if (largest == 0) largest = finding->norm;
     const block_view inverse = view(upper, b, pivot);
     const karst_reason reason = invert(b, inverse, w);
     __syncthreads();

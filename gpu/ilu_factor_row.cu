@@ -272,6 +272,7 @@ static __device__ void mend_pivot(karst_reason reason, double shift, const matri
   for (int v = (int)threadIdx.x % LANES; v < elements && shift > 0; v += LANES) largest = fmax(largest, fabs(row[v]));
   for (int distance = LANES / 2; distance > 0; distance /= 2)
     largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
+  if (largest == 0) largest = finding->norm;
   if (reason == KARST_SOUND || !task.there) return;
   const bool singular = reason == KARST_SINGULAR_BLOCK, replace = singular && largest > 0;
 #pragma unroll

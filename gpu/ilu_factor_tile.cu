@@ -217,7 +217,8 @@ static __device__ tile mend_pivot(const karst_triangle &lower, const karst_trian
                                   double shift, karst_reason reason, const block_row &row, const place &p,
                                   karst_ilu_finding *finding)
 {
-  const double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
+  double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
+  if (largest == 0) largest = finding->norm;
   const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
   tile inverse;
   for (int s = 0; s < 2; s++)

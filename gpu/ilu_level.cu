@@ -51,7 +51,7 @@ static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu
 karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_cuda *plan)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
+  cudaStream_t stream = karst_cuda_of(context)->own; /* the default stream cannot be captured */
   cudaGraph_t graph = NULL;
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error == cudaSuccess) {

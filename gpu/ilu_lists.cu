@@ -66,14 +66,40 @@ static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, kars
   return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
 }
 
+/* each_product for the pivot that is number n of row i and whose row of U' is much longer than row i: it is searched
+ * for the columns of row i that follow the pivot. */
+template <typename visitor>
+static __device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
+                                              visitor visit)
+{
+  const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
+  const karst_index from = (karst_index)(left + (int64_t)n * f.lower.t.group), end = f.upper.start[pivot + 1];
+  karst_index found = f.upper.start[pivot];
+  karst_index k = karst_lower_bound(f.lower.column, f.lower.start[i], f.lower.start[i + 1], pivot + 1);
+  const auto look = [&](karst_index j, bool is_upper, int64_t block) {
+    found = karst_lower_bound(f.upper.column, found, end, j);
+    if (found < end && f.upper.column[found] == j) visit(is_upper, block, from, block_of(f.upper, pivot, found));
+  };
+  for (; k < f.lower.start[i + 1]; k++)
+    look(f.lower.column[k], false, left + (int64_t)place_of(f.lower, i, k) * f.lower.t.group);
+  look(i, true, right);
+  for (k = f.upper.start[i]; k < f.upper.start[i + 1]; k++)
+    look(f.upper.column[k], true, right + (int64_t)place_of(f.upper, i, k) * f.upper.t.group);
+}
+
 /* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots in the
  * order in which they stand in the slice. */
 template <typename visitor> static __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
   const karst_index count = f.lower.start[i + 1] - f.lower.start[i];
+  const karst_index width = count + 1 + (f.upper.start[i + 1] - f.upper.start[i]);
   for (karst_index n = 0; n < count; n++) {
     const karst_index pivot = pivot_of(f.lower, left, n);
+    if ((f.upper.start[pivot + 1] - f.upper.start[pivot]) / 16 > width) {
+      each_product_by_search(f, i, n, pivot, visit);
+      continue;
+    }
     for (karst_index k = f.upper.start[pivot]; k < f.upper.start[pivot + 1]; k++) {
       const karst_index j = f.upper.column[k], place = find_place(f, i, j);
       if (place < 0) continue;

@@ -7,13 +7,16 @@
 /* backend.cu */
 karst_status karst_open_cuda(karst_context *context, int device);
 void karst_close_cuda(karst_context *context);
-const char *karst_describe_cuda(karst_context *context);
+void karst_describe_cuda(karst_context *context);
 void *karst_stream_cuda(const karst_context *context);
+karst_status karst_set_stream_cuda(karst_context *context, void *stream);
+karst_status karst_synchronize_cuda(karst_context *context);
 karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_release_cuda(karst_context *context, void *memory);
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);
 karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
+double *karst_scalar_cuda(karst_context *context, double *own);
 
 /* sums.cu */
 void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
@@ -39,6 +42,8 @@ void karst_residual_cuda(karst_context *context, const karst_matrix *A, const do
                          double *norm2);
 
 /* residual.cu */
+void karst_residual_bounded_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,
+                                 double *r, double *size, double *norm2);
 void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                  double *r, double *norm2);
 

@@ -189,6 +189,7 @@ static void expand_cuda(karst_context *context, karst_parilu *parilu)
 
 extern "C" {
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;
-const struct karst_parilu_kernels karst_parilu_kernels_cuda = {karst_parilu_plan_cuda, karst_parilu_plan_destroy_cuda,
-                                                               guess_cuda, sweep_cuda, expand_cuda};
+const struct karst_parilu_kernels karst_parilu_kernels_cuda = {
+    karst_cuda_entry<karst_parilu_plan_cuda>::call, karst_cuda_entry<karst_parilu_plan_destroy_cuda>::call,
+    karst_cuda_entry<guess_cuda>::call, karst_cuda_entry<sweep_cuda>::call, karst_cuda_entry<expand_cuda>::call};
 }

@@ -1,10 +1,27 @@
-/* residual.cu - r = b - A x to twice the working precision, one thread a scalar row: the sums of lib/residual_cpu.c,
- * in the same order. The intrinsics keep the compiler from contracting a product with a sum. Rarely called, never
- * tuned. */
+/* residual.cu - what a claim to have converged is checked with, one thread a scalar row; rarely called, never tuned.
+ *
+ * |b| + |A| |x|, which bounds the rounding errors of b - A x. And b - A x to twice the working precision: the sums of
+ * lib/residual_cpu.c, in the same order; the intrinsics keep the compiler from contracting a product with a sum. */
 #include "cuda.h"
 
 extern "C" {
 #include "operations.h"
+}
+
+static __global__ void size_rows(int b, karst_index rows, const karst_index *__restrict__ start,
+                                 const karst_index *__restrict__ column, const double *__restrict__ value,
+                                 const double *__restrict__ right, const double *__restrict__ x,
+                                 double *__restrict__ size)
+{
+  karst_index i;
+  int r;
+  if (!karst_cuda_row(b, rows, &i, &r)) return;
+  const int64_t at = (int64_t)i * b + r;
+  double sum = fabs(right[at]);
+  for (karst_index k = start[i]; k < start[i + 1]; k++)
+    for (int c = 0; c < b; c++)
+      sum += fabs(value[karst_cuda_offset(b, k) + (int64_t)c * b + r] * x[(int64_t)column[k] * b + c]);
+  size[at] = sum;
 }
 
 static __global__ void residual_rows(int b, karst_index rows, const karst_index *__restrict__ start,
@@ -27,6 +44,19 @@ static __global__ void residual_rows(int b, karst_index rows, const karst_index 
       sum = next;
     }
   result[at] = sum + error;
+}
+
+void karst_residual_bounded_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,
+                                 double *r, double *size, double *norm2)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  const double *const vector = size;
+  karst_residual_cuda(context, A, b, x, r, norm2);
+  if (A->block_rows > 0)
+    size_rows<<<karst_cuda_row_grid(A->block_rows, A->block_size), karst_cuda_row_threads(A->block_size), 0,
+                cuda->stream>>>(A->block_size, A->block_rows, A->device_row_start, A->device_column, A->value, b, x,
+                                size);
+  karst_dots_cuda(context, karst_matrix_rows(A), 1, &vector, size, norm2 + 1);
 }
 
 void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,

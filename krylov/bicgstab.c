@@ -130,7 +130,7 @@ static karst_status take(karst_krylov *k, int now, double *norm, karst_reason *r
     return KARST_SUCCESS;
   }
   if (!isfinite(half)) return blame(k, reason);
-  if (half <= k->goal) {
+  if (half <= k->goal && !k->outer) { /* s is gone by now, and cannot be compared with the caller's residual */
     step(k, 1, half, norm);
     return KARST_SUCCESS;
   }
@@ -141,6 +141,10 @@ static karst_status take(karst_krylov *k, int now, double *norm, karst_reason *r
     return KARST_SUCCESS;
   }
   if (!isfinite(after) || !isfinite(next_rho)) return blame(k, reason);
+  if (karst_krylov_compares(k, after)) {
+    karst_status status = karst_krylov_compare(k, after, k->r);
+    if (status) return status;
+  }
   *done = step(k, 2, after, norm);
   if (fabs(next_rho) <= DBL_EPSILON * k->residual * after) *reason = KARST_BREAKDOWN_RHO;
   return KARST_SUCCESS;

@@ -84,7 +84,9 @@ static karst_status cycle(karst_krylov *k, karst_reason *reason)
     if (!status) status = check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
-    if (karst_krylov_step(k, sqrt(k->host[RR]), k->goal)) return KARST_SUCCESS;
+    double residual = sqrt(k->host[RR]);
+    if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
+    if (status || karst_krylov_step(k, residual, k->goal)) return status;
     turn(k, now);
   }
 }

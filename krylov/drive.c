@@ -14,6 +14,7 @@
  * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
  * worse. */
 #include "krylov.h"
+#include "norm.h"
 #include "search.h"
 
 #include <float.h>
@@ -41,7 +42,7 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
   if (__builtin_mul_overflow(stride, need->vectors + 2, &count) || count > INT64_MAX / 16 - need->scalars)
     return karst_fail(k->context, KARST_ERROR_NO_MEMORY, "out of memory: %lld Krylov vectors of %lld scalars",
                       (long long)need->vectors, (long long)k->n);
-  count += need->scalars + 2;
+  count += need->scalars + 3;
   karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->memory);
   if (status) return status;
   k->memory_size += count * (int64_t)sizeof(double);
@@ -49,8 +50,9 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
   k->r = k->memory + need->vectors * stride;
   k->best = k->r + stride;
   k->norm2 = k->best + stride;
-  k->one = k->norm2 + 1;
+  k->one = k->norm2 + 2;
   k->scalar = k->one + 1;
+  k->context->backend->fill(k->context, need->scalars + 3, 0, k->norm2); /* some are looked at before they are made */
   k->context->backend->fill(k->context, 1, 1, k->one);
   return KARST_SUCCESS;
 }
@@ -67,6 +69,7 @@ karst_status karst_krylov_create(karst_context *context, const karst_options *op
   k->M = M;
   k->options = *options;
   k->n = karst_matrix_rows(A);
+  k->unit = karst_residual_unit(A);
 
   /* No more directions than unknowns or iterations. */
   int64_t useful = k->n < options->max_iterations ? k->n : options->max_iterations;
@@ -106,15 +109,19 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal)
   return k->claimed || residual <= rounding * k->residual || k->iterations >= k->options.max_iterations;
 }
 
-/* r = b - A x and its norm; precisely once a recursive residual has been found wrong. */
+/* r = b - A x and its norm, and the caller's; precisely once a recursive residual has been found wrong. The method's
+ * own vectors are free between cycles. */
 static karst_status compute_residual(karst_krylov *k)
 {
-  const struct karst_backend *backend = k->context->backend;
-  bool precise = k->false_claims > 0;
-  double norm2;
-  (precise ? backend->residual_precise : backend->residual)(k->context, k->A, k->b, k->x, k->r, k->norm2);
-  karst_status status = backend->download(k->context, &norm2, k->norm2, sizeof norm2);
-  k->residual = sqrt(norm2);
+  const karst_residual_space space = {k->r, k->vector[0], k->norm2, k->unit};
+  const double certain = k->outer ? -1 : k->wanted; /* only the norm that is judged has to be */
+  k->precise = k->false_claims > 0;
+  karst_status status =
+      karst_residual_norm(k->A, k->b, k->x, certain, !k->outer && k->claimed, &space, &k->precise, &k->residual);
+  k->judged = k->residual;
+  if (!status && k->outer)
+    status = k->outer->measure(k->outer->user, k->x, k->wanted, k->claimed, k->precise, &k->judged);
+  k->target = k->outer ? k->residual * (k->wanted / k->judged) : k->wanted;
   return status;
 }
 
@@ -122,8 +129,23 @@ static karst_status compute_residual(karst_krylov *k)
 static karst_status check_claim(karst_krylov *k)
 {
   karst_status status = compute_residual(k);
-  if (status || !k->claimed || k->residual <= k->target) return status;
-  return k->false_claims++ == 0 ? compute_residual(k) : status;
+  if (status || !k->claimed || k->judged <= k->wanted) return status;
+  return k->false_claims++ == 0 && !k->precise ? compute_residual(k) : status;
+}
+
+/* A norm of the recursive residual that should bring the true one to target: less of it with each false claim. */
+static double goal_for(const karst_krylov *k, double target)
+{
+  return k->false_claims > 1 ? target * pow(0.1, k->false_claims - 1) : target;
+}
+
+karst_status karst_krylov_compare(karst_krylov *k, double residual, const double *r)
+{
+  double norm;
+  karst_status status = k->outer->norm(k->outer->user, r, &norm);
+  k->compared_at = residual;
+  if (!status && norm > 0) k->goal = goal_for(k, residual * (k->wanted / norm));
+  return status;
 }
 
 /* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
@@ -137,24 +159,13 @@ static void record(karst_krylov *k, const char *what, int iteration, karst_index
   k->not_finite_row = block_row;
 }
 
-/* The first scalar of device memory that is not finite, or -1. Piece by piece: there may be no memory for more. */
+/* The first scalar of device memory that is not finite, or -1. */
 static karst_status find_not_finite(karst_krylov *k, const double *values, int64_t count, int64_t *where)
 {
-  double piece[512];
-  const int64_t most = sizeof piece / sizeof piece[0];
-  *where = -1;
-  for (int64_t first = 0; first < count; first += most) {
-    int64_t size = count - first < most ? count - first : most;
-    karst_status status =
-        k->context->backend->download(k->context, piece, values + first, (size_t)size * sizeof(double));
-    if (status) return status;
-    for (int64_t i = 0; i < size; i++)
-      if (!isfinite(piece[i])) {
-        *where = first + i;
-        return KARST_SUCCESS;
-      }
-  }
-  return KARST_SUCCESS;
+  karst_survey survey;
+  karst_status status = karst_survey_elements(k->context, count, values, &survey);
+  *where = survey.where;
+  return status;
 }
 
 static karst_status blame_vectors(karst_krylov *k, int count, const karst_krylov_suspect *suspect, int iteration)
@@ -213,33 +224,35 @@ karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_s
 /* Counts how many cycles in a row have gained nothing, the one just ended included. */
 static void judge_progress(karst_krylov *k)
 {
-  bool gained =
-      k->claimed ? k->residual < gain_claimed * k->best_residual : k->measure < gain_unclaimed * k->best_measure;
+  bool gained = k->claimed ? k->judged < gain_claimed * k->best_judged : k->measure < gain_unclaimed * k->best_measure;
   k->idle = gained ? 0 : k->idle + 1;
   k->best_measure = fmin(k->measure, k->best_measure);
+}
+
+/* Whether the norms down to the target have squares that can be held; the caller has seen to that of his own target. A
+ * residual of zero that is not zero to him is rounding away from what he wants. */
+static bool is_measurable(const karst_krylov *k)
+{
+  if (k->residual > karst_norm_largest) return false;
+  return !k->outer || fmax(k->target, DBL_EPSILON * k->residual) >= karst_norm_smallest;
 }
 
 /* Whether to stop at the true residual, after a cycle that ended for cycle_reason. rtol_target is not finite where the
  * right-hand side or its norm is not. */
 static karst_reason judge(const karst_krylov *k, double rtol_target, double atol_target, karst_reason cycle_reason)
 {
-  if (!isfinite(k->residual) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
-  if (k->residual <= rtol_target) return KARST_CONVERGED_RTOL;
-  if (k->residual <= atol_target) return KARST_CONVERGED_ATOL;
+  if (!isfinite(k->residual) || !isfinite(k->judged) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
+  if (k->judged <= k->wanted) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
+  if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
   if (k->iterations >= k->options.max_iterations) return KARST_ITERATION_LIMIT;
   return k->idle >= IDLE_LIMIT ? KARST_STAGNATED : KARST_SOUND;
 }
 
-/* A cycle that makes a correction to the best x from zero. */
+/* A cycle that makes a correction to the best x, which x is, from zero. */
 static karst_status refine(karst_krylov *k, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
-  if (k->residual > k->best_residual) {
-    backend->copy(k->context, k->n, k->best, k->x);
-    karst_status status = compute_residual(k);
-    if (status) return status;
-  }
   backend->fill(k->context, k->n, 0, k->x);
   k->base = k->best;
   karst_status status = k->ops->cycle(k, reason);
@@ -248,25 +261,43 @@ static karst_status refine(karst_krylov *k, karst_reason *reason)
   return status;
 }
 
-/* Lets the method improve x, having kept x if it is the best so far. */
+/* Lets the method improve x, having kept x if it is the best so far. What is refined is the best. */
 static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
 {
-  if (k->residual < k->best_residual) {
-    k->context->backend->copy(k->context, k->n, k->x, k->best);
-    k->best_residual = k->residual;
+  const struct karst_backend *backend = k->context->backend;
+  const bool refines = k->false_claims > 0;
+  if (k->judged < k->best_judged) {
+    backend->copy(k->context, k->n, k->x, k->best);
+    k->best_judged = k->judged;
+  } else if (refines) {
+    backend->copy(k->context, k->n, k->best, k->x);
+    karst_status status = compute_residual(k);
+    if (status) return status;
   }
   k->claimed = false;
-  k->measure = k->residual;
-  k->goal = k->false_claims > 1 ? k->target * pow(0.1, k->false_claims - 1) : k->target;
+  k->measure = k->compared_at = k->residual;
+  k->goal = goal_for(k, k->target);
   *reason = KARST_SOUND;
-  return k->false_claims > 0 ? refine(k, reason) : k->ops->cycle(k, reason);
+  return refines ? refine(k, reason) : k->ops->cycle(k, reason);
 }
 
 static void fall_back_on_best(karst_krylov *k)
 {
-  if (isinf(k->best_residual) || k->residual <= k->best_residual) return;
+  if (isinf(k->best_judged) || k->judged <= k->best_judged) return;
   k->context->backend->copy(k->context, k->n, k->best, k->x);
-  k->residual = k->best_residual;
+  k->judged = k->best_judged;
+}
+
+/* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
+static karst_status look_again(karst_krylov *k, double rtol_target, double atol_target, karst_reason *reason)
+{
+  if (*reason > 0 || *reason == KARST_NOT_FINITE || *reason == KARST_OUT_OF_RANGE || k->M->reason != KARST_SOUND ||
+      k->precise)
+    return KARST_SUCCESS;
+  k->false_claims = 1;
+  karst_status status = compute_residual(k);
+  if (!status && k->judged <= k->wanted) *reason = judge(k, rtol_target, atol_target, *reason);
+  return status;
 }
 
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
@@ -275,9 +306,10 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   karst_reason reason = k->M->reason, cycle_reason = KARST_SOUND;
   k->b = b;
   k->x = x;
-  k->target = fmax(rtol_target, atol_target);
+  k->wanted = fmax(rtol_target, atol_target);
   k->iterations = k->false_claims = k->idle = 0;
-  k->best_residual = k->best_measure = INFINITY;
+  k->claimed = false;
+  k->best_judged = k->best_measure = INFINITY;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;
   *result = (karst_result){.block_row = -1};
@@ -299,9 +331,11 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   }
   if (status) return status;
   fall_back_on_best(k);
+  status = look_again(k, rtol_target, atol_target, &reason);
+  if (status) return status;
   result->reason = reason;
   result->iterations = k->iterations;
-  result->residual = k->residual;
+  result->residual = k->judged;
   if (reason == KARST_NOT_FINITE) result->block_row = k->not_finite_row;
   if (reason == KARST_SINGULAR_BLOCK) result->block_row = k->M->block_row;
   return KARST_SUCCESS;

@@ -8,8 +8,8 @@
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
  * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
- * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept, with "twice" every
- * pair.
+ * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept; with "twice" every
+ * pair, with "once" none.
  *
  * Vectors read (r) and written (w) in an iteration with c = min(steps, m) directions kept, besides apply and product:
  *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w     these again for a pair made again
@@ -34,12 +34,18 @@ enum {
 /* How much of w is left after orthogonalisation: below these parts of it, nothing but rounding, and too much of it. */
 static const double negligible = 64 * DBL_EPSILON, doubtful = 0.1;
 
+static double repeat_at(const char *orthogonalise)
+{
+  if (strcmp(orthogonalise, "twice") == 0) return INFINITY;
+  return strcmp(orthogonalise, "once") == 0 ? -1 : doubtful;
+}
+
 /* Views of the work space. */
 struct ring {
   double **p, **q;          /* [m + 1] the pair that is being made is at position kept, the last m before */
   double *beta, *inverse;   /* [m] device memory */
   int kept, next, capacity; /* directions kept; which the next will replace, or follow; m */
-  bool always;              /* every pair is orthogonalised twice */
+  double again;             /* a pair is orthogonalised twice where this part of w, or less, is left of it */
 };
 
 static karst_krylov_workspace workspace(const karst_options *options)
@@ -56,7 +62,7 @@ static struct ring begin(const karst_krylov *k)
                        .beta = k->scalar + DOTS + m + 1,
                        .inverse = k->scalar + DOTS + 2 * m + 1,
                        .capacity = m,
-                       .always = strcmp(k->options.orthogonalise, "twice") == 0};
+                       .again = repeat_at(k->options.orthogonalise)};
 }
 
 /* Makes the image q orthogonal to those kept, and takes the same combination of directions from p. */
@@ -125,8 +131,7 @@ static void swap(double **a, double **b)
 static void keep(karst_krylov *k, struct ring *ring)
 {
   int made = ring->kept, at = ring->next;
-  bool again = ring->always || k->host[QQ] <= doubtful * doubtful * k->host[DOTS + made];
-  if (made > 0 && again) orthogonalise(k, ring);
+  if (made > 0 && sqrt(k->host[QQ]) <= ring->again * sqrt(k->host[DOTS + made])) orthogonalise(k, ring);
   swap(&ring->p[made], &ring->p[at]);
   swap(&ring->q[made], &ring->q[at]);
   k->context->backend->quotient(k->context, 1, k->one, k->scalar + QQ, NULL, NULL, ring->inverse + at);
@@ -151,7 +156,8 @@ static karst_status cycle(karst_krylov *k, karst_reason *reason)
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&ring.p[ring.kept], NULL, k->x,
                      NULL);
     before = sqrt(k->host[RR]);
-    if (karst_krylov_step(k, before, k->goal)) return KARST_SUCCESS;
+    if (karst_krylov_compares(k, before)) status = karst_krylov_compare(k, before, k->r);
+    if (status || karst_krylov_step(k, before, k->goal)) return status;
     keep(k, &ring);
   }
 }

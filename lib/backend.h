@@ -21,10 +21,13 @@ struct karst_backend {
 
   karst_status (*open)(karst_context *context, int device);
   void (*close)(karst_context *context);
-  /* A short text such as "cpu, 2 threads", in the context's device_text. */
-  const char *(*describe)(karst_context *context);
-  /* The stream on which everything is queued, a cudaStream_t. The CPU has no such function. */
+  /* A short text such as "cpu, 2 threads" into the context's device_text. */
+  void (*describe)(karst_context *context);
+  /* The stream on which everything is queued, a cudaStream_t, and another one in its place; waiting for what has been
+   * queued. The CPU has no such functions. */
   void *(*stream)(const karst_context *context);
+  karst_status (*set_stream)(karst_context *context, void *stream);
+  karst_status (*synchronize)(karst_context *context);
 
   /* bytes > 0 of device memory; what: for the error. The content is undefined. */
   karst_status (*allocate)(karst_context *context, size_t bytes, const char *what, void **memory);
@@ -32,6 +35,9 @@ struct karst_backend {
   karst_status (*upload)(karst_context *context, void *to, const void *host, size_t bytes);
   karst_status (*download)(karst_context *context, void *host, const void *from, size_t bytes);
   void (*copy)(karst_context *context, int64_t n, const double *x, double *y);
+  /* A place for one scalar of device memory that nothing else uses during a call of the library: on the CPU, where
+   * calls of several threads may be under way, it is the caller's own. */
+  double *(*scalar)(karst_context *context, double *own);
 
   void (*fill)(karst_context *context, int64_t n, double value, double *x);
 
@@ -63,7 +69,12 @@ struct karst_backend {
   /* r = b - A x; norm2, unless NULL: r . r */
   void (*residual)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                    double *norm2);
-  /* The same to twice the working precision, rounded once: where r is as small as the rounding errors of residual. */
+  /* The same, and size = |b| + |A| |x| element by element, which bounds the rounding errors in r; norm2[0] = r . r,
+   * norm2[1] = size . size */
+  void (*residual_bounded)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
+                           double *size, double *norm2);
+  /* The residual to twice the working precision, rounded once: where r is as small as the rounding errors of residual.
+   * */
   void (*residual_precise)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                            double *norm2);
   /* inverse(i) = A(i,i)^-1, b-by-b blocks one after the other; diagonal[i]: where block (i,i) stands in A, device.

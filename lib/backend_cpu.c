@@ -37,11 +37,16 @@ static karst_status transfer(karst_context *context, void *to, const void *from,
   return KARST_SUCCESS;
 }
 
-static const char *describe(karst_context *context)
+static double *scalar(karst_context *context, double *own)
+{
+  (void)context;
+  return own;
+}
+
+static void describe(karst_context *context)
 {
   snprintf(context->device_text, sizeof context->device_text, "cpu, %d thread%s", context->threads,
            context->threads == 1 ? "" : "s");
-  return context->device_text;
 }
 
 const struct karst_backend karst_backend_cpu = {
@@ -53,6 +58,7 @@ const struct karst_backend karst_backend_cpu = {
     .upload = transfer,
     .download = transfer,
     .copy = karst_copy_cpu,
+    .scalar = scalar,
     .fill = karst_fill_cpu,
     .dots = karst_dots_cpu,
     .combine = karst_combine_cpu,
@@ -62,6 +68,7 @@ const struct karst_backend karst_backend_cpu = {
     .scatter = karst_scatter_cpu,
     .multiply = karst_multiply_cpu,
     .residual = karst_residual_cpu,
+    .residual_bounded = karst_residual_bounded_cpu,
     .residual_precise = karst_residual_precise_cpu,
     .invert_diagonal = karst_invert_diagonal_cpu,
     .multiply_diagonal = karst_multiply_diagonal_cpu,

@@ -43,6 +43,11 @@ karst_status karst_context_create(const karst_allocator *allocator, karst_contex
   karst_context *created = allocator->allocate(allocator->user, sizeof *created);
   if (!created) return KARST_ERROR_NO_MEMORY;
   *created = (karst_context){.allocator = *allocator, .backend = &karst_backend_cpu, .threads = 1};
+  if (pthread_mutex_init(&created->failing, NULL) != 0) {
+    allocator->release(allocator->user, created);
+    return KARST_ERROR_NO_MEMORY;
+  }
+  created->backend->describe(created);
   *context = created;
   return KARST_SUCCESS;
 }
@@ -51,7 +56,18 @@ void karst_context_destroy(karst_context *context)
 {
   if (!context) return;
   if (context->backend->close) context->backend->close(context);
+  pthread_mutex_destroy(&context->failing);
   context->allocator.release(context->allocator.user, context);
+}
+
+void karst_count_object(karst_context *context, int change)
+{
+  __atomic_fetch_add(&context->objects, change, __ATOMIC_RELAXED);
+}
+
+static int64_t count_objects(const karst_context *context)
+{
+  return __atomic_load_n(&context->objects, __ATOMIC_RELAXED);
 }
 
 /* The N of "cuda:N" into *number; a bare "cuda" is 0. */
@@ -70,9 +86,10 @@ karst_status karst_context_set_device(karst_context *context, const char *device
 {
   int number = 0;
   if (!context || !device) return karst_missing(context, "the device's name");
-  if (context->objects > 0)
+  int64_t objects = count_objects(context);
+  if (objects > 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change while %lld objects use it",
-                      (long long)context->objects);
+                      (long long)objects);
   const struct karst_backend *backend = &karst_backend_cpu;
   if (strcmp(device, "cpu") != 0) {
     if (!parse_cuda(device, &number))
@@ -81,19 +98,36 @@ karst_status karst_context_set_device(karst_context *context, const char *device
   }
   if (context->backend->close) context->backend->close(context);
   context->backend = &karst_backend_cpu;
-  if (backend->open) {
-    karst_status status = backend->open(context, number);
-    if (status) return status;
-  }
-  context->backend = backend;
-  return KARST_SUCCESS;
+  karst_status status = backend->open ? backend->open(context, number) : KARST_SUCCESS;
+  if (!status) context->backend = backend;
+  context->backend->describe(context);
+  return status;
 }
 
-const char *karst_context_device(karst_context *context) { return context ? context->backend->describe(context) : ""; }
+const char *karst_context_device(karst_context *context) { return context ? context->device_text : ""; }
 
 void *karst_context_stream(const karst_context *context)
 {
   return context && context->backend->stream ? context->backend->stream(context) : NULL;
+}
+
+karst_status karst_context_set_stream(karst_context *context, void *stream)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  int64_t objects = count_objects(context);
+  if (!context->backend->set_stream)
+    return stream ? karst_fail(context, KARST_ERROR_ARGUMENT, "a stream was given, but the context is on the CPU")
+                  : KARST_SUCCESS;
+  if (objects > 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the stream cannot change while %lld objects use it",
+                      (long long)objects);
+  return context->backend->set_stream(context, stream);
+}
+
+karst_status karst_context_synchronize(karst_context *context)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  return context->backend->synchronize ? context->backend->synchronize(context) : KARST_SUCCESS;
 }
 
 #ifdef HAVE_OPENMP
@@ -134,6 +168,8 @@ karst_status karst_context_set_threads(karst_context *context, int threads)
     return karst_fail(context, KARST_ERROR_NO_MEMORY, "the system does not start %d threads", threads);
 #endif
   context->threads = threads;
+  context->backend->describe(context);
+  context->crew = (karst_crew){0};
   return KARST_SUCCESS;
 }
 
@@ -146,13 +182,20 @@ void karst_context_set_message(karst_context *context, karst_message_function fu
   context->message_user = user;
 }
 
-const char *karst_context_error(const karst_context *context) { return context ? context->error : ""; }
+const char *karst_context_error(const karst_context *context)
+{
+  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE)] : "";
+}
 
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(context->error, sizeof context->error, format, arguments);
+  pthread_mutex_lock(&context->failing);
+  unsigned number = (context->last_failure + 1) % KARST_SENTENCES;
+  vsnprintf(context->sentence[number], sizeof context->sentence[number], format, arguments);
+  __atomic_store_n(&context->last_failure, number, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&context->failing);
   va_end(arguments);
   return status;
 }

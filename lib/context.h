@@ -2,23 +2,34 @@
 #ifndef KARST_LIB_CONTEXT_H
 #define KARST_LIB_CONTEXT_H
 
+#include "crew.h"
 #include "karst.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct karst_backend;
+
+/* Sentences of errors that a context keeps. A call that fails may leave two. */
+enum { KARST_SENTENCES = 8 };
 
 struct karst_context {
   karst_allocator allocator;
   const struct karst_backend *backend;
   void *device; /* the backend's own state, or NULL */
   int threads;
-  int64_t objects; /* made with this context and not yet destroyed */
+  karst_crew crew; /* how many of the threads work at present */
+  int64_t objects; /* made with this context and not yet destroyed; karst_count_object changes it */
   karst_message_function message;
   void *message_user;
   char device_text[128];
-  char error[512];
+  pthread_mutex_t failing; /* held while a sentence is written: calls in several threads may fail at once */
+  unsigned last_failure;   /* which sentence is the last one's */
+  char sentence[KARST_SENTENCES][512];
 };
+
+/* An object was made (1) or destroyed (-1), perhaps in several threads at once. */
+void karst_count_object(karst_context *context, int change);
 
 /* Records the sentence of an error and returns status, so that a function can end with "return karst_fail(...)". */
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)

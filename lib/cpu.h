@@ -1,16 +1,17 @@
 /* cpu.h - what the CPU kernels share: processor dispatch, threads, and the division of work.
  *
- * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Work is
+ * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
+ * its own in the whole library, static or not: what clang names the loader's function for it by is global. Work is
  * divided so that results do not depend on the number of threads. */
 #ifndef KARST_LIB_CPU_H
 #define KARST_LIB_CPU_H
 
 #include "config.h"
 
+#include "clock.h"
 #include "context.h"
 #include "search.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #ifdef HAVE_OPENMP
 #include <omp.h>
@@ -55,19 +56,24 @@ static inline int karst_team(void)
 #endif
 }
 
-/* A barrier for the many short steps inside a parallel region. The library's own one spins for milliseconds before it
- * sleeps, and where another program has taken the processor of the thread that all wait for, each step costs that much.
- * This one lets others run soon. Starts as zero. */
+/* A barrier for the many short steps inside a parallel region. Starts as zero. The library's own one spins for
+ * milliseconds before it sleeps. Who waits here long does so for a thread whose processor another program has taken,
+ * and sleeps, for a short time: the thread may go on where this one was. To yield instead would leave a whole time
+ * slice to any other program on this processor. */
 typedef struct karst_barrier {
   atomic_int arrived, round;
 } karst_barrier;
 
 static inline void karst_barrier_wait(karst_barrier *barrier, int team)
 {
-  enum { PATIENCE = 200 }; /* some microseconds */
+  enum { PATIENCE = 2000 }; /* about a tenth of a millisecond */
+  const struct timespec nap = {.tv_nsec = 50000};
+  /* Nobody can begin the next round before this thread has arrived: its own last look, or the region's start, has made
+   * the number visible. */
   int round = atomic_load_explicit(&barrier->round, memory_order_relaxed);
+  /* Acquire and release: the last to arrive has seen what all others wrote, and passes it on with the new round. */
   if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) == team - 1) {
-    atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed); /* visible to all who see the new round */
     atomic_store_explicit(&barrier->round, round + 1, memory_order_release);
     return;
   }
@@ -75,16 +81,39 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
 #ifdef __x86_64__
     __builtin_ia32_pause();
 #endif
-    if (turns > PATIENCE) sched_yield();
+    if (turns > PATIENCE) nanosleep(&nap, NULL);
   }
 }
 
-/* How many threads a loop over this many scalars is worth: starting them takes as long as some thousand additions. */
+/* How many threads a loop over this many scalars gets that is not measured. */
 static inline int karst_threads_for(const karst_context *context, int64_t work)
 {
-  enum { LEAST = 8192 };
-  int64_t useful = work / LEAST + 1;
-  return useful < context->threads ? (int)useful : context->threads;
+  return karst_crew_worth(karst_crew_present(&context->crew, context->threads), work);
+}
+
+/* A piece of work that is measured, from begin to end around its parallel region; threads may be lowered before
+ * that. work: in scalars. */
+typedef struct karst_piece {
+  karst_kind kind;
+  int threads;
+  int64_t work;
+  double start;
+} karst_piece;
+
+static inline karst_piece karst_begin(karst_context *context, karst_kind kind, int64_t work)
+{
+  karst_piece piece = {kind, 1, work, 0};
+  if (karst_crew_worth(context->threads, work) == 1) return piece;
+  piece.start = karst_clock();
+  piece.threads = karst_crew_choose(&context->crew, context->threads, kind, work, piece.start);
+  return piece;
+}
+
+static inline void karst_end(karst_context *context, const karst_piece *piece)
+{
+  if (piece->start > 0)
+    karst_crew_note(&context->crew, context->threads, piece->kind, piece->work, piece->threads, piece->start,
+                    karst_clock());
 }
 
 /* The first of count items that share number part of parts begins with; parts differ by one item at most. */
@@ -119,6 +148,8 @@ void karst_scatter_cpu(karst_context *context, karst_index count, int b, const k
 void karst_multiply_cpu(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_residual_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                         double *norm2);
+void karst_residual_bounded_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,
+                                double *r, double *size, double *norm2);
 
 /* diagonal_cpu.c */
 karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,

@@ -36,12 +36,13 @@ karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matri
 void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int b, const double *S, const double *x,
                                  double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_block_offset(b, count))) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_DIAGONAL, karst_block_offset(b, count));
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (karst_index i = 0; i < count; i++) {
     for (int r = 0; r < b; r++) y[(int64_t)i * b + r] = 0;
     karst_block_add_product(b, S + karst_block_offset(b, i), x + (int64_t)i * b, y + (int64_t)i * b);
   }
+  karst_end(context, &piece);
 }
 
 void karst_scale_rows_cpu(karst_context *context, karst_matrix *A, const double *S)
@@ -86,14 +87,16 @@ void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const do
 
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_ELEMENTS, n);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = d[i] * x[i];
+  karst_end(context, &piece);
 }
 
 void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_ELEMENTS, n);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = x[i] / d[i];
+  karst_end(context, &piece);
 }

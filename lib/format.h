@@ -6,6 +6,7 @@
  *   format_input.c    lines with numbers, and the sentence that says what is wrong with one
  *   format_market.c   the header of a Matrix Market file
  *   format_entries.c  its entries, made into a scalar CSR matrix by format_csr.c
+ *   format_room.c     the arrays that are read into
  *   format_vector.c, format_binary.c, format_matrix.c  vectors, .kbsr files, and the public functions
  * What a file is is told from its content. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_LIB_FORMAT_H
@@ -24,6 +25,7 @@ enum { KARST_NAME_SIZE = 256 }; /* of a file's name in a sentence; longer ones l
 typedef struct karst_input {
   karst_context *context;
   char name[KARST_NAME_SIZE];    /* for sentences: the path, and the archive's member in brackets */
+  size_t member;                 /* where in the name the member begins, " (" before it; 0: no archive */
   int file;                      /* descriptor of a regular file */
   int64_t file_size;             /* bytes */
   int64_t text_limit;            /* bytes that can come out at most, when all is decompressed */
@@ -65,6 +67,15 @@ void karst_gunzip_close(karst_input *input);
 karst_status karst_archive_open(karst_input *input, const char *member, bool *found);
 karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_archive_close(karst_input *input);
+
+/* ---- room that grows with what is read ---- */
+
+/* The next larger capacity of an array for as many elements as a file announces, at most 8 times the last one beyond
+ * the first. The last step but one is an eighth of all: growing costs little beside what is announced and true. */
+int64_t karst_room_announced(int64_t capacity, int64_t announced);
+/* Moves count elements of an array to a larger one, which takes its place. */
+karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
+                                size_t size, const char *what);
 
 /* ---- numbers ---- */
 
@@ -123,8 +134,8 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 typedef struct karst_output {
   karst_context *context;
   const char *path; /* the caller's */
-  char *temporary;  /* what the file is called until it is whole; NULL where it is written to directly */
-  int file;
+  struct karst_place *place;
+  int file;                /* descriptor; -1: none */
   struct karst_gzip *gzip; /* NULL for a file that is not compressed */
   char *buffer;
   size_t used;
@@ -132,14 +143,18 @@ typedef struct karst_output {
   locale_t program_locale;
 } karst_output;
 
-/* Creates a file, or one to replace a regular file that is there; compressed where the path ends in .gz. */
+/* Creates a file, or one to replace what is there; compressed where the path ends in .gz. */
 karst_status karst_output_open(karst_context *context, const char *path, karst_output **result);
 karst_status karst_output_bytes(karst_output *output, const void *bytes, size_t count);
 /* A line of at most 200 characters. */
 karst_status karst_output_print(karst_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the file and returns status. Only where that and the last write are a success does the path name the new file;
- * else it names what it named before. Accepts NULL. */
+ * else it names what it named before, unless that had to be written to in its place. Accepts NULL. */
 karst_status karst_output_close(karst_output *output, karst_status status);
+
+/* Opens the file to write to, and at the end gives it its name, or where status is an error takes it away. */
+karst_status karst_place_open(karst_output *output);
+karst_status karst_place_close(karst_output *output, karst_status status);
 
 karst_status karst_file_write(karst_output *output, const void *bytes, size_t count);
 karst_status karst_gzip_open(karst_output *output);

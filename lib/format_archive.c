@@ -82,6 +82,7 @@ karst_status karst_archive_open(karst_input *input, const char *member, bool *fo
     if (!*found) continue;
     size_t length = strlen(input->name);
     snprintf(input->name + length, sizeof input->name - length, " (%s)", strrchr(path, '/') + 1);
+    input->member = length;
     return KARST_SUCCESS;
   }
   *found = false;

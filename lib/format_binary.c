@@ -119,16 +119,12 @@ static karst_status check_arrays(karst_input *input, const header *h, const kars
                                  const karst_index *column, const double *value)
 {
   int64_t block = (int64_t)h->block_size * h->block_size, values = block * h->blocks;
+  char fault[KARST_FAULT_SIZE];
   if (row_start[h->block_rows] != h->blocks)
     return karst_input_fail(input, "the row starts end with %lld, where there are %lld blocks",
                             (long long)row_start[h->block_rows], (long long)h->blocks);
-  if (karst_matrix_check(input->context, (karst_index)h->block_rows, row_start, column)) {
-    char cause[200];
-    size_t length = strnlen(input->context->error, sizeof cause - 1);
-    memcpy(cause, input->context->error, length);
-    cause[length] = '\0';
-    return karst_input_fail(input, "%s", cause);
-  }
+  if (!karst_pattern_is_valid((karst_index)h->block_rows, row_start, column, fault))
+    return karst_input_fail(input, "%s", fault);
   for (int64_t i = 0; i < values; i++)
     if (!isfinite(value[i]))
       return karst_input_fail(input, "a value of block %lld is not finite", (long long)(i / block));

@@ -1,8 +1,9 @@
 /* format_entries.c - the entries of a Matrix Market coordinate file, read into a scalar CSR matrix.
  *
- * Entries are read into three arrays, mirrored at once where the file is symmetric or skew-symmetric, and sorted in
- * place; two of the arrays become the matrix. The peak is 4/3 of the matrix for 32-bit indices. No entry remembers its
- * line: when one turns out to come twice, the file is read once more to find the line. */
+ * Entries are read into three arrays that grow with what is read, mirrored at once where the file is symmetric or
+ * skew-symmetric, and sorted in place; two of the arrays become the matrix. The peak is 4/3 of the matrix for 32-bit
+ * indices. No entry remembers its line: when one turns out to come twice, the file is read once more to find the
+ * line. */
 #include "config.h"
 
 #include "format.h"
@@ -115,22 +116,25 @@ static karst_status check_end(reader *r)
 
 /* The matrix as it is being read; the arrays are those of the matrix in the end. */
 typedef struct assembly {
-  int64_t count;      /* entries, with the mirrored ones */
+  int64_t count; /* entries, with the mirrored ones */
+  int64_t capacity;
   karst_index *start; /* [rows + 1] first counts[i + 1] of row i, then row starts */
   karst_index *row, *column;
   double *value;
 } assembly;
 
-static karst_status allocate_assembly(karst_input *input, const karst_market_header *header, assembly *a)
+/* Room for at least an entry and its image, as long as there are to be more. */
+static karst_status grow(karst_context *context, const karst_market_header *header, assembly *a)
 {
-  karst_context *context = input->context;
-  int64_t capacity = header->symmetry == KARST_MARKET_GENERAL ? header->entries : 2 * header->entries;
-  *a = (assembly){0};
-  karst_status status =
-      karst_allocate_zero(context, &a->start, header->rows + 1, sizeof *a->start, "the matrix's row starts");
-  if (!status) status = karst_allocate(context, &a->row, capacity, sizeof *a->row, "sorting a matrix");
-  if (!status) status = karst_allocate(context, &a->column, capacity, sizeof *a->column, "the matrix's columns");
-  if (!status) status = karst_allocate(context, &a->value, capacity, sizeof *a->value, "the matrix's values");
+  int64_t announced = header->symmetry == KARST_MARKET_GENERAL ? header->entries : 2 * header->entries;
+  if (a->row && (a->capacity - a->count >= 2 || a->capacity == announced)) return KARST_SUCCESS;
+  int64_t capacity = karst_room_announced(a->capacity, announced);
+  karst_status status = karst_room_enlarge(context, &a->row, a->count, capacity, sizeof *a->row, "sorting a matrix");
+  if (!status)
+    status = karst_room_enlarge(context, &a->column, a->count, capacity, sizeof *a->column, "the matrix's columns");
+  if (!status)
+    status = karst_room_enlarge(context, &a->value, a->count, capacity, sizeof *a->value, "the matrix's values");
+  if (!status) a->capacity = capacity;
   return status;
 }
 
@@ -149,20 +153,30 @@ static void add_entry(assembly *a, int64_t row, int64_t column, double value)
   a->row[a->count] = (karst_index)(row - 1);
   a->column[a->count] = (karst_index)(column - 1);
   a->value[a->count++] = value;
-  a->start[row]++;
 }
 
 static karst_status read_entries(reader *r, assembly *a)
 {
   entry e;
-  for (int64_t i = 0; i < r->header.entries; i++) {
-    karst_status status = next_entry(r, &e);
+  karst_status status = grow(r->input->context, &r->header, a);
+  for (int64_t i = 0; i < r->header.entries && !status; i++) {
+    status = next_entry(r, &e);
+    if (!status) status = grow(r->input->context, &r->header, a);
     if (status) return status;
     add_entry(a, e.row, e.column, e.value);
     if (r->header.symmetry != KARST_MARKET_GENERAL && e.row != e.column)
       add_entry(a, e.column, e.row, r->header.symmetry == KARST_MARKET_SKEW ? -e.value : e.value);
   }
-  return check_end(r);
+  return status ? status : check_end(r);
+}
+
+/* Only now, when the entries are there that are to be in the rows. */
+static karst_status count_rows(karst_context *context, karst_index rows, assembly *a)
+{
+  karst_status status =
+      karst_allocate_zero(context, &a->start, (int64_t)rows + 1, sizeof *a->start, "the matrix's row starts");
+  for (int64_t k = 0; k < a->count && !status; k++) a->start[a->row[k] + 1]++;
+  return status;
 }
 
 /* Reads the file anew up to the line that repeats the entry (row, column), counted from 0, and names that line. */
@@ -206,14 +220,14 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, kars
   karst_index twice;
   reader r;
   karst_status status = open_reader(&r, input);
-  if (!status) status = allocate_assembly(input, &r.header, &a);
   if (!status) status = read_entries(&r, &a);
   if (!status && a.count > KARST_INDEX_MAX)
     status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s: %lld entries are more than %d-bit indices can count",
                         input->name, (long long)a.count, KARST_INDEX_BITS);
   if (status) goto fail;
   karst_index rows = (karst_index)r.header.rows;
-  status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
+  status = count_rows(context, rows, &a);
+  if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
   if (!status && twice >= 0) status = refuse_twice(context, path, row_of(a.start, twice), a.column[twice]);
   if (status) goto fail;
   *block_size = r.header.block_size;

@@ -118,18 +118,19 @@ static karst_status read_size(karst_input *input, const char **text, const char 
 static karst_status check_sizes(karst_input *input, const karst_market_header *header)
 {
   const int64_t shortest = header->coordinate ? 6 : 2; /* bytes of "1 1 1\n" and "1\n" */
-  const int64_t empty_rows = 1 << 20;                  /* beyond these a file without a byte for each row is nonsense */
+  /* Rows take memory without an entry in the file; beyond these numbers a file is nonsense. */
+  const int64_t empty_rows = 1 << 20, rows_per_entry = 16;
   if (header->coordinate && header->rows != header->columns)
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)header->rows,
                             (long long)header->columns);
   if (!header->coordinate && header->columns != 1)
     return karst_input_fail(input, "the array has %lld columns, where a vector has one", (long long)header->columns);
-  if (header->rows - empty_rows > input->text_limit)
-    return karst_input_fail(input, "%lld rows are announced, and the file has only %lld bytes", (long long)header->rows,
-                            (long long)input->file_size);
   if (header->entries > input->text_limit / shortest + 1)
     return karst_input_fail(input, "%lld entries are announced, and the file has only %lld bytes",
                             (long long)header->entries, (long long)input->file_size);
+  if (header->coordinate && (header->rows - empty_rows) / rows_per_entry > header->entries)
+    return karst_input_fail(input, "%lld rows are announced, too many for a matrix whose entries number %lld",
+                            (long long)header->rows, (long long)header->entries);
   return KARST_SUCCESS;
 }
 

@@ -18,6 +18,21 @@ static karst_status read_as_stored(karst_input *input, const char *path, karst_m
   return status;
 }
 
+/* A file that names blocks much larger than what is in them would take memory out of all proportion to what it holds.
+ * Who asks for the size himself gets it. */
+static karst_status check_blocks(const karst_matrix *stored, const char *path, int block_size)
+{
+  const int64_t always = 1 << 24, scalars_per_entry = 64;
+  int64_t entries = karst_matrix_blocks(stored), most = always + scalars_per_entry * entries, blocks;
+  if (karst_block_offset(block_size, entries + 1) <= most) return KARST_SUCCESS;
+  karst_status status = karst_matrix_count_blocks(stored, block_size, &blocks);
+  if (status || karst_block_offset(block_size, blocks) <= most) return status;
+  return karst_fail(stored->context, KARST_ERROR_FORMAT,
+                    "%s: the block size %d that its header names makes %lld scalars of %lld entries; ask for a block "
+                    "size to have it so",
+                    path, block_size, (long long)karst_block_offset(block_size, blocks), (long long)entries);
+}
+
 karst_status karst_matrix_read(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
 {
   karst_input *input;
@@ -35,12 +50,14 @@ karst_status karst_matrix_read(karst_context *context, const char *path, int blo
   status = read_as_stored(input, path, &stored, &stored_size);
   karst_input_close(input);
   if (status) return status;
-  if (block_size == 0) block_size = stored_size > 0 ? stored_size : 1;
+  bool own_size = block_size == 0;
+  if (own_size) block_size = stored_size > 0 ? stored_size : 1;
   if (block_size == karst_matrix_block_size(stored)) {
     *matrix = stored;
     return KARST_SUCCESS;
   }
-  status = karst_matrix_convert(stored, block_size, matrix);
+  if (own_size) status = check_blocks(stored, path, block_size);
+  if (!status) status = karst_matrix_convert(stored, block_size, matrix);
   karst_matrix_destroy(stored);
   return status;
 }

@@ -13,6 +13,7 @@
 /* Numbers as they are read. */
 typedef struct numbers {
   karst_context *context;
+  int64_t announced; /* how many there will be, or -1 */
   int64_t count, capacity;
   double *values;
 } numbers;
@@ -21,16 +22,13 @@ typedef struct numbers {
 static karst_status grow(numbers *n)
 {
   const int64_t first = 1024;
-  double *larger;
   if (n->count < n->capacity) return KARST_SUCCESS;
-  int64_t capacity = n->capacity > 0 ? 2 * n->capacity : first;
-  karst_status status = karst_allocate(n->context, &larger, capacity, sizeof *larger, "a vector");
-  if (status) return status;
-  if (n->count > 0) memcpy(larger, n->values, (size_t)n->count * sizeof *larger);
-  karst_release(n->context, n->values);
-  n->values = larger;
-  n->capacity = capacity;
-  return KARST_SUCCESS;
+  int64_t capacity = n->announced >= 0 ? karst_room_announced(n->capacity, n->announced)
+                     : n->capacity > 0 ? 2 * n->capacity
+                                       : first;
+  karst_status status = karst_room_enlarge(n->context, &n->values, n->count, capacity, sizeof *n->values, "a vector");
+  if (!status) n->capacity = capacity;
+  return status;
 }
 
 static karst_status read_number(karst_input *input, const char *line, bool integer, numbers *n)
@@ -53,9 +51,8 @@ static karst_status read_array(karst_input *input, const char *first_line, numbe
   karst_market_header header;
   char *line;
   karst_status status = karst_market_read_header(input, first_line, false, &header);
-  if (!status) status = karst_allocate(n->context, &n->values, header.rows, sizeof *n->values, "a vector");
   if (status) return status;
-  n->capacity = header.rows;
+  n->announced = header.rows;
   while (n->count < header.rows) {
     status = karst_input_line(input, &line);
     if (!status && !line)
@@ -81,9 +78,19 @@ static karst_status read_plain(karst_input *input, char *line, numbers *n)
   return status;
 }
 
-static karst_status read_vector(karst_input *input, karst_vector **vector)
+/* Notes where a vector was read from. */
+static karst_status name_source(karst_input *input, const char *path, karst_vector *vector)
 {
-  numbers n = {.context = input->context};
+  const char *member = input->member ? input->name + input->member : "";
+  size_t size = strlen(path) + strlen(member) + 1;
+  karst_status status = karst_allocate(input->context, &vector->source, (int64_t)size, 1, "a path");
+  if (!status) snprintf(vector->source, size, "%s%s", path, member);
+  return status;
+}
+
+static karst_status read_vector(karst_input *input, const char *path, karst_vector **vector)
+{
+  numbers n = {.context = input->context, .announced = -1};
   char *line;
   karst_status status = karst_input_line(input, &line);
   if (!status && line && karst_market_begins(line))
@@ -92,6 +99,7 @@ static karst_status read_vector(karst_input *input, karst_vector **vector)
     status = read_plain(input, line, &n);
   if (!status) status = karst_vector_create(input->context, n.count, vector);
   if (!status) status = karst_vector_set(*vector, n.count, n.values);
+  if (!status) status = name_source(input, path, *vector);
   if (status) {
     karst_vector_destroy(*vector);
     *vector = NULL;
@@ -108,7 +116,7 @@ karst_status karst_vector_read(karst_context *context, const char *path, karst_v
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the vector is NULL");
   karst_status status = karst_input_open(context, path, NULL, &input);
   if (status) return status;
-  status = read_vector(input, vector);
+  status = read_vector(input, path, vector);
   karst_input_close(input);
   return status;
 }
@@ -142,7 +150,7 @@ karst_status karst_vector_read_beside(karst_context *context, const char *matrix
   karst_status status = karst_input_open(context, matrix_path, "_b.mtx", &input);
   if (status || !input) return status;
   bool archive = input->archive != NULL;
-  if (archive) status = read_vector(input, vector);
+  if (archive) status = read_vector(input, matrix_path, vector);
   karst_input_close(input);
   if (!archive && !status) status = read_beside(context, matrix_path, "", vector);
   if (!archive && !status && !*vector) status = read_beside(context, matrix_path, ".gz", vector);

@@ -48,7 +48,7 @@ struct karst_ilu_kernels {
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times the
-   * largest entry of its row, times the identity. Waits for the device. */
+   * largest entry of its row, or of A where that row is zero, times the identity. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
   /* The same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose pattern

@@ -5,11 +5,13 @@
  * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. */
+ * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns.
+ * Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
 #include "precond.h"
+#include "residual.h"
 
 typedef struct karst_krylov karst_krylov;
 
@@ -31,6 +33,15 @@ struct karst_krylov_ops {
   karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
 };
 
+/* The caller's system, where A is a scaled one: convergence is judged by the caller's residual. */
+typedef struct karst_krylov_outer {
+  void *user;
+  /* The norm of the caller's residual, computed from the scaled system's x; the rest as in karst_residual_norm. */
+  karst_status (*measure)(void *user, const double *x, double target, bool expected, bool precise, double *norm);
+  /* The caller's norm of r, a residual of the scaled system. */
+  karst_status (*norm)(void *user, const double *r, double *norm);
+} karst_krylov_outer;
+
 struct karst_krylov {
   const struct karst_krylov_ops *ops;
   karst_context *context;
@@ -47,21 +58,27 @@ struct karst_krylov {
   double *host_extra;  /* [host] where those begin */
   double *r;           /* [n] the residual at the start of a cycle, which may overwrite it */
   double *best;        /* [n] the x with the smallest true residual so far */
-  double *norm2;       /* device memory: r . r at the start of a cycle */
+  double *norm2;       /* [2] device memory: r . r at the start of a cycle, and a place beside it */
   double *one;         /* device memory: 1 */
 
   const double *b; /* the system at hand */
   double *x;
-  const double *base; /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
-  double target;      /* norm of the true residual to reach */
-  double residual;    /* norm of the true residual at the start of the cycle */
+  const double *base;              /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
+  const karst_krylov_outer *outer; /* or NULL: A is the caller's system */
+  double wanted;                   /* norm of the caller's true residual to reach */
+  double judged;                   /* norm of the caller's true residual at the start of the cycle */
+  double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
+  double target;      /* norm of the true residual to reach, as far as the ratio of both norms tells */
   double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double compared_at; /* norm of the recursive residual when it was last compared with the caller's */
+  double unit;        /* karst_residual_unit of A */
   double measure;     /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */
+  bool precise;     /* the true residual was computed to twice the working precision */
   int false_claims; /* cycles of this solve that believed so and were wrong */
   int idle;         /* cycles in a row that have gained nothing */
-  double best_residual, best_measure;
+  double best_judged, best_measure;
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
   char not_finite_text[96];       /* where that text is, if it had to be composed */
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
@@ -83,9 +100,9 @@ karst_status karst_krylov_create(karst_context *context, const karst_options *op
 void karst_krylov_destroy(karst_krylov *krylov);
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
- * count as converged by rtol (the caller has computed rtol |b|) and by atol. Fills the result but for
- * relative_residual, which is the caller's; block_row is in A's order. x is finite at return if it was at the start,
- * and its residual is never larger than at the start. */
+ * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
+ * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
+ * if it was at the start, and the residual that is judged is never larger than at the start. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
@@ -113,6 +130,17 @@ static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int
  * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
  * fallen so far in this cycle that it is no more than rounding, or because the iteration limit is reached. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
+
+/* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual
+ * is reported: where there is an outer system, at each claim and while the norm falls. */
+static inline bool karst_krylov_compares(const karst_krylov *k, double residual)
+{
+  return k->outer && (residual <= k->goal || residual <= 0.25 * k->compared_at ||
+                      (residual <= 8 * k->goal && residual <= 0.7 * k->compared_at));
+}
+
+/* k->goal anew from the ratio of r's norm to the caller's norm of it. r: the recursive residual. */
+karst_status karst_krylov_compare(karst_krylov *k, double residual, const double *r);
 
 /* A vector in which a NaN may have arisen. */
 typedef struct karst_krylov_suspect {

@@ -10,16 +10,25 @@ struct karst_matrix {
   karst_context *context;
   karst_index block_rows;
   int block_size;
+  int64_t entries;               /* scalar entries that it was made from, before they were gathered into blocks */
   int64_t rows_unpadded;         /* scalar rows without the unit rows appended to fill the last block */
   karst_index *row_start;        /* [block_rows + 1], host */
   karst_index *column;           /* [row_start[block_rows]], host */
-  double *value;                 /* [b*b*row_start[block_rows]], device memory */
+  double *value;                 /* [b*b*row_start[block_rows]], device memory; never written to where it is source */
   karst_index *device_row_start; /* the pattern in device memory; on the CPU the host arrays themselves */
   karst_index *device_column;
   int64_t generation; /* how often values were updated */
   bool owns_pattern;
-  bool owns_value;
+  bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
+  const double *source;  /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
 };
+
+enum { KARST_FAULT_SIZE = 200 };
+
+/* Whether a pattern is one that karst_matrix_check accepts; if not, fault says why. To be told in a sentence of the
+ * caller's: the context's last one may be another thread's by then. */
+bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
+                            char fault[KARST_FAULT_SIZE]);
 
 /* A matrix that takes over arrays allocated with karst_allocate (also when it fails: they are then released).
  * The pattern is trusted. For file formats, generators and conversions. */
@@ -29,6 +38,13 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
 /* The values in host memory: the matrix's own array on the CPU, else a copy. Give it back with _done. */
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
 void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
+
+/* How many blocks of size b a matrix of block size 1 would have. */
+karst_status karst_matrix_count_blocks(const karst_matrix *scalar, int b, int64_t *blocks);
+
+/* KARST_ERROR_ARGUMENT where the values are no longer those of that generation, which whose factors were made from; -1:
+ * they were not made. */
+karst_status karst_matrix_check_generation(const karst_matrix *matrix, int64_t generation, const char *whose);
 
 /* diagonal[i]: where block (i,i) stands, in device memory that the caller releases; KARST_ERROR_MATRIX for a missing
  * one. */

@@ -69,6 +69,26 @@ static int64_t gather_row(merge *m, karst_index i, int64_t rows, const double *s
   return count;
 }
 
+static karst_status merge_open(karst_context *context, const karst_matrix *A, int b, merge *m)
+{
+  *m = (merge){.row_start = A->row_start, .column = A->column, .b = b};
+  karst_status status = karst_allocate(context, &m->next, 2 * b, sizeof *m->next, "a row's positions");
+  if (!status) m->end = m->next + b;
+  return status;
+}
+
+karst_status karst_matrix_count_blocks(const karst_matrix *scalar, int b, int64_t *blocks)
+{
+  int64_t rows = scalar->block_rows;
+  merge m;
+  *blocks = 0;
+  karst_status status = merge_open(scalar->context, scalar, b, &m);
+  if (status) return status;
+  for (int64_t i = 0; i * b < rows; i++) *blocks += gather_row(&m, (karst_index)i, rows, NULL, NULL, NULL);
+  karst_release(scalar->context, m.next);
+  return KARST_SUCCESS;
+}
+
 /* Scalars into blocks of b. */
 static karst_status gather_blocks(const karst_matrix *A, const double *scalar_value, int b, karst_matrix **result)
 {
@@ -77,10 +97,9 @@ static karst_status gather_blocks(const karst_matrix *A, const double *scalar_va
   karst_index block_rows = (karst_index)((rows + b - 1) / b);
   karst_index *row_start = NULL, *column = NULL;
   double *value = NULL;
-  merge m = {.row_start = A->row_start, .column = A->column, .b = b};
-  karst_status status = karst_allocate(context, &m.next, 2 * b, sizeof *m.next, "a row's positions");
+  merge m;
+  karst_status status = merge_open(context, A, b, &m);
   if (status) return status;
-  m.end = m.next + b;
   status = karst_allocate(context, &row_start, (int64_t)block_rows + 1, sizeof *row_start, "the matrix's row starts");
   if (status) goto fail;
   for (karst_index i = 0; i < block_rows; i++) {
@@ -184,7 +203,7 @@ karst_status karst_matrix_convert(const karst_matrix *matrix, int block_size, ka
   double *value;
   karst_status status;
   if (result) *result = NULL;
-  if (!matrix || !result) return KARST_ERROR_ARGUMENT;
+  if (!matrix || !result) return karst_missing(matrix ? matrix->context : NULL, "the place for the matrix");
   if (block_size < 1 || block_size > KARST_BLOCK_SIZE_MAX)
     return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible", block_size,
                       KARST_BLOCK_SIZE_MAX);
@@ -202,6 +221,7 @@ karst_status karst_matrix_convert(const karst_matrix *matrix, int block_size, ka
     status = split_blocks(matrix, value, result);
   else
     status = gather_blocks(matrix, value, block_size, result);
+  if (!status) (*result)->entries = matrix->entries;
   karst_matrix_host_value_done(matrix, value);
   return status;
 }

@@ -33,7 +33,7 @@ static const char *side_name(size_t i)
 
 static const char *orthogonalise_name(size_t i)
 {
-  static const char *const names[] = {"once", "twice", NULL};
+  static const char *const names[] = {"auto", "once", "twice", NULL};
   return names[i];
 }
 
@@ -82,8 +82,8 @@ static const struct option table[] = {
     {"atol", REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
     {"max-iterations", INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
     {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner"},
-    {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "once",
-     "Gram-Schmidt of gmres and orthomin, once or repeated"},
+    {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "auto",
+     "Gram-Schmidt of gmres and orthomin: repeated where the first pass lost digits, never, always"},
     {"precond", NAME, FIELD(precond), karst_precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"},
     {"sweeps", INTEGER, FIELD(sweeps), NULL, 0, "5", "sweeps of parilu and paric in each factorization"},
@@ -96,7 +96,8 @@ static const struct option table[] = {
     {"trisolve-sweeps", INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5", "sweeps of trisolve jacobi for each triangle"},
     {"ordering", NAME, FIELD(ordering), karst_ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", NAME, FIELD(scale), scale_name, 0, "none", "scale by diagonal entries (symmetric) or diagonal blocks"},
-    {"shift", REAL, FIELD(shift), NULL, 0, "0", "replace a singular pivot block by R times its row's norm; 0: never"},
+    {"shift", REAL, FIELD(shift), NULL, 0, "0",
+     "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never"},
     /* for experiments */
     {"sweep-order", NAME, FIELD(sweep_order), sweep_order_name, 0, "rows",
      "the order of the tasks of asynchronous sweeps"},

@@ -42,7 +42,7 @@ karst_status karst_precond_prepare(karst_context *context, const karst_options *
   p->options = *options;
   p->block_row = -1;
   p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
-  context->objects++;
+  karst_count_object(context, 1);
   status = p->ops->setup(p);
   if (status) {
     karst_precond_destroy(p);
@@ -80,7 +80,7 @@ void karst_precond_destroy(karst_precond *precond)
   karst_context *context = precond->context;
   precond->ops->destroy(precond);
   karst_release(context, precond);
-  context->objects--;
+  karst_count_object(context, -1);
 }
 
 karst_status karst_precond_update(karst_precond *precond)
@@ -90,7 +90,9 @@ karst_status karst_precond_update(karst_precond *precond)
   precond->reason = KARST_SOUND;
   precond->block_row = -1;
   precond->shifted = 0;
+  precond->generation = -1; /* unless all goes well, the factors are those of no values */
   karst_status status = precond->ops->update(precond);
+  if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;
   return status;
 }
@@ -125,13 +127,15 @@ karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_i
 
 karst_status karst_precond_apply(const karst_precond *precond, const karst_vector *r, karst_vector *z)
 {
-  if (!precond) return KARST_ERROR_ARGUMENT;
+  if (!precond) return karst_missing(r ? r->context : z ? z->context : NULL, "the preconditioner");
   karst_context *context = precond->context;
   int64_t rows = karst_matrix_rows(precond->A);
   if (!r || !z || r->length != rows || z->length != rows || r->context != context || z->context != context)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "r and z must be vectors of length %lld", (long long)rows);
-  if (r->values == z->values && rows > 0)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z are the same");
+  if (karst_vectors_overlap(r, z))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z overlap in memory");
+  karst_status status = karst_matrix_check_generation(precond->A, precond->generation, "preconditioner");
+  if (status) return status;
   if (precond->reason != KARST_SOUND)
     return karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
                       karst_reason_text(precond->reason), (long long)precond->block_row);

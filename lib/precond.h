@@ -30,6 +30,7 @@ struct karst_precond {
   karst_context *context;
   const karst_matrix *A; /* not owned */
   karst_options options;
+  int64_t generation;  /* of A's values at the last update, -1 where it failed */
   void *data;          /* the method's own */
   karst_reason reason; /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
   karst_index block_row;

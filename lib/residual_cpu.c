@@ -3,7 +3,7 @@
  * Each row is a dot product summed with error-free transformations (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
  * (2005), 1955-1988: Algorithms 3.1 TwoSum, 3.5 TwoProductFMA and 5.3 Dot2): the rounding errors of products and sums
  * are themselves summed and added at the end. The compiler must not contract sum + product: GCC leaves a product alone
- * that an explicit fma uses too, and tests/test_residual.c would notice. */
+ * that an explicit fma uses too, clang one that has a statement of its own, and tests/test_residual.c would notice. */
 #include "cpu.h"
 #include "matrix.h"
 
@@ -34,12 +34,13 @@ void karst_residual_precise_cpu(karst_context *context, const karst_matrix *A, c
                                 double *r, double *norm2)
 {
   const double *const vector = r;
-  (void)context;
-#pragma omp parallel num_threads(karst_threads_for(context, karst_entries(A)))
+  karst_piece piece = karst_begin(context, KARST_KIND_PRECISE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
   {
     karst_index first = karst_share_rows(A->block_rows, A->row_start, karst_thread(), karst_team());
     karst_index last = karst_share_rows(A->block_rows, A->row_start, karst_thread() + 1, karst_team());
     residual_rows(A, first, last, b, x, r);
   }
+  karst_end(context, &piece);
   if (norm2) karst_dots_cpu(context, (int64_t)A->block_rows * A->block_size, 1, &vector, r, norm2);
 }

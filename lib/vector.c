@@ -1,9 +1,8 @@
 /* vector.c - vectors in device memory. */
 #include "vector.h"
 
+#include "norm.h"
 #include "random.h"
-
-#include <math.h>
 
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory)
 {
@@ -39,7 +38,7 @@ static karst_status make(karst_context *context, int64_t length, karst_vector **
   if (status) return status;
   (*vector)->context = context;
   (*vector)->length = length;
-  context->objects++;
+  karst_count_object(context, 1);
   return KARST_SUCCESS;
 }
 
@@ -74,11 +73,14 @@ void karst_vector_destroy(karst_vector *vector)
   if (!vector) return;
   karst_context *context = vector->context;
   if (vector->owns_values) context->backend->release(context, vector->values);
+  karst_release(context, vector->source);
   karst_release(context, vector);
-  context->objects--;
+  karst_count_object(context, -1);
 }
 
 int64_t karst_vector_length(const karst_vector *vector) { return vector ? vector->length : 0; }
+
+const char *karst_vector_source(const karst_vector *vector) { return vector && vector->source ? vector->source : ""; }
 
 double *karst_vector_values(karst_vector *vector) { return vector ? vector->values : NULL; }
 
@@ -128,37 +130,32 @@ karst_status karst_vector_fill_random(karst_vector *vector, uint64_t seed)
 
 karst_status karst_vector_norm(const karst_vector *vector, double *norm)
 {
-  double *square;
-  karst_status status;
+  double on_host, sum;
   if (!vector || !norm) return karst_missing(vector ? vector->context : NULL, "the place for the norm");
   karst_context *context = vector->context;
   const double *x = vector->values;
-  status = karst_device_doubles(context, 1, "a norm", &square);
-  if (status) return status;
+  double *square = context->backend->scalar(context, &on_host);
   context->backend->dots(context, vector->length, 1, &x, x, square);
-  status = context->backend->download(context, norm, square, sizeof *norm);
-  if (!status) *norm = sqrt(*norm);
-  context->backend->release(context, square);
-  return status;
+  karst_status status = context->backend->download(context, &sum, square, sizeof sum);
+  return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
 }
 
 karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector *y)
 {
-  double *factor;
-  karst_status status;
+  double on_host;
   if (!x || !y) return karst_missing(x ? x->context : y ? y->context : NULL, "a vector");
   karst_context *context = y->context;
   if (x->context != context || x->length != y->length)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld cannot be added",
                       (long long)x->length, (long long)y->length);
-  bool same = x->values == y->values; /* y = (1 + alpha) y: the operands of combine do not overlap */
+  bool same = x->values == y->values; /* then y = (1 + alpha) y, for the operands of combine do not overlap */
+  if (!same && karst_vectors_overlap(x, y))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory, in part");
   const double *values = x->values;
   double value = same ? 1 + alpha : alpha;
-  status = karst_device_doubles(context, 1, "a factor", &factor);
-  if (status) return status;
-  status = context->backend->upload(context, factor, &value, sizeof value);
+  double *factor = context->backend->scalar(context, &on_host);
+  karst_status status = context->backend->upload(context, factor, &value, sizeof value);
   if (!status)
     context->backend->combine(context, y->length, !same, 1, factor, &values, same ? factor : NULL, y->values, NULL);
-  context->backend->release(context, factor);
   return status;
 }

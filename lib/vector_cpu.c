@@ -96,16 +96,18 @@ KARST_KERNEL static void scale(int64_t n, double factor, const double *x, double
 
 void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_FILL, n);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int64_t i = 0; i < n; i++) x[i] = value;
+  karst_end(context, &piece);
 }
 
 void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_COPY, n);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int64_t i = 0; i < n; i++) y[i] = x[i];
+  karst_end(context, &piece);
 }
 
 /* One tile of dots: sum[i] += x[i] . y */
@@ -122,11 +124,11 @@ static void dots_tile(int64_t size, int64_t at, int count, const double *const *
 void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
                     double *result)
 {
-  (void)context;
+  karst_piece piece = karst_begin(context, KARST_KIND_DOTS, n * (count + 1));
   for (int begin = 0; begin < count; begin += BATCH) {
     int batch = count - begin < BATCH ? count - begin : BATCH;
     double partial[SEGMENTS][BATCH];
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
     for (int s = 0; s < SEGMENTS; s++) {
       int64_t first, last;
       segment_limits(n, s, &first, &last);
@@ -142,6 +144,7 @@ void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *
       result[begin + i] = sum;
     }
   }
+  karst_end(context, &piece);
 }
 
 /* One tile of combine: y = beta y + sum_i factor[i] x[i] */
@@ -165,8 +168,8 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
                        const double *const *x, const double *beta, double *y, double *norm2)
 {
   double partial[SEGMENTS], factor = beta ? *beta : 1;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_COMBINE, n * (count + 1));
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
     int64_t first, last;
     segment_limits(n, s, &first, &last);
@@ -177,6 +180,7 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
       if (norm2) dot_one(size, y + at, y + at, &partial[s]);
     }
   }
+  karst_end(context, &piece);
   if (!norm2) return;
   double sum = 0;
   for (int s = 0; s < SEGMENTS; s++) sum += partial[s];
@@ -186,8 +190,8 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
 void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
 {
   double norm = sqrt(*norm2), inverse = norm > 0 && isfinite(norm) ? 1 / norm : 0;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_NORMALISE, n);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
     int64_t first, last;
     segment_limits(n, s, &first, &last);
@@ -196,6 +200,7 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
     else
       memset(y + first, 0, (size_t)(last - first) * sizeof *y);
   }
+  karst_end(context, &piece);
 }
 
 void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
@@ -210,15 +215,17 @@ void karst_quotient_cpu(karst_context *context, double sign, const double *a, co
 void karst_gather_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                       double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, (int64_t)count *b)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_GATHER, (int64_t)count * b);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)i * b, x + (int64_t)index[i] * b, (size_t)b * sizeof *y);
+  karst_end(context, &piece);
 }
 
 void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                        double *y)
 {
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, (int64_t)count *b)) schedule(static)
+  karst_piece piece = karst_begin(context, KARST_KIND_SCATTER, (int64_t)count * b);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (karst_index i = 0; i < count; i++) memcpy(y + (int64_t)index[i] * b, x + (int64_t)i * b, (size_t)b * sizeof *y);
+  karst_end(context, &piece);
 }

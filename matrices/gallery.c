@@ -113,7 +113,7 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
   const struct karst_generator *generator;
   if (matrix) *matrix = NULL;
   if (rhs) *rhs = NULL;
-  if (!context || !matrix) return KARST_ERROR_ARGUMENT;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
   if (!spec) return karst_fail(context, KARST_ERROR_ARGUMENT, "the name of the gallery problem is NULL");
   if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the problem's own",

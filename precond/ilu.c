@@ -12,6 +12,37 @@ const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context)
   return table[context->backend->kind];
 }
 
+/* The products of the factorization at most: each L_ip meets no more of row p of U' than row p or row i has. */
+static double count_products(const karst_ilu *ilu)
+{
+  double products = 0;
+  for (karst_index i = 0; i < ilu->rows; i++) {
+    const karst_index width =
+        1 + (ilu->lower_start[i + 1] - ilu->lower_start[i]) + (ilu->upper_start[i + 1] - ilu->upper_start[i]);
+    for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++) {
+      const karst_index p = ilu->lower_column[k], length = 1 + ilu->upper_start[p + 1] - ilu->upper_start[p];
+      products += (double)(length < width ? length : width);
+    }
+  }
+  return products;
+}
+
+/* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
+ * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8
+ * has half of that. */
+static void warn_of_work(const karst_precond *p, const karst_ilu *ilu)
+{
+  enum { MOST_AN_ENTRY = 1000 };
+  const double least = 1e10, b = ilu->block_size, entries = (double)karst_entries(p->A);
+  const double work = b * b * b * count_products(ilu);
+  const long long blocks = ilu->lower_blocks + ilu->upper_blocks + ilu->rows;
+  if (work <= least || work <= MOST_AN_ENTRY * entries) return;
+  karst_tell(p->context, KARST_MESSAGE_WARNING,
+             "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
+             "multiplications; another ordering or a lower level may take less",
+             p->options.level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
+}
+
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
 {
   const karst_matrix *A = p->A;
@@ -28,6 +59,7 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
   ilu->upper_column = pattern.upper_column;
   ilu->lower_blocks = pattern.lower_start[ilu->rows];
   ilu->upper_blocks = pattern.upper_start[ilu->rows];
+  warn_of_work(p, ilu);
   return KARST_SUCCESS;
 }
 

@@ -9,7 +9,8 @@
 const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
 
 /* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the
- * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. */
+ * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. Warns where the
+ * factorization will take very much work. */
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
 
 /* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels

@@ -38,6 +38,17 @@ void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
   karst_release(context, w->pivot);
 }
 
+/* The blocks of the longest row of U. */
+static karst_index longest_upper_row(const karst_ilu *ilu)
+{
+  karst_index longest = 0;
+  for (karst_index i = 0; i < ilu->rows; i++) {
+    const karst_index length = ilu->upper_start[i + 1] - ilu->upper_start[i];
+    if (length > longest) longest = length;
+  }
+  return longest;
+}
+
 static karst_status make_values(karst_context *context, karst_ilu *ilu)
 {
   int64_t bb = (int64_t)ilu->block_size * ilu->block_size;
@@ -77,7 +88,7 @@ static karst_status plan(karst_context *context, const karst_ilu_analysis *analy
 {
   karst_index rows = ilu->rows;
   int64_t blocks = rows + ilu->lower_blocks + ilu->upper_blocks;
-  int threads = karst_threads_for(context, karst_block_offset(ilu->block_size, blocks));
+  int threads = karst_crew_worth(context->threads, karst_block_offset(ilu->block_size, blocks));
   karst_ilu_plan *made;
   karst_status status = count_levels(context, ilu);
   if (!status) status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
@@ -89,10 +100,11 @@ static karst_status plan(karst_context *context, const karst_ilu_analysis *analy
     status = karst_schedule_create(context, rows, ilu->upper_start, ilu->upper_column, false, threads, &made->upper);
   if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "block ILU");
   if (status) return status;
-  made->threads = made->lower.levels > 1 || made->upper.levels > 1 ? threads : 1;
+  made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
   for (int t = 0; t < made->threads && !status; t++)
     status = karst_ilu_workspace_create(context, rows, ilu->block_size, widest_row(ilu), 1, &made->workspace[t]);
-  int64_t runs = made->lower.level_start[made->lower.levels] + made->upper.level_start[made->upper.levels];
+  made->searching = karst_ilu_searches(longest_upper_row(ilu), 1);
+  int64_t runs = (int64_t)karst_schedule_runs(&made->lower) + karst_schedule_runs(&made->upper);
   int64_t row = karst_block_offset(ilu->block_size, widest_row(ilu)) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index)) +
                      runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
@@ -113,6 +125,17 @@ static void plan_destroy(karst_context *context, karst_ilu *ilu)
   karst_schedule_destroy(context, &made->lower);
   karst_schedule_destroy(context, &made->upper);
   karst_release(context, made);
+}
+
+karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
+                            const karst_schedule *schedule)
+{
+  const karst_ilu_plan *made = ilu->plan;
+  const karst_index runs = karst_schedule_runs(schedule);
+  karst_piece piece = karst_begin(context, kind, karst_block_offset(ilu->block_size, schedule->run_work[runs]));
+  if (piece.threads > made->threads) piece.threads = made->threads;
+  if (runs <= 1) piece.threads = 1;
+  return piece;
 }
 
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,

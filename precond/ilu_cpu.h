@@ -2,6 +2,8 @@
 #ifndef KARST_PRECOND_ILU_CPU_H
 #define KARST_PRECOND_ILU_CPU_H
 
+#include "cpu.h"
+#include "inline.h"
 #include "kernels.h"
 #include "symbolic.h"
 
@@ -10,6 +12,8 @@ typedef struct karst_ilu_finding {
   karst_reason reason;
   karst_index block_row; /* the first bad one, or rows */
   int64_t shifted;
+  bool measured;      /* whether the matrix was measured, which only the shift of a row of zeros asks for */
+  double matrix_norm; /* its largest absolute entry */
 } karst_ilu_finding;
 
 static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, karst_index i)
@@ -39,9 +43,25 @@ typedef struct karst_ilu_plan {
   karst_schedule lower, upper;
   int threads;                    /* of the factorization and the sweeps: one workspace each */
   karst_ilu_workspace *workspace; /* [threads] */
+  bool searching;                 /* whether some row of U is so long that others may search it */
   int jacobi_sweeps;
   double *jacobi; /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
+
+/* Whether a row of so many blocks is searched for the columns of another one, rather than walked: where it is so much
+ * longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of both,
+ * times a logarithm, and a nearly full row costs no more for each row that depends on it than those have entries. */
+KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
+
+static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
+{
+  return schedule->level_start[schedule->levels];
+}
+
+/* A piece of work that goes through the runs of a schedule, with as many threads as there is something to share out
+ * to. */
+karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
+                            const karst_schedule *schedule);
 
 /* The runs of a level that are a thread's share, by work: from *first up to but not including *last. */
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,

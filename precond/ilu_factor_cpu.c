@@ -10,6 +10,7 @@
 
 #include "cpu.h"
 #include "dense.h"
+#include "search.h"
 
 /* Numbers the columns of row i (L, diagonal, U) in w->position and returns their count; forget undoes it. */
 KARST_INLINE karst_index number_columns(const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
@@ -39,12 +40,42 @@ KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_
     for (int64_t v = 0; v < bb; v++) w->row[w->position[A->column[k]] * bb + v] = A->value[k * bb + v];
 }
 
-KARST_INLINE void eliminate(int b, const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
+/* The column of the row's block that stands at position: L, diagonal, U. */
+KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_index position)
+{
+  const karst_index lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
+  if (position < lower) return ilu->lower_column[ilu->lower_start[i] + position];
+  return position == lower ? i : ilu->upper_column[ilu->upper_start[i] + (position - lower - 1)];
+}
+
+/* The products of row i with row p of U', which is much the longer one: it is searched for the columns of row i that
+ * follow p, in the order in which a walk along it would find them. pivot: the position of a_ip. */
+KARST_INLINE void eliminate_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
+                                      karst_index width, karst_ilu_workspace *w)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_index end = ilu->upper_start[p + 1];
+  karst_index k = ilu->upper_start[p];
+  for (karst_index position = pivot + 1; position < width; position++) {
+    const karst_index j = column_at(ilu, i, position);
+    k = karst_lower_bound(ilu->upper_column, k, end, j);
+    if (k < end && ilu->upper_column[k] == j)
+      karst_block_subtract_multiply(b, w->row + pivot * bb, ilu->upper + k * bb, w->row + position * bb);
+  }
+}
+
+/* searching: whether rows of U' are searched that are much longer than this one. */
+KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_index i, karst_index width,
+                            karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
   const double *pivot_entry = w->row;
   for (karst_index l = ilu->lower_start[i]; l < ilu->lower_start[i + 1]; l++, pivot_entry += bb) {
     karst_index p = ilu->lower_column[l];
+    if (searching && karst_ilu_searches(ilu->upper_start[p + 1] - ilu->upper_start[p], width)) {
+      eliminate_by_search(b, ilu, i, p, l - ilu->lower_start[i], width, w);
+      continue;
+    }
     for (karst_index k = ilu->upper_start[p]; k < ilu->upper_start[p + 1]; k++) {
       karst_index position = w->position[ilu->upper_column[k]];
       if (position >= 0) karst_block_subtract_multiply(b, pivot_entry, ilu->upper + k * bb, w->row + position * bb);
@@ -52,9 +83,18 @@ KARST_INLINE void eliminate(int b, const karst_ilu *ilu, karst_index i, karst_il
   }
 }
 
+/* The largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
+static double measure_matrix(const karst_matrix *A, karst_ilu_finding *f)
+{
+  const int64_t entries = karst_entries(A);
+  for (int64_t v = 0; v < entries && !f->measured; v++) f->matrix_norm = fmax(f->matrix_norm, fabs(A->value[v]));
+  f->measured = true;
+  return f->matrix_norm;
+}
+
 /* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
-KARST_INLINE void invert_pivot(int b, karst_ilu *ilu, karst_index i, karst_index width, double shift,
-                               karst_ilu_workspace *w, karst_ilu_finding *f)
+KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, karst_index i, karst_index width,
+                               double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   const int64_t bb = (int64_t)b * b;
   const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
@@ -63,7 +103,9 @@ KARST_INLINE void invert_pivot(int b, karst_ilu *ilu, karst_index i, karst_index
   karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
-  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0;
+  if (replace && largest == 0) largest = measure_matrix(A, f);
+  replace = replace && largest > 0;
   for (int64_t v = 0; v < bb; v++) inverse[v] = 0;
   if (replace)
     for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
@@ -94,40 +136,40 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
 typedef void factor_rows_function(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
                                   double shift, karst_ilu_workspace *w, karst_ilu_finding *f);
 
-KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                              double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
+KARST_INLINE void factor_rows(int b, bool searching, const karst_matrix *A, karst_ilu *ilu, karst_index first,
+                              karst_index last, double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   for (karst_index i = first; i < last; i++) {
     karst_index width = number_columns(ilu, i, w);
     spread_row(b, A, i, width, w);
-    eliminate(b, ilu, i, w);
+    eliminate(b, searching, ilu, i, width, w);
     forget_columns(ilu, i, w);
-    invert_pivot(b, ilu, i, width, shift, w, f);
+    invert_pivot(b, A, ilu, i, width, shift, w, f);
     store_row(b, ilu, i, w, f);
   }
 }
 
-#define INSTANCE(B)                                                                                                    \
-  KARST_KERNEL static void factor_rows_##B(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last, \
-                                           double shift, karst_ilu_workspace *w, karst_ilu_finding *f)                 \
+/* Two instances for each block size: to search costs rows of few products a tenth more where no row is searched. */
+#define INSTANCE(NAME, B, SEARCHING)                                                                                   \
+  KARST_KERNEL static void NAME(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,            \
+                                double shift, karst_ilu_workspace *w, karst_ilu_finding *f)                            \
   {                                                                                                                    \
-    factor_rows(B, A, ilu, first, last, shift, w, f);                                                                  \
+    factor_rows(B, SEARCHING, A, ilu, first, last, shift, w, f);                                                       \
   }
-KARST_BLOCK_SIZES(INSTANCE)
+#define INSTANCES(B) INSTANCE(factor_rows_##B, B, false) INSTANCE(factor_rows_searching_##B, B, true)
+KARST_BLOCK_SIZES(INSTANCES)
+INSTANCE(factor_rows_any, ilu->block_size, false)
+INSTANCE(factor_rows_searching_any, ilu->block_size, true)
+#undef INSTANCES
 #undef INSTANCE
 
-KARST_KERNEL static void factor_rows_any(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                                         double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
+static factor_rows_function *instance(int b, bool searching)
 {
-  factor_rows(ilu->block_size, A, ilu, first, last, shift, w, f);
-}
-
-static factor_rows_function *instance(int b)
-{
-#define ENTRY(B) [B] = factor_rows_##B,
-  static factor_rows_function *const table[] = {KARST_BLOCK_SIZES(ENTRY)};
+#define ENTRY(B) [B] = {factor_rows_##B, factor_rows_searching_##B},
+  static factor_rows_function *const table[][2] = {{factor_rows_any, factor_rows_searching_any},
+                                                   KARST_BLOCK_SIZES(ENTRY)};
 #undef ENTRY
-  return b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? table[b] : factor_rows_any;
+  return table[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0][searching];
 }
 
 karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
@@ -135,19 +177,20 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
 {
   const karst_ilu_plan *plan = ilu->plan;
   const karst_schedule *schedule = &plan->lower;
-  factor_rows_function *rows = instance(ilu->block_size);
-  karst_ilu_finding all = {KARST_SOUND, ilu->rows, 0};
+  factor_rows_function *rows = instance(ilu->block_size, plan->searching);
+  karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = ilu->rows};
+  karst_piece piece = karst_ilu_begin(context, KARST_KIND_FACTOR, ilu, schedule);
   karst_barrier barrier = {0};
-  (void)context;
-#pragma omp parallel num_threads(plan->threads)
+#pragma omp parallel num_threads(piece.threads)
   {
-    karst_ilu_finding mine = {KARST_SOUND, ilu->rows, 0};
-    for (karst_index level = 0; level < schedule->levels; level++) {
+    karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
+    if (karst_team() == 1) rows(A, ilu, 0, ilu->rows, shift, &plan->workspace[0], &mine);
+    for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
       karst_index run, end;
+      if (level > 0) karst_barrier_wait(&barrier, karst_team());
       karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
       for (; run < end; run++)
         rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, &plan->workspace[karst_thread()], &mine);
-      karst_barrier_wait(&barrier, karst_team());
     }
 #pragma omp critical(karst_ilu_factor)
     {
@@ -155,6 +198,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
       all.shifted += mine.shifted;
     }
   }
+  karst_end(context, &piece);
   karst_ilu_conclude(ilu, &all, outcome);
   return KARST_SUCCESS;
 }

@@ -77,23 +77,23 @@ KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, k
   backward(ilu->block_size, ilu, first, last, z);
 }
 
-/* Runs of one level in parallel, level after level. */
-static void sweep(const karst_schedule *schedule, int threads, sweep_function *rows, const karst_ilu *ilu,
-                  const double *r, double *z)
+/* Runs of one level in parallel, level after level. One thread takes the rows as they come. */
+static void sweep(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,
+                  const karst_ilu *ilu, const double *r, double *z)
 {
-  if (schedule->levels == 1 && schedule->level_start[1] == 1) { /* nothing to share out */
-    rows(ilu, schedule->run_first[0], schedule->run_last[0], r, z);
-    return;
-  }
+  karst_piece piece = karst_ilu_begin(context, kind, ilu, schedule);
   karst_barrier barrier = {0};
-  (void)threads;
-#pragma omp parallel num_threads(threads)
-  for (karst_index level = 0; level < schedule->levels; level++) {
-    karst_index run, end;
-    karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
-    for (; run < end; run++) rows(ilu, schedule->run_first[run], schedule->run_last[run], r, z);
-    karst_barrier_wait(&barrier, karst_team());
-  }
+  if (piece.threads == 1)
+    rows(ilu, 0, ilu->rows, r, z);
+  else
+#pragma omp parallel num_threads(piece.threads)
+    for (karst_index level = 0; level < schedule->levels; level++) {
+      karst_index run, end;
+      if (level > 0) karst_barrier_wait(&barrier, karst_team());
+      karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
+      for (; run < end; run++) rows(ilu, schedule->run_first[run], schedule->run_last[run], r, z);
+    }
+  karst_end(context, &piece);
 }
 
 void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
@@ -105,8 +105,7 @@ void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const dou
 #undef FORWARD
 #undef BACKWARD
   const karst_ilu_plan *plan = ilu->plan;
-  (void)context;
   int instance = ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0;
-  sweep(&plan->lower, plan->threads, forwards[instance], ilu, r, z);
-  sweep(&plan->upper, plan->threads, backwards[instance], ilu, r, z);
+  sweep(context, KARST_KIND_FORWARD, &plan->lower, forwards[instance], ilu, r, z);
+  sweep(context, KARST_KIND_BACKWARD, &plan->upper, backwards[instance], ilu, r, z);
 }

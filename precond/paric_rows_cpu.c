@@ -86,6 +86,37 @@ KARST_INLINE void finish(int b, bool racing, const karst_parilu *s, karst_index 
   karst_parilu_publish(true, bb, made, s->inverse + i * bb);
 }
 
+/* Subtracts from sum the products of the blocks of row i, which are numbered from start on, with those of row j that
+ * are left of column j. */
+KARST_INLINE void subtract_rows(int b, bool racing, const karst_parilu *s, karst_index start, karst_index j,
+                                karst_ilu_workspace *w, double *sum)
+{
+  const karst_matrix *F = s->F;
+  const int64_t bb = (int64_t)b * b;
+  for (karst_index q = F->row_start[j]; q < s->diagonal[j]; q++) {
+    const karst_index position = w->position[F->column[q]];
+    if (position < 0) continue;
+    const double *right = karst_parilu_observe(racing, bb, s->value + q * bb, w->block + bb);
+    karst_block_subtract_multiply_transposed(b, s->value + (start + position) * bb, right, sum);
+  }
+}
+
+/* The same where row j is much the longer one: it is searched for the columns of the blocks start .. k - 1. */
+KARST_INLINE void subtract_rows_by_search(int b, bool racing, const karst_parilu *s, karst_index start, karst_index k,
+                                          karst_ilu_workspace *w, double *sum)
+{
+  const karst_matrix *F = s->F;
+  const int64_t bb = (int64_t)b * b;
+  const karst_index j = F->column[k], end = s->diagonal[j];
+  karst_index q = F->row_start[j];
+  for (karst_index at = start; at < k; at++) {
+    q = karst_lower_bound(F->column, q, end, F->column[at]);
+    if (q == end || F->column[q] != F->column[at]) continue;
+    const double *right = karst_parilu_observe(racing, bb, s->value + q * bb, w->block + bb);
+    karst_block_subtract_multiply_transposed(b, s->value + at * bb, right, sum);
+  }
+}
+
 KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass, karst_index i, karst_ilu_workspace *w)
 {
   const karst_parilu *s = pass->s;
@@ -97,12 +128,10 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
   for (karst_index k = start; k <= diagonal; k++) {
     const karst_index j = F->column[k];
     for (int64_t v = 0; v < bb; v++) sum[v] = F->value[k * bb + v];
-    for (karst_index q = F->row_start[j]; q < s->diagonal[j]; q++) {
-      const karst_index position = w->position[F->column[q]];
-      if (position < 0) continue;
-      const double *right = karst_parilu_observe(in_place, bb, s->value + q * bb, w->block + bb);
-      karst_block_subtract_multiply_transposed(b, s->value + (start + position) * bb, right, sum);
-    }
+    if (karst_ilu_searches(s->diagonal[j] - F->row_start[j], k - start))
+      subtract_rows_by_search(b, in_place, s, start, k, w, sum);
+    else
+      subtract_rows(b, in_place, s, start, j, w, sum);
     if (pass->row_sum) square += measure(b, s, i, k, w);
     if (pass->to) finish(b, in_place, s, i, k, pass->to, w);
   }
@@ -126,14 +155,15 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
   double *sum = w->block, *left = w->block + bb, *right = w->block + 2 * bb;
   for (int64_t v = 0; v < bb; v++) sum[v] = F->value[k * bb + v];
   for (karst_index q = F->row_start[i], other = F->row_start[j]; F->column[q] < j && F->column[other] < j;) {
-    if (F->column[q] == F->column[other]) {
-      karst_parilu_observe(true, bb, s->value + q * bb, left);
-      karst_parilu_observe(true, bb, s->value + other * bb, right);
+    if (F->column[q] < F->column[other]) {
+      q = karst_lower_bound(F->column, q, s->diagonal[i], F->column[other]);
+    } else if (F->column[q] > F->column[other]) {
+      other = karst_lower_bound(F->column, other, s->diagonal[j], F->column[q]);
+    } else {
+      karst_parilu_observe(true, bb, s->value + q++ * bb, left);
+      karst_parilu_observe(true, bb, s->value + other++ * bb, right);
       karst_block_subtract_multiply_transposed(b, left, right, sum);
     }
-    const karst_index column = F->column[q];
-    q += column <= F->column[other];
-    other += F->column[other] <= column;
   }
   finish(b, true, s, i, k, s->value, w);
 }
@@ -155,10 +185,11 @@ KARST_INLINE void expand(int b, const karst_parilu_pass *pass, karst_index first
   }
 }
 
-#define INSTANCES(B) KARST_PARILU_INSTANCES(B, B) KARST_PARILU_INSTANCE(expand, B, B)
+#define INSTANCES(B) KARST_PARILU_INSTANCES(paric, B, B) KARST_PARILU_INSTANCE(paric, expand, B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-KARST_PARILU_INSTANCES(any, pass->s->F->block_size)
-KARST_PARILU_INSTANCE(expand, any, pass->s->F->block_size)
+KARST_PARILU_INSTANCES(paric, any, pass->s->F->block_size)
+KARST_PARILU_INSTANCE(paric, expand, any, pass->s->F->block_size)
 
-#define METHOD(B) [B] = KARST_PARILU_METHOD(B, expand_##B),
-const karst_parilu_method karst_paric_methods_cpu[] = {KARST_PARILU_METHOD(any, expand_any), KARST_BLOCK_SIZES(METHOD)};
+#define METHOD(B) [B] = KARST_PARILU_METHOD(paric, B, paric_expand_##B),
+const karst_parilu_method karst_paric_methods_cpu[] = {KARST_PARILU_METHOD(paric, any, paric_expand_any),
+                                                       KARST_BLOCK_SIZES(METHOD)};

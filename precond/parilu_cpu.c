@@ -30,7 +30,7 @@ static karst_status plan(karst_context *context, const karst_parilu_analysis *an
   karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "the sweeps");
   if (status) return status;
   s->plan = made;
-  int threads = karst_threads_for(context, karst_entries(F));
+  int threads = karst_crew_worth(context->threads, karst_entries(F));
   if (analysis->limit > 0 && analysis->limit < threads) threads = analysis->limit;
   for (karst_index i = 0; i < F->block_rows; i++)
     if (F->row_start[i + 1] - F->row_start[i] > widest) widest = F->row_start[i + 1] - F->row_start[i];
@@ -64,12 +64,22 @@ static const karst_parilu_method *method_of(const karst_parilu *s)
                         : karst_parilu_methods_cpu)[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0];
 }
 
+/* Of the plan's, those that are to work at present. */
+static int threads_for(const karst_context *context, const karst_parilu *s)
+{
+  const karst_parilu_plan *made = s->plan;
+  const int threads = karst_threads_for(context, karst_entries(s->F));
+  return threads < made->threads ? threads : made->threads;
+}
+
 /* All rows, shared out by their entries. */
-static void run(karst_parilu_rows *rows, const karst_parilu_pass *pass)
+static void run(const karst_context *context, karst_parilu_rows *rows, const karst_parilu_pass *pass)
 {
   const karst_matrix *F = pass->s->F;
   const karst_parilu_plan *made = pass->s->plan;
-#pragma omp parallel num_threads(made->threads)
+  const int threads = threads_for(context, pass->s);
+  (void)threads;
+#pragma omp parallel num_threads(threads)
   rows(pass, karst_share_rows(F->block_rows, F->row_start, karst_thread(), karst_team()),
        karst_share_rows(F->block_rows, F->row_start, karst_thread() + 1, karst_team()),
        &made->workspace[karst_thread()]);
@@ -79,21 +89,22 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
 {
   const karst_parilu_method *method = method_of(s);
   const karst_parilu_pass pass = {.s = s, .scaled = scaled};
-  (void)context;
-  run(method->guess_diagonal, &pass);
-  run(method->invert, &pass);
-  run(method->guess, &pass);
+  run(context, method->guess_diagonal, &pass);
+  run(context, method->invert, &pass);
+  run(context, method->guess, &pass);
 }
 
 /* One asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
  * done. */
-static void sweep_in_place(const karst_parilu_method *method, const karst_parilu *s)
+static void sweep_in_place(const karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
 {
   enum { ROWS = 64, TASKS = 128 };
   const karst_matrix *F = s->F;
   const karst_parilu_plan *made = s->plan;
   const karst_parilu_pass pass = {.s = s, .in_place = true, .to = s->value};
-#pragma omp parallel num_threads(made->threads)
+  const int threads = threads_for(context, s);
+  (void)threads;
+#pragma omp parallel num_threads(threads)
   {
     karst_ilu_workspace *w = &made->workspace[karst_thread()];
 #pragma omp for schedule(dynamic)
@@ -109,12 +120,12 @@ static void sweep_in_place(const karst_parilu_method *method, const karst_parilu
 }
 
 /* One synchronous sweep; measured: it sums up the residual of what it starts from, too. */
-static void sweep_once(const karst_parilu_method *method, bool measured, karst_parilu *s)
+static void sweep_once(const karst_context *context, const karst_parilu_method *method, bool measured, karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;
   const karst_parilu_pass pass = {.s = s, .to = s->next, .row_sum = measured ? made->row_sum : NULL};
-  run(method->invert, &pass);
-  run(method->sweep, &pass);
+  run(context, method->invert, &pass);
+  run(context, method->sweep, &pass);
   double *result = s->next;
   s->next = s->value;
   s->value = result;
@@ -143,21 +154,20 @@ static karst_status sweep(karst_context *context, int sweeps, karst_parilu *s, d
   const karst_parilu_method *method = method_of(s);
   const karst_parilu_plan *made = s->plan;
   const karst_parilu_pass measure = {.s = s, .row_sum = made->row_sum};
-  (void)context;
   make_weights(s);
   if (s->asynchronous || sweeps == 0) {
-    run(method->sweep, &measure);
+    run(context, method->sweep, &measure);
     residual[0] = norm_of_rows(s);
-    if (sweeps > 0) run(method->invert, &measure);
+    if (sweeps > 0) run(context, method->invert, &measure);
   }
   for (int t = 0; t < sweeps; t++) {
     if (s->asynchronous)
-      sweep_in_place(method, s);
+      sweep_in_place(context, method, s);
     else
-      sweep_once(method, t == 0, s);
+      sweep_once(context, method, t == 0, s);
     if (t == 0 && !s->asynchronous) residual[0] = norm_of_rows(s);
   }
-  if (sweeps > 0) run(method->sweep, &measure);
+  if (sweeps > 0) run(context, method->sweep, &measure);
   residual[1] = norm_of_rows(s);
   return KARST_SUCCESS;
 }
@@ -166,9 +176,8 @@ static void expand(karst_context *context, karst_parilu *s)
 {
   const karst_parilu_method *method = method_of(s);
   const karst_parilu_pass pass = {.s = s, .to = s->next};
-  (void)context;
-  run(method->invert, &pass);
-  run(method->expand, &pass);
+  run(context, method->invert, &pass);
+  run(context, method->expand, &pass);
 }
 
 const struct karst_parilu_kernels karst_parilu_kernels_cpu = {

@@ -104,23 +104,24 @@ KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, co
     for (karst_index i = first; i < last; i++) row(b, false, pass, i, w);
 }
 
-/* An instance of a template NAME(b, pass, first, last, w) for blocks of B. */
-#define KARST_PARILU_INSTANCE(NAME, SUFFIX, B)                                                                         \
-  KARST_KERNEL static void NAME##_##SUFFIX(const karst_parilu_pass *pass, karst_index first, karst_index last,         \
-                                           karst_ilu_workspace *w)                                                     \
+/* An instance of the METHOD's template NAME(b, pass, first, last, w) for blocks of B. */
+#define KARST_PARILU_INSTANCE(METHOD, NAME, SUFFIX, B)                                                                 \
+  KARST_KERNEL static void METHOD##_##NAME##_##SUFFIX(const karst_parilu_pass *pass, karst_index first,                \
+                                                      karst_index last, karst_ilu_workspace *w)                        \
   {                                                                                                                    \
     NAME(B, pass, first, last, w);                                                                                     \
   }
 
 /* Those of all templates that parilu and paric have alike, and an entry of the list of methods that holds them. */
-#define KARST_PARILU_INSTANCES(SUFFIX, B)                                                                              \
-  KARST_PARILU_INSTANCE(guess_diagonal, SUFFIX, B)                                                                     \
-  KARST_PARILU_INSTANCE(invert, SUFFIX, B)                                                                             \
-  KARST_PARILU_INSTANCE(guess, SUFFIX, B)                                                                              \
-  KARST_PARILU_INSTANCE(sweep, SUFFIX, B)
-#define KARST_PARILU_METHOD(SUFFIX, EXPAND)                                                                            \
+#define KARST_PARILU_INSTANCES(METHOD, SUFFIX, B)                                                                      \
+  KARST_PARILU_INSTANCE(METHOD, guess_diagonal, SUFFIX, B)                                                             \
+  KARST_PARILU_INSTANCE(METHOD, invert, SUFFIX, B)                                                                     \
+  KARST_PARILU_INSTANCE(METHOD, guess, SUFFIX, B)                                                                      \
+  KARST_PARILU_INSTANCE(METHOD, sweep, SUFFIX, B)
+#define KARST_PARILU_METHOD(METHOD, SUFFIX, EXPAND)                                                                    \
   {                                                                                                                    \
-    guess_diagonal_##SUFFIX, invert_##SUFFIX, guess_##SUFFIX, sweep_##SUFFIX, EXPAND, update                           \
+    METHOD##_guess_diagonal_##SUFFIX, METHOD##_invert_##SUFFIX, METHOD##_guess_##SUFFIX, METHOD##_sweep_##SUFFIX,      \
+        EXPAND, update                                                                                                 \
   }
 
 #endif

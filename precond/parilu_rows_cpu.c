@@ -55,13 +55,36 @@ KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first,
     }
 }
 
-/* Subtracts L_ip times row p of U, right of its diagonal, from the row at hand. */
-KARST_INLINE void subtract_row(int b, bool racing, const karst_parilu *s, const double *left, karst_index p,
-                               karst_ilu_workspace *w)
+/* subtract_row where row p is much the longer one: it is searched for the columns of row i that follow p. k: the block
+ * of L_ip. */
+KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
+                                         karst_index k, karst_ilu_workspace *w)
 {
   const karst_matrix *F = s->F;
   const int64_t bb = (int64_t)b * b;
-  for (karst_index q = s->diagonal[p] + 1; q < F->row_start[p + 1]; q++) {
+  const karst_index p = F->column[k], end = F->row_start[p + 1];
+  karst_index q = s->diagonal[p] + 1;
+  for (karst_index at = k + 1; at < F->row_start[i + 1]; at++) {
+    q = karst_lower_bound(F->column, q, end, F->column[at]);
+    if (q == end || F->column[q] != F->column[at]) continue;
+    const double *right = karst_parilu_observe(racing, bb, s->value + q * bb, w->block + bb);
+    karst_block_subtract_multiply(b, left, right, w->row + (at - F->row_start[i]) * bb);
+  }
+}
+
+/* Subtracts L_ip times row p of U, right of its diagonal, from the row at hand, which is row i; k: the block
+ * of L_ip. */
+KARST_INLINE void subtract_row(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
+                               karst_index k, karst_ilu_workspace *w)
+{
+  const karst_matrix *F = s->F;
+  const int64_t bb = (int64_t)b * b;
+  const karst_index p = F->column[k], end = F->row_start[p + 1];
+  if (karst_ilu_searches(end - s->diagonal[p], F->row_start[i + 1] - F->row_start[i])) {
+    subtract_row_by_search(b, racing, s, left, i, k, w);
+    return;
+  }
+  for (karst_index q = s->diagonal[p] + 1; q < end; q++) {
     const karst_index position = w->position[F->column[q]];
     if (position < 0) continue;
     const double *right = karst_parilu_observe(racing, bb, s->value + q * bb, w->block + bb);
@@ -107,7 +130,7 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
   for (int64_t v = 0; v < (end - start) * bb; v++) w->row[v] = F->value[start * bb + v];
   for (karst_index k = start; k < diagonal; k++) {
     if (in_place) finish_lower(b, true, s, start, k, pass->to, w);
-    subtract_row(b, in_place, s, in_place ? w->block : s->value + k * bb, F->column[k], w);
+    subtract_row(b, in_place, s, in_place ? w->block : s->value + k * bb, i, k, w);
   }
   for (karst_index k = start; k < end; k++) w->position[F->column[k]] = -1;
   if (pass->row_sum) pass->row_sum[i] = measure(b, s, i, w);
@@ -153,9 +176,10 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
   karst_parilu_publish(true, bb, left, s->inverse + i * bb);
 }
 
-#define INSTANCES(B) KARST_PARILU_INSTANCES(B, B)
+#define INSTANCES(B) KARST_PARILU_INSTANCES(parilu, B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-KARST_PARILU_INSTANCES(any, pass->s->F->block_size)
+KARST_PARILU_INSTANCES(parilu, any, pass->s->F->block_size)
 
-#define METHOD(B) [B] = KARST_PARILU_METHOD(B, NULL),
-const karst_parilu_method karst_parilu_methods_cpu[] = {KARST_PARILU_METHOD(any, NULL), KARST_BLOCK_SIZES(METHOD)};
+#define METHOD(B) [B] = KARST_PARILU_METHOD(parilu, B, NULL),
+const karst_parilu_method karst_parilu_methods_cpu[] = {KARST_PARILU_METHOD(parilu, any, NULL),
+                                                        KARST_BLOCK_SIZES(METHOD)};

@@ -21,7 +21,7 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   (*solver)->context = context;
   (*solver)->options = own;
   (*solver)->scaled = strcmp(own.scale, "none") != 0;
-  context->objects++;
+  karst_count_object(context, 1);
   return KARST_SUCCESS;
 }
 
@@ -33,9 +33,10 @@ static void clear(karst_solver *solver)
   karst_system_destroy(&solver->system);
   solver->context->backend->release(solver->context, solver->norm2);
   solver->context->backend->release(solver->context, solver->residual);
+  solver->context->backend->release(solver->context, solver->size);
   solver->krylov = NULL;
   solver->precond = NULL;
-  solver->norm2 = solver->residual = NULL;
+  solver->norm2 = solver->residual = solver->size = NULL;
 }
 
 void karst_solver_destroy(karst_solver *solver)
@@ -44,7 +45,7 @@ void karst_solver_destroy(karst_solver *solver)
   karst_context *context = solver->context;
   clear(solver);
   karst_release(context, solver);
-  context->objects--;
+  karst_count_object(context, -1);
 }
 
 void karst_solver_set_monitor(karst_solver *solver, karst_monitor_function function, void *user)
@@ -68,9 +69,11 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
   }
   if (!status)
     status = karst_krylov_create(context, &solver->options, solver->system.matrix, solver->precond, &solver->krylov);
-  if (!status) status = karst_device_doubles(context, 1, "a norm", &solver->norm2);
+  if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
   if (!status && solver->scaled)
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);
+  if (!status && solver->scaled)
+    status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual's error", &solver->size);
   if (!status) status = karst_solver_update(solver);
   if (status) clear(solver);
   return status;
@@ -89,10 +92,11 @@ karst_status karst_solver_update(karst_solver *solver)
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->options.precond);
-  solver->generation = solver->system.original->generation;
+  solver->generation = -1; /* unless all goes well, nothing is ready for a solve */
   status = karst_system_update(&solver->system);
   solver->time_transfer = karst_clock() - begin;
   if (!status) status = karst_precond_update(solver->precond);
+  if (!status) solver->generation = solver->system.original->generation;
   return status;
 }
 
@@ -104,7 +108,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
   info->memory += solver->system.memory + solver->krylov->memory_size +
-                  (solver->residual ? karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
+                  (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   info->time_order = solver->system.time_order;
   info->time_transfer = solver->time_transfer;
   info->time_solve = solver->time_solve;

@@ -12,9 +12,10 @@ struct karst_solver {
   karst_system system;
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
-  int64_t generation;   /* of the matrix's values at the last update */
-  double *norm2;        /* one scalar, device memory */
-  double *residual;     /* [rows] device memory: the caller's true residual where the system is scaled; else NULL */
+  int64_t generation;   /* of the matrix's values at the last update, -1 where it failed */
+  double *norm2;        /* [2] device memory */
+  double *residual,
+      *size; /* [rows] device memory: for the caller's true residual where the system is scaled; or NULL */
   karst_monitor_function monitor;
   void *monitor_user;
   double time_transfer, time_solve;

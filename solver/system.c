@@ -63,7 +63,8 @@ static karst_status make_vectors(karst_system *s, const char *scale)
   int64_t scalars = block ? bb * s->original->block_rows : rows;
   if (!status)
     status = karst_device_doubles(context, scalars, "the scaling", block ? &s->block_scale : &s->diagonal_scale);
-  s->memory += scalars * (int64_t)sizeof(double);
+  if (!status && block) status = karst_device_doubles(context, scalars, "the scaling", &s->block_unscale);
+  s->memory += (block ? 2 : 1) * scalars * (int64_t)sizeof(double);
   return status;
 }
 
@@ -88,6 +89,28 @@ karst_status karst_system_setup(karst_context *context, const karst_options *opt
   return status;
 }
 
+/* The sum of squares of the caller's values: it has the same bits as long as nobody writes to them. */
+static double fingerprint(const karst_system *s)
+{
+  const double *value = s->original->value;
+  double sum = 0;
+  s->context->backend->dots(s->context, karst_entries(s->original), 1, &value, value, &sum);
+  return sum;
+}
+
+/* On a GPU the matrix has a copy of its own. */
+static bool follows_caller(const karst_system *s)
+{
+  return s->copy && s->original->references_value && s->original->value == s->original->source;
+}
+
+bool karst_system_is_current(const karst_system *s)
+{
+  if (!follows_caller(s)) return true;
+  const double now = fingerprint(s);
+  return memcmp(&now, &s->fingerprint, sizeof now) == 0;
+}
+
 karst_status karst_system_update(karst_system *s)
 {
   const struct karst_backend *backend = s->context->backend;
@@ -96,6 +119,7 @@ karst_status karst_system_update(karst_system *s)
   s->reason = KARST_SOUND;
   s->block_row = -1;
   if (!s->copy) return KARST_SUCCESS;
+  if (follows_caller(s)) s->fingerprint = fingerprint(s);
   backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->device_source,
                   A->value, s->copy->value);
   if (s->diagonal_scale) {
@@ -103,6 +127,8 @@ karst_status karst_system_update(karst_system *s)
     backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
   }
   if (s->block_scale) {
+    backend->gather(s->context, A->block_rows, A->block_size * A->block_size, s->diagonal, s->copy->value,
+                    s->block_unscale);
     status = backend->invert_diagonal(s->context, s->copy, s->diagonal, s->block_scale, &s->reason, &s->block_row);
     s->block_row = karst_system_original_row(s, s->block_row);
     if (!status && s->reason == KARST_SOUND) backend->scale_rows(s->context, s->copy, s->block_scale);
@@ -120,6 +146,7 @@ void karst_system_destroy(karst_system *s)
   context->backend->release(context, s->diagonal);
   context->backend->release(context, s->diagonal_scale);
   context->backend->release(context, s->block_scale);
+  context->backend->release(context, s->block_unscale);
   context->backend->release(context, s->rhs);
   context->backend->release(context, s->solution);
   karst_matrix_destroy(s->copy);
@@ -145,12 +172,24 @@ void karst_system_enter(const karst_system *s, const double *b, const double *x)
   }
 }
 
-void karst_system_leave(const karst_system *s, double *x)
+void karst_system_leave(const karst_system *s, const double *solution, double *space, double *x)
 {
   const struct karst_backend *backend = s->context->backend;
+  if (s->diagonal_scale) {
+    backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, solution, space);
+    solution = space;
+  }
+  backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->device_permutation, solution, x);
+}
+
+void karst_system_unscale(const karst_system *s, const double *r, double *unscaled)
+{
+  const struct karst_backend *backend = s->context->backend;
+  const karst_matrix *A = s->original;
   if (s->diagonal_scale)
-    backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, s->solution, s->solution);
-  backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->device_permutation, s->solution, x);
+    backend->divide_elements(s->context, karst_matrix_rows(A), s->diagonal_scale, r, unscaled);
+  else
+    backend->multiply_diagonal(s->context, A->block_rows, A->block_size, s->block_unscale, r, unscaled);
 }
 
 karst_index karst_system_original_row(const karst_system *s, karst_index block_row)

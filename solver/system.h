@@ -18,7 +18,9 @@ typedef struct karst_system {
   karst_index *diagonal;      /* [block_rows] diagonal blocks of the copy, device; only for scaling */
   double *diagonal_scale;     /* [rows] D in the new order, device; NULL unless scale is diagonal */
   double *block_scale;        /* [b*b*block_rows] S, device; NULL unless scale is block */
+  double *block_unscale;      /* [b*b*block_rows] the diagonal blocks themselves, likewise */
   double *rhs, *solution;     /* [rows] work vectors in the new order, device; NULL for the caller's own system */
+  double fingerprint;         /* of the values that the copy was made from, where the matrix refers to the caller's */
   karst_reason reason;        /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
   karst_index block_row;      /* in the caller's order */
   int64_t memory;             /* bytes held */
@@ -31,10 +33,15 @@ karst_status karst_system_setup(karst_context *context, const karst_options *opt
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);
 void karst_system_destroy(karst_system *system);
+/* Whether the copy is still that of the caller's values, where it was made from an array that he may write into. */
+bool karst_system_is_current(const karst_system *system);
 
-/* system->rhs and system->solution from the caller's b and x, and x back. */
+/* system->rhs and system->solution from the caller's b and x. */
 void karst_system_enter(const karst_system *system, const double *b, const double *x);
-void karst_system_leave(const karst_system *system, double *x);
+/* The caller's x from a solution of the system; space: [rows] device memory, used where the system is scaled. */
+void karst_system_leave(const karst_system *system, const double *solution, double *space, double *x);
+/* What a residual r of the scaled system is without its scaling, still in the system's order. */
+void karst_system_unscale(const karst_system *system, const double *r, double *unscaled);
 /* A block row of the system in the caller's order; -1 stays. */
 karst_index karst_system_original_row(const karst_system *system, karst_index block_row);
 

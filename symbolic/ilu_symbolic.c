@@ -304,7 +304,7 @@ static karst_status split(karst_context *context, const struct graph *A, karst_i
   if ((status = karst_allocate(context, &pattern->lower_column, pattern->lower_start[n], sizeof(karst_index), what)) ||
       (status = karst_allocate(context, &pattern->upper_column, pattern->upper_start[n], sizeof(karst_index), what)))
     return status;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, A->start[n])) schedule(static)
   for (karst_index i = 0; i < n; i++) {
     karst_index lower = pattern->lower_start[i + 1] - pattern->lower_start[i];
     karst_index upper = pattern->upper_start[i + 1] - pattern->upper_start[i];

@@ -50,7 +50,7 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
 
     /* Every thread reads the whole pattern and keeps the columns of its share: no two write to the same place, and the
    * result does not depend on their number. */
-#pragma omp parallel num_threads(context->threads)
+#pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
   {
     karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
     karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());
@@ -58,7 +58,7 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
       if (column[k] >= first && column[k] < last) start[column[k] + 1]++;
   }
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a transposed pattern"))) goto fail;
-#pragma omp parallel num_threads(context->threads)
+#pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
   {
     karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
     karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());

@@ -1,6 +1,7 @@
 /* failing_allocator.h - an allocator that fails on demand and counts what was not given back, for tests.
  *
  *     struct failing_allocator memory = {.fail_at = n};          the n-th allocation fails, from 1; 0: none
+ *     struct failing_allocator memory = {.limit = bytes};        no more than these are held at once; 0: any number
  *     karst_allocator allocator = failing_allocator(&memory);
  *     ... use it ...
  *     memory.outstanding == 0, memory.calls allocations were asked for, memory.peak bytes were held at once
@@ -15,6 +16,7 @@
 
 struct failing_allocator {
   long fail_at;
+  size_t limit;
   long calls;
   long outstanding;
   size_t bytes, peak; /* held now, held at most */
@@ -30,6 +32,7 @@ static inline void *failing_allocator_allocate(void *user, size_t bytes)
 {
   struct failing_allocator *memory = user;
   if (++memory->calls == memory->fail_at) return NULL;
+  if (memory->limit && bytes > memory->limit - memory->bytes) return NULL;
   union failing_allocator_header *block = malloc(sizeof *block + bytes);
   if (!block) return NULL;
   block->bytes = bytes;

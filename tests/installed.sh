@@ -1,6 +1,6 @@
 #!/bin/sh
 # What "make install" has put in place serves a user's program and shell. Run by "make installcheck", which sets srcdir,
-# CC, CFLAGS, bindir, libdir, includedir and commands. TAP on standard output; exits 1 where a test failed.
+# CC, CFLAGS, prefix, bindir, libdir, includedir and commands. TAP on standard output; exits 1 where a test failed.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 number=0 failed=0
@@ -45,6 +45,42 @@ with_cmake()
       -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps"
 }
 
+# The files for programs at another place. The old one is still there, but nothing may come from it.
+with_cmake_moved()
+{
+  moved=$scratch/moved library=${libdir#"$prefix"} include=${includedir#"$prefix"}
+  rm -rf "$scratch/build" && mkdir -p "$moved$library" "$moved$include" &&
+    cp -RP "$libdir"/libkarst* "$libdir/cmake" "$moved$library" && cp "$includedir/karst.h" "$moved$include" &&
+    (libdir=$moved$library && with_cmake) &&
+    grep "Karst_LIBRARY:FILEPATH=$moved$library/" "$scratch/build/CMakeCache.txt" &&
+    grep "$moved$include" "$scratch/build/CMakeFiles/first_steps.dir/flags.make"
+}
+
+# The header as it is installed with indices of the other width, and this library: the program does not link. The same
+# program and header with this width do.
+refuses_the_other_width()
+{
+  mkdir -p "$scratch/same" "$scratch/other" && cp "$includedir/karst.h" "$scratch/same" &&
+    sed 's/\(KARST_INDEX_BITS\) 32$/\1 other/; s/\(KARST_INDEX_BITS\) 64$/\1 32/; s/other$/64/' \
+      "$includedir/karst.h" >"$scratch/other/karst.h" || return
+  echo '#include <karst.h>
+    int main(void) { karst_context *context; return (int)karst_context_create(NULL, &context); }' >"$scratch/width.c"
+  link="$CC $CFLAGS $scratch/width.c -o $scratch/width"
+  $link -I"$scratch/same" "$@" && ! $link -I"$scratch/other" "$@" 2>"$scratch/undefined" &&
+    grep karst_context_create "$scratch/undefined"
+}
+
+# A program for 64-bit indices that was linked before does not find the library for 32-bit ones, and the other way round.
+names_the_width()
+{
+  name=$(readelf -d "$libdir/libkarst.so" | sed -n 's/.*SONAME.*\[\(.*\)\.so.*/\1/p')
+  case $(pkg-config --variable=index_bits karst) in
+  32) [ "$name" = libkarst ] ;;
+  64) [ "$name" = libkarst-int64 ] ;;
+  *) false ;;
+  esac
+}
+
 one_header()
 {
   [ -f "$includedir/karst.h" ] && ! ls "$includedir" | grep -i -E 'context|solver|backend'
@@ -53,18 +89,28 @@ one_header()
 check "karst.h is the one header" one_header
 if [ -e "$libdir/libkarst.so" ]; then
   check "a program compiled with pkg-config runs" with_shared_library
+  check "a program for indices of the other width does not link" \
+    refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else
   skip "a program compiled with pkg-config runs" "no shared library"
 fi
 if [ -e "$libdir/libkarst.a" ]; then
   check "a program linked with the static library runs" with_static_library
+  check "a program for indices of the other width does not link with the static library" \
+    refuses_the_other_width "$libdir/libkarst.a" $(pkg-config --static --libs karst | sed 's|-lkarst||')
 else
   skip "a program linked with the static library runs" "no static library"
 fi
 if command -v cmake >/dev/null; then
   check "a program configured with CMake runs" with_cmake
+  case $libdir@$includedir in
+  "$prefix"/*@"$prefix"/*) check "a program configured with CMake runs once all was moved" with_cmake_moved ;;
+  esac
 else
   skip "a program configured with CMake runs" "no cmake"
+fi
+if [ -e "$libdir/libkarst.so" ] && command -v readelf >/dev/null; then
+  check "the shared library's name tells the width of indices" names_the_width
 fi
 for command in $commands; do
   check "karst-$command starts" "$bindir/karst-$command" --version

@@ -81,13 +81,20 @@ void tap_need(karst_context *context, karst_status status, const char *step)
   exit(99);
 }
 
+karst_status tap_set_threads(karst_context *context, int threads)
+{
+  karst_status status = karst_context_set_threads(context, threads);
+  if (!status) context->crew.steady = true;
+  return status;
+}
+
 static void run_on(const char *device, int threads, void (*test)(karst_context *), const char *what)
 {
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   if (karst_context_set_device(context, device) != KARST_SUCCESS) {
     tap_skip(karst_context_error(context), "%s on %s", what, device);
-  } else if (threads > 1 && karst_context_set_threads(context, threads) != KARST_SUCCESS) {
+  } else if (threads > 1 && tap_set_threads(context, threads) != KARST_SUCCESS) {
     tap_skip(karst_context_error(context), "%s on %s with %d threads", what, device, threads);
   } else {
     tap_note("%s on %s", what, karst_context_device(context));
@@ -224,6 +231,36 @@ double *tap_dense(const karst_matrix *matrix)
           dense[((int64_t)column[k] * b + c) * n + (int64_t)i * b + r] = value[(int64_t)k * b * b + c * b + r];
   karst_matrix_host_value_done(matrix, value);
   return dense;
+}
+
+double tap_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x)
+{
+  const int size = karst_matrix_block_size(A);
+  const int64_t n = karst_matrix_rows(A);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  double *value, *host_b = need_memory((size_t)n, sizeof *host_b), *host_x = need_memory((size_t)n, sizeof *host_x);
+  __extension__ __float128 square = 0, root;
+  tap_need(NULL, karst_matrix_host_value(A, &value), "the matrix's values");
+  tap_need(NULL, karst_vector_get(b, n, host_b), "the right-hand side");
+  tap_need(NULL, karst_vector_get(x, n, host_x), "the solution");
+  for (int64_t row = 0; row < n; row++) {
+    const karst_index i = (karst_index)(row / size);
+    __extension__ __float128 sum = host_b[row];
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int c = 0; c < size; c++)
+        sum -=
+            (__float128)value[(int64_t)k * size * size + c * size + row % size] * host_x[(int64_t)column[k] * size + c];
+    square += sum * sum;
+  }
+  karst_matrix_host_value_done(A, value);
+  free(host_b);
+  free(host_x);
+  if (square == 0 || square != square) return (double)square;
+  double factor = 1; /* so that the square can be held; a power of two */
+  while (square * factor * factor < 1e-200) factor *= 0x1p64;
+  while (square * factor * factor > 1e200) factor *= 0x1p-64;
+  root = sqrt((double)(square * factor * factor));
+  return (double)(root / factor);
 }
 
 bool tap_dense_solve(int64_t n, double *a, double *x)

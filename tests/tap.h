@@ -21,6 +21,9 @@ int tap_done(void);
  * present (SKIP otherwise). Messages of the library are dropped. */
 void tap_each_device(void (*test)(karst_context *context), const char *what);
 
+/* karst_context_set_threads, and that many are at work however busy the machine is. */
+karst_status tap_set_threads(karst_context *context, int threads);
+
 /* Aborts the program with the context's error unless status is success: for steps a test takes for granted. */
 void tap_need(karst_context *context, karst_status status, const char *step);
 
@@ -45,6 +48,8 @@ karst_matrix *tap_random_matrix(karst_context *context, karst_index n, int b, in
 
 /* The matrix as a dense n-by-n array, column by column, n = karst_matrix_rows. The caller frees it. */
 double *tap_dense(const karst_matrix *matrix);
+/* |b - A x| as exact as 113-bit arithmetic has it; where its square cannot be held in double precision too. */
+double tap_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x);
 /* Solves the dense n-by-n system in place by LU with partial pivoting (a is destroyed, x: right-hand side in,
  * solution out). Returns false for a singular matrix. */
 bool tap_dense_solve(int64_t n, double *a, double *x);

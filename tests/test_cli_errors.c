@@ -172,6 +172,24 @@ static void test_lists(void)
   all = run->status == 2 && strstr(run->err, "--solution") && strstr(run->err, "--json");
   for (size_t i = 0; karst_options_info(i, &info); i++) all = all && strstr(run->err, info.name);
   tap_ok(all, "an unknown option is answered with the names of all options");
+  static const char *const near[][2] = {
+      {"--lvel", "--level?"},   {"--levle=2", "--level?"},           {"--rto", "--rtol?"},
+      {"-solver", "--solver?"}, {"--max-iter", "--max-iterations?"}, {"--ordring", "--ordering?"},
+      {"--jsn", "--json?"}};
+  for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
+    run = CLI_RUN("solve", matrix, near[i][0]);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "did you mean ") &&
+               strstr(run->err, near[i][1]) && strstr(run->err, "the options are --rhs, "),
+           "%s is answered with %s and the list", near[i][0], near[i][1]);
+  }
+  run = CLI_RUN("solve", matrix, "--frobnicate");
+  tap_ok(!strstr(run->err, "did you mean"), "what is near to nothing is not");
+  static const char *const commands[] = {"solve", "compare", "convert", "bench"};
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    run = CLI_RUN(commands[i], "-h");
+    tap_ok(run->status == 0 && !run->err[0] && strstr(run->out, "usage: ") && strstr(run->out, "--help"),
+           "%s -h is --help", commands[i]);
+  }
   run = CLI_RUN("solve", "--help");
   all = run->status == 0 && run->err[0] == '\0' && strstr(run->out, "--rhs") && strstr(run->out, "exit status");
   for (size_t i = 0; karst_options_info(i, &info); i++) all = all && strstr(run->out, info.help);

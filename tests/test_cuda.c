@@ -274,6 +274,12 @@ static void values_from_device(void)
   tap_need(gpu, karst_matrix_update_values(made, gpu_other), "update");
   tap_ok(difference(p.entries, other, made->value) == 0, "updated from device memory");
   karst_matrix_destroy(made);
+  tap_need(gpu, karst_matrix_create(gpu, p.rows, 3, p.start, p.column, device, KARST_REFERENCE, &made), "matrix");
+  gpu->backend->copy(gpu, p.entries, gpu_other, device);
+  tap_need(gpu, karst_context_synchronize(gpu), "synchronize");
+  tap_need(gpu, karst_matrix_values_changed(made), "values changed");
+  tap_ok(difference(p.entries, other, made->value) == 0, "values written in place, in device memory");
+  karst_matrix_destroy(made);
   gpu->backend->release(gpu, device);
   gpu->backend->release(gpu, gpu_other);
   free(other);
@@ -313,12 +319,13 @@ static void device_memory_runs_out(void)
   karst_vector *absurd;
   void *piece[PIECES];
   int pieces = 0;
-  tap_ok(karst_vector_create(gpu, INT64_C(1) << 44, &absurd) == KARST_ERROR_NO_MEMORY && !absurd &&
+  karst_status status = karst_vector_create(gpu, INT64_C(1) << 44, &absurd);
+  tap_ok(status == KARST_ERROR_NO_MEMORY && !absurd &&
              strstr(karst_context_error(gpu), "out of device memory: a vector needs 140737488355328 bytes"),
          "more memory than any GPU has: %s", karst_context_error(gpu));
   for (size_t bytes = (size_t)1 << 40; bytes >= 1 << 10; bytes /= 2)
     while (pieces < PIECES && gpu->backend->allocate(gpu, bytes, "a test", &piece[pieces]) == KARST_SUCCESS) pieces++;
-  karst_status status = solve(gpu, NULL);
+  status = solve(gpu, NULL);
   tap_ok(status == KARST_ERROR_NO_MEMORY, "a solve without device memory: %s, %s", karst_status_text(status),
          karst_context_error(gpu));
   while (pieces > 0) gpu->backend->release(gpu, piece[--pieces]);
@@ -329,7 +336,8 @@ static void devices(void)
 {
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_ok(karst_context_set_device(context, "cuda:99") == KARST_ERROR_NO_DEVICE &&
+  karst_status status = karst_context_set_device(context, "cuda:99");
+  tap_ok(status == KARST_ERROR_NO_DEVICE &&
              strncmp(karst_context_error(context), "cuda:99 was asked for, but the last GPU here is cuda:", 53) == 0,
          "a GPU that is not there: %s", karst_context_error(context));
   tap_ok(strncmp(karst_context_device(context), "cpu", 3) == 0, "the context is on the CPU then");

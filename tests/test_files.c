@@ -90,7 +90,8 @@ static void test_block_size(karst_context *context)
   for (int i = 0; i < 5; i++) {
     karst_matrix *matrix;
     tap_need(context, karst_matrix_read(context, path, asked[i], &matrix), "read");
-    tap_ok(karst_matrix_block_size(matrix) == got[i] && karst_matrix_rows_unpadded(matrix) == unpadded,
+    tap_ok(karst_matrix_block_size(matrix) == got[i] && karst_matrix_rows_unpadded(matrix) == unpadded &&
+               karst_matrix_entries(matrix) == 1,
            "a file of blocks of 2, block size %d asked for: %d", asked[i], got[i]);
     karst_matrix_destroy(matrix);
   }
@@ -207,7 +208,8 @@ static void test_beside(karst_context *context)
   tap_ok(holds(vector, 1, &value), "NAME_b.mtx is found beside NAME.mtx");
   karst_vector_destroy(vector);
   tap_need(context, karst_vector_read_beside(context, tap_scratch("pair.txt"), &vector), "beside");
-  tap_ok(holds(vector, 1, &value), "and beside NAME.txt");
+  tap_ok(holds(vector, 1, &value) && strcmp(karst_vector_source(vector), tap_scratch("pair_b.mtx")) == 0,
+         "and beside NAME.txt, and it knows where it is from");
   karst_vector_destroy(vector);
   tap_write("wrong.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_write("wrong_b.mtx", "seven\n", -1);
@@ -293,12 +295,16 @@ static void test_failed_write(karst_context *context)
 /* Reads matrix and vector from an archive. */
 static void check_archive(karst_context *context, const char *path, int64_t entries, const char *what)
 {
+  size_t length = strlen(path);
   const double expected[] = {3, 4};
   karst_matrix *matrix;
   karst_vector *vector;
   tap_need(context, karst_matrix_read(context, path, 0, &matrix), what);
   tap_need(context, karst_vector_read_beside(context, path, &vector), what);
-  tap_ok(karst_matrix_blocks(matrix) == entries && holds(vector, 2, expected), "%s", what);
+  tap_ok(karst_matrix_blocks(matrix) == entries && holds(vector, 2, expected) &&
+             strncmp(karst_vector_source(vector), path, length) == 0 &&
+             strcmp(karst_vector_source(vector) + length, " (net_b.mtx)") == 0,
+         "%s", what);
   karst_matrix_destroy(matrix);
   karst_vector_destroy(vector);
 }

@@ -2,7 +2,9 @@
  * implementation of the same algorithms: every line of expected_iterations.tsv (KARST_EXPECTED, else
  * ../shared/expected_iterations.tsv beside the source tree). Tolerances are the table's own: gmres 1 iteration,
  * bicgstab 20 % or 2, cg 2. Rounding alone moves some counts further, those of BiCGSTAB and of badly conditioned
- * matrices: where a count is off, the median of nine decides, from right-hand sides that differ in their last bits. */
+ * matrices: where a count is off, the median of nine decides, from right-hand sides that differ in their last bits.
+ * The table's gmres orthogonalises once. Where that loses orthogonality, ours takes fewer iterations by default, and
+ * the count is compared for Gram-Schmidt in one pass. */
 #include "tap.h"
 
 #include <float.h>
@@ -209,10 +211,21 @@ static void compare(karst_context *context, const struct expectation *expected, 
          table_entries(expected, &info), expected->factor_entries);
 }
 
+/* Solves from zero with a solver of its own. */
+static karst_solver *solve(karst_context *context, const struct expectation *expected, const karst_options *options,
+                           const karst_vector *b, karst_vector *x, karst_result *result)
+{
+  karst_solver *solver;
+  tap_need(context, karst_vector_fill(x, 0), "start");
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, held), expected->matrix);
+  tap_need(context, karst_solver_solve(solver, b, x, result), expected->matrix);
+  return solver;
+}
+
 static void test_line(karst_context *context, const struct expectation *expected)
 {
   karst_options options = options_of(expected);
-  karst_solver *solver;
   karst_vector *x;
   karst_result result;
   if (!need_matrix(context, expected)) {
@@ -221,9 +234,14 @@ static void test_line(karst_context *context, const struct expectation *expected
   }
   karst_vector *b = make_rhs(context, expected->rhs);
   tap_need(context, karst_vector_create(context, karst_matrix_rows(held), &x), "start");
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, held), expected->matrix);
-  tap_need(context, karst_solver_solve(solver, b, x, &result), expected->matrix);
+  karst_solver *solver = solve(context, expected, &options, b, x, &result);
+  if (strcmp(expected->solver, "gmres") == 0 && result.iterations < expected->iterations - tolerance(expected)) {
+    tap_note("%s took %d iterations, the table %d: compared with one pass of Gram-Schmidt", expected->matrix,
+             result.iterations, expected->iterations);
+    options.orthogonalise = "once";
+    karst_solver_destroy(solver);
+    solver = solve(context, expected, &options, b, x, &result);
+  }
   compare(context, expected, solver, b, x, &result);
   karst_solver_destroy(solver);
   karst_vector_destroy(x);

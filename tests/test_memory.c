@@ -36,7 +36,7 @@ static karst_status solve(karst_context *context, void *user)
     options.ilu_residual = "yes";
     options.trisolve = "jacobi";
   }
-  karst_status status = karst_context_set_threads(context, settings->threads);
+  karst_status status = tap_set_threads(context, settings->threads);
   if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
@@ -90,7 +90,7 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   options.scale = settings->scale;
   options.max_iterations = 20;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
-  tap_need(context, karst_context_set_threads(context, settings->threads), "threads");
+  tap_need(context, tap_set_threads(context, settings->threads), "threads");
   tap_need(context, karst_gallery_create(context, settings->gallery, 0, &A, NULL), "matrix");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");

@@ -28,7 +28,7 @@ static const struct option {
     {"atol", REAL, offsetof(karst_options, atol), "0", 0},
     {"max-iterations", INTEGER, offsetof(karst_options, max_iterations), "10000", 0},
     {"side", NAME, offsetof(karst_options, side), "right", 0},
-    {"orthogonalise", NAME, offsetof(karst_options, orthogonalise), "once", 0},
+    {"orthogonalise", NAME, offsetof(karst_options, orthogonalise), "auto", 0},
     {"precond", NAME, offsetof(karst_options, precond), "iluk", 0},
     {"level", INTEGER, offsetof(karst_options, level), "0", 0},
     {"sweeps", INTEGER, offsetof(karst_options, sweeps), "5", 0},

@@ -1,5 +1,5 @@
 /* Each ordering is a permutation, of any pattern, the same in every run, and good for what it is made for: RCM for the
- * bandwidth, AMD and METIS for the fill. */
+ * bandwidth, AMD and METIS for the fill. None changes the process that it runs in. */
 #include "config.h"
 
 #include "ordering.h"
@@ -8,7 +8,11 @@
 #include "failing_allocator.h"
 #include "patterns.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct karst_ordering_ops *find(const char *name)
 {
@@ -169,6 +173,99 @@ static karst_status run_ordering(karst_context *context, void *user)
   return status;
 }
 
+/* An ordering in a thread of its own, and whether it is over. */
+struct ordering_thread {
+  const struct karst_ordering_ops *ops;
+  const struct pattern *pattern;
+  karst_index *order;
+  karst_status status;
+  atomic_bool over;
+  pthread_t thread;
+};
+
+static void *order_in_thread(void *argument)
+{
+  struct ordering_thread *t = argument;
+  karst_context *context;
+  t->status = karst_context_create(NULL, &context);
+  if (!t->status) t->status = t->ops->compute(context, t->pattern->n, t->pattern->start, t->pattern->column, t->order);
+  karst_context_destroy(context);
+  t->over = true;
+  return NULL;
+}
+
+static void start_ordering(struct ordering_thread *t, const struct karst_ordering_ops *ops,
+                           const struct pattern *pattern)
+{
+  t->ops = ops;
+  t->pattern = pattern;
+  t->order = pattern_memory(pattern->n, sizeof *t->order);
+  t->over = false;
+  if (pthread_create(&t->thread, NULL, order_in_thread, t) != 0) tap_need(NULL, KARST_ERROR_NO_MEMORY, "a thread");
+}
+
+static atomic_int terminated; /* how often */
+
+static void on_terminate(int signal)
+{
+  (void)signal;
+  terminated++;
+}
+
+static bool same_handler(int signal, void (*handler)(int))
+{
+  struct sigaction now;
+  return sigaction(signal, NULL, &now) == 0 && now.sa_handler == handler;
+}
+
+/* Two threads order at once, and SIGTERM comes meanwhile, to one of them and to the process: each order is the one
+ * that it is alone, the program's handlers are called and stay, and its random numbers are those that it would have
+ * got. */
+static void test_process(const struct karst_ordering_ops *ops)
+{
+  const struct sigaction action = {.sa_handler = on_terminate};
+  struct pattern grid = pattern_grid(24, 24, 24), flat = pattern_grid(90, 90, 1);
+  const struct pattern *const pattern[2] = {&grid, &flat};
+  struct ordering_thread alone[2], both[2];
+  for (int i = 0; i < 2; i++) {
+    start_ordering(&alone[i], ops, pattern[i]);
+    pthread_join(alone[i].thread, NULL);
+  }
+  /* NOLINTBEGIN(cert-*,bugprone-bad-signal-to-kill-thread): rand() and signals to a thread are what is tested */
+  srand(7);
+  const int first = rand(), second = rand();
+  srand(7);
+  bool same = rand() == first;
+  struct sigaction before;
+  sigaction(SIGTERM, &action, &before);
+  for (int i = 0; i < 2; i++) start_ordering(&both[i], ops, pattern[i]);
+  int sent = 0;
+  for (; !both[0].over || !both[1].over; sent++) {
+    if (sent % 2)
+      kill(getpid(), SIGTERM);
+    else if (!both[0].over)
+      pthread_kill(both[0].thread, SIGTERM);
+    usleep(500);
+  }
+  for (int i = 0; i < 2; i++) pthread_join(both[i].thread, NULL);
+  for (int i = 0; i < 2; i++) {
+    const size_t bytes = (size_t)pattern[i]->n * sizeof *alone[i].order;
+    tap_ok(both[i].status == KARST_SUCCESS && memcmp(both[i].order, alone[i].order, bytes) == 0,
+           "%s orders %lld vertices beside another thread, and under signals, as it does alone", ops->name,
+           (long long)pattern[i]->n);
+    free(alone[i].order);
+    free(both[i].order);
+  }
+  tap_ok(terminated > 0 && terminated <= sent, "%s: the program's handler was called, %d times for %d signals",
+         ops->name, (int)terminated, sent);
+  tap_ok(same_handler(SIGTERM, on_terminate) && same_handler(SIGABRT, SIG_DFL), "%s: the handlers stay", ops->name);
+  tap_ok(same && rand() == second, "%s leaves the program's random numbers alone", ops->name);
+  /* NOLINTEND(cert-*,bugprone-bad-signal-to-kill-thread) */
+  sigaction(SIGTERM, &before, NULL);
+  pattern_free(&grid);
+  pattern_free(&flat);
+}
+
 int main(void)
 {
   karst_context *context;
@@ -186,6 +283,7 @@ int main(void)
     }
     test_random(context, ops);
     if (strcmp(names[i], "rcm") != 0) test_fill(context, ops);
+    if (strcmp(names[i], "metis") == 0) test_process(ops);
     struct ordering_run run = {ops, pattern_grid(6, 5, 1)};
     fail_each_allocation(run_ordering, &run, names[i]);
     pattern_free(&run.pattern);

@@ -1,6 +1,6 @@
 /* Each preconditioner applies the inverse of what it says: block ILU(k) of the dense factors computed here on the same
  * pattern, block Jacobi of the diagonal blocks. With enough levels ILU is a direct solver. Singular blocks and NaN are
- * named by block row. */
+ * named by block row. A nearly full row makes no set-up long. */
 #include "backend.h"
 #include "precond.h"
 #include "tap.h"
@@ -153,7 +153,7 @@ static void threads_agree(void)
     karst_matrix *A;
     karst_vector *r, *z;
     tap_need(NULL, karst_context_create(NULL, &context), "context");
-    tap_need(context, karst_context_set_threads(context, 1 + 2 * t), "threads");
+    tap_need(context, tap_set_threads(context, 1 + 2 * t), "threads");
     tap_need(context, karst_matrix_create(context, n, 3, start, column, value, KARST_REFERENCE, &A), "matrix");
     karst_precond *P = make(context, "iluk", 1, 0, A);
     tap_need(context, karst_vector_create(context, 3 * n, &r), "r");
@@ -243,6 +243,167 @@ static void bad_blocks(karst_context *context)
   karst_matrix_destroy(N);
 }
 
+/* The blocks of row 9 become multiples of the identity in its diagonal block, zero elsewhere. */
+static void isolate_row(karst_context *context, karst_matrix *A, double *value, double diagonal)
+{
+  const karst_index row = 9, *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  const int64_t b = karst_matrix_block_size(A);
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    for (int64_t v = 0; v < b * b; v++) value[k * b * b + v] = column[k] == row && v % (b + 1) == 0 ? diagonal : 0;
+  tap_need(context, karst_matrix_update_values(A, value), "update");
+}
+
+/* A block row of zeros: a shut well. Its pivot becomes shift times the largest entry of the matrix, which is as if the
+ * matrix had that diagonal block. */
+static void shut_well(karst_context *context)
+{
+  const int sizes[] = {1, 3, 5, 8, 11};
+  const char *const names[] = {"iluk", "parilu"};
+  const double shift = 0.25;
+  for (int s = 0; s < 10; s++) {
+    const int b = sizes[s / 2];
+    const char *name = names[s % 2];
+    karst_matrix *A = tap_random_matrix(context, 25, b, 2, 1);
+    double *value, largest = 0;
+    karst_index row;
+    tap_need(context, karst_matrix_host_value(A, &value), "values");
+    isolate_row(context, A, value, 0);
+    for (int64_t v = 0; v < b * b * karst_matrix_blocks(A); v++) largest = fmax(largest, fabs(value[v]));
+    isolate_row(context, A, value, shift * largest);
+    double *M = dense_product_of_factors(A, 0);
+    isolate_row(context, A, value, 0);
+    karst_precond *P = make(context, name, 0, 0, A);
+    tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 9, "%s, b = %d names a row of zeros", name,
+           b);
+    karst_precond_destroy(P);
+    P = make(context, name, 0, shift, A);
+    if (tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && P->shifted == 1, "%s, b = %d: a shift mends its pivot",
+               name, b)) {
+      const double error = apply_error(context, P, karst_matrix_rows(A), M);
+      tap_ok(error < 1e-11, "%s, b = %d: by the shift times the matrix's largest entry (%.1e)", name, b, error);
+    }
+    free(M);
+    karst_precond_destroy(P);
+    karst_matrix_host_value_done(A, value);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* An arrow: the diagonal, the first row and the first column, all else is fill. */
+static karst_matrix *arrow(karst_context *context, karst_index n, int b)
+{
+  const int64_t bb = (int64_t)b * b, entries = 3 * (int64_t)n - 2;
+  karst_index *start = malloc(((size_t)n + 1) * sizeof *start), *column = malloc((size_t)entries * sizeof *column);
+  double *value = calloc((size_t)(entries * bb), sizeof *value);
+  karst_matrix *A;
+  start[0] = 0;
+  for (karst_index i = 0, k = 0; i < n; i++) {
+    for (karst_index j = i ? i : 1; i == 0 && j < n; j++) column[j] = j;
+    if (i == 0) k = n;
+    column[i ? k++ : 0] = 0;
+    if (i) column[k++] = i;
+    start[i + 1] = k;
+  }
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int r = 0; r < b; r++) value[k * bb + r * b + r] = column[k] == i ? (i ? 4 : (double)n) : tap_random();
+  tap_need(context, karst_matrix_create(context, n, b, start, column, value, KARST_COPY, &A), "arrow");
+  free(start);
+  free(column);
+  free(value);
+  return A;
+}
+
+/* ILU(0) of an arrow of b = 1: (M z)_0 = s and (M z)_i = L_i0 s + D_i z_i with s = sum_j U_0j z_j. Set-up in the square
+ * of n would take minutes. */
+static void long_row(karst_context *context)
+{
+  const karst_index n = 400000;
+  karst_matrix *A = arrow(context, n, 1);
+  karst_precond *P = make(context, "iluk", 0, 0, A);
+  karst_vector *r, *z;
+  double *value, *of_r = malloc((size_t)n * sizeof *of_r), *of_z = malloc((size_t)n * sizeof *of_z);
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  tap_need(context, karst_vector_get(r, n, of_r), "r");
+  tap_need(context, karst_vector_get(z, n, of_z), "z");
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  double s = 0, error;
+  for (karst_index j = 0; j < n; j++) s += value[j] * of_z[j];
+  error = fabs(s - of_r[0]); /* a sum of n terms, of z below 1 */
+  for (karst_index i = 1; i < n; i++) {
+    const double left = value[n + 2 * (i - 1)] / value[0], diagonal = value[n + 2 * (i - 1) + 1];
+    error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * of_z[i] - of_r[i]));
+  }
+  tap_ok(error < 1e-9, "iluk of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
+  karst_matrix_host_value_done(A, value);
+  free(of_r);
+  free(of_z);
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+/* Sweeps meet the long rows of arrows too. */
+static void long_row_sweeps(void)
+{
+  const char *const names[] = {"parilu", "paric"};
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_matrix *A = arrow(context, 400000, 1);
+  for (int i = 0; i < 2; i++) {
+    karst_precond *P = make(context, names[i], 0, 0, A);
+    tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s of an arrow is made in time", names[i]);
+    karst_precond_destroy(P);
+  }
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+/* No block of memory as large as the factors of the arrow below: so their set-up ends before the factorization. */
+static void *allocate_little(void *user, size_t bytes)
+{
+  (void)user;
+  return bytes < (size_t)1 << 26 ? malloc(bytes) : NULL;
+}
+
+static void release(void *user, void *memory)
+{
+  (void)user;
+  free(memory);
+}
+
+static void hear(void *user, karst_message_kind kind, const char *text)
+{
+  if (kind == KARST_MESSAGE_WARNING && strstr(text, "multiplications")) ++*(int *)user;
+}
+
+/* Level 1 fills an arrow: n^3 / 3 products of blocks, which is said before they are made. */
+static void much_work(void)
+{
+  const karst_allocator little = {allocate_little, release, NULL};
+  int warnings = 0;
+  karst_context *context;
+  karst_options options;
+  karst_precond *P;
+  karst_options_default(&options);
+  options.precond = "iluk";
+  tap_need(NULL, karst_context_create(&little, &context), "context");
+  karst_context_set_message(context, hear, &warnings);
+  karst_matrix *A = arrow(context, 1500, 4);
+  tap_ok(karst_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
+         "level 0 of an arrow is nothing to warn of");
+  karst_precond_destroy(P);
+  options.level = 1;
+  tap_ok(karst_precond_create(context, &options, A, &P) == KARST_ERROR_NO_MEMORY && warnings == 1,
+         "level 1 is, before memory is taken for its factors");
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
 /* New values, then the old ones again: the factors follow, and nothing is allocated. */
 static void update(karst_context *context)
 {
@@ -291,6 +452,10 @@ int main(void)
   tap_each_device(iluk, "block ILU(k)");
   tap_each_device(jacobi, "block Jacobi");
   tap_each_device(bad_blocks, "bad blocks");
+  tap_each_device(shut_well, "a row of zeros");
+  tap_each_device(long_row, "a long row");
+  long_row_sweeps();
+  much_work();
   tap_each_device(update, "update");
   tap_each_device(errors, "errors");
   if (strstr(karst_build_features(), "OpenMP"))

@@ -164,7 +164,20 @@ static void difference_column(struct example *e, int64_t column, double h, doubl
   free(low);
 }
 
-/* 1e-6 relative to the column's largest entry: differences with steps of 1e-3 bar and 1e-5 are good to 1e-8. */
+/* How far a column of the matrix is from differences with the step h, relative to its largest entry. */
+static double column_error(struct example *e, const double *dense, int64_t column, double h, double *difference)
+{
+  double error = 0, size = 0;
+  difference_column(e, column, h, difference);
+  for (int64_t r = 0; r < e->rows; r++) {
+    error = fmax(error, fabs(dense[r + e->rows * column] - difference[r]));
+    size = fmax(size, fabs(difference[r]));
+  }
+  return error / size;
+}
+
+/* 1e-6 relative to the column's largest entry: differences with steps of 1e-3 bar and 1e-5 are good to 1e-8. Now and
+ * then such a step changes which cell is upstream, and a hundredth of it does not. */
 static void test_jacobian(karst_context *context, int phases, bool impermeable)
 {
   struct example e;
@@ -177,13 +190,9 @@ static void test_jacobian(karst_context *context, int phases, bool impermeable)
   tap_need(context, karst_grid_adopt(context, cells, phases, &arrays, &A), "adopt");
   double worst = 0, *dense = tap_dense(A), *difference = calloc((size_t)e.rows, sizeof *difference);
   for (int64_t c = 0; c < e.rows; c++) {
-    double error = 0, size = 0;
-    difference_column(&e, c, c % phases == 0 ? 1e-3 : 1e-5, difference);
-    for (int64_t r = 0; r < e.rows; r++) {
-      error = fmax(error, fabs(dense[r + e.rows * c] - difference[r]));
-      size = fmax(size, fabs(difference[r]));
-    }
-    worst = fmax(worst, error / size);
+    double h = c % phases == 0 ? 1e-3 : 1e-5, error = column_error(&e, dense, c, h, difference);
+    if (error >= 1e-6) error = column_error(&e, dense, c, h / 100, difference);
+    worst = fmax(worst, error);
   }
   tap_ok(worst < 1e-6, "%d phases%s: the matrix is the derivative of the residual (worst %.1e)", phases,
          impermeable ? ", cells impermeable" : "", worst);

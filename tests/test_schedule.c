@@ -3,7 +3,10 @@
 #include "symbolic.h"
 
 #include "failing_allocator.h"
+#include "precond/ilu_cpu.h"
 #include "patterns.h"
+
+#include <string.h>
 
 /* Whether the schedule of a strict triangle keeps its promises. */
 static bool is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
@@ -93,6 +96,43 @@ static void check_grid(karst_context *context, karst_index nx, karst_index ny, k
   pattern_free(&A);
 }
 
+/* Lines of cells with nothing between them: all runs are in one level, and there is a run for each line at least, which
+ * the plan of the sweeps gives to its two threads. */
+static void check_lines(karst_context *context, karst_index lines, karst_index cells)
+{
+  struct pattern A = pattern_grid(cells, 1, lines);
+  karst_index k = 0;
+  for (karst_index i = 0; i < A.n; i++) {
+    if (i % cells > 0) A.column[k++] = i - 1;
+    A.column[k++] = i;
+    if (i % cells < cells - 1) A.column[k++] = i + 1;
+    A.start[i + 1] = k;
+  }
+  karst_ilu_pattern pattern;
+  tap_need(context, karst_ilu_symbolic(context, A.n, A.start, A.column, 0, &pattern), "symbolic");
+  karst_ilu ilu = {.rows = A.n,
+                   .block_size = 1,
+                   .lower_start = pattern.lower_start,
+                   .lower_column = pattern.lower_column,
+                   .upper_start = pattern.upper_start,
+                   .upper_column = pattern.upper_column,
+                   .lower_blocks = pattern.lower_start[A.n],
+                   .upper_blocks = pattern.upper_start[A.n]};
+  const karst_ilu_analysis analysis = {.trisolve = "auto"};
+  tap_need(context, karst_context_set_threads(context, 2), "threads");
+  tap_need(context, karst_ilu_kernels_cpu.plan(context, &analysis, &ilu), "plan");
+  const karst_ilu_plan *plan = ilu.plan;
+  tap_ok(is_valid(&plan->lower, A.n, pattern.lower_start, pattern.lower_column, true) && plan->lower.levels == 1 &&
+             karst_schedule_runs(&plan->lower) >= lines && karst_schedule_runs(&plan->upper) >= lines,
+         "%ld lines of %ld cells: %ld runs in one level", (long)lines, (long)cells,
+         (long)karst_schedule_runs(&plan->lower));
+  tap_ok(plan->threads == 2, "the two threads that are there share them");
+  karst_ilu_kernels_cpu.plan_destroy(context, &ilu);
+  tap_need(context, karst_context_set_threads(context, 1), "one thread");
+  karst_ilu_pattern_destroy(context, &pattern);
+  pattern_free(&A);
+}
+
 static karst_status run_schedule(karst_context *context, void *user)
 {
   const struct pattern *A = user;
@@ -119,6 +159,10 @@ int main(void)
   check_grid(context, 40, 30, 30, 2, 2, 0);   /* with fill */
   check_grid(context, 1000, 200, 1, 0, 2, 0); /* long lines are cut */
   check_grid(context, 20, 60, 60, 0, 2, 0);   /* short lines are joined */
+  if (strstr(karst_build_features(), "OpenMP"))
+    check_lines(context, 2000, 64);
+  else
+    tap_skip("built without OpenMP", "uncoupled lines are shared among threads");
   karst_context_destroy(context);
 
   struct pattern parallel = pattern_grid(32, 20, 20), serial = pattern_grid(3, 3, 3);

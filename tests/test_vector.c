@@ -1,6 +1,8 @@
 /* The vector operations of each backend agree with sums written out here, give the same bits for every number of
- * threads, and never let a step that cannot be taken spoil a vector. */
-#include "backend.h"
+ * threads, and never let a step that cannot be taken spoil a vector. A norm of zero does not cost many waits for a
+ * device. */
+#include "failing_allocator.h"
+#include "norm.h"
 #include "tap.h"
 
 #include <math.h>
@@ -134,7 +136,7 @@ static double delicate_sum(int threads)
   karst_vector *x;
   double norm;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_context_set_threads(context, threads), "threads");
+  tap_need(context, tap_set_threads(context, threads), "threads");
   tap_need(context, karst_vector_create(context, 300007, &x), "vector");
   tap_need(context, karst_vector_fill_random(x, 2385), "random");
   tap_need(context, karst_vector_norm(x, &norm), "norm");
@@ -147,7 +149,7 @@ static bool have_threads(void)
 {
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  bool have = karst_context_set_threads(context, 2) == KARST_SUCCESS;
+  bool have = tap_set_threads(context, 2) == KARST_SUCCESS;
   karst_context_destroy(context);
   return have;
 }
@@ -175,10 +177,63 @@ static void errors(karst_context *context)
   karst_vector_destroy(NULL);
 }
 
+static int downloads;
+
+static karst_status count_download(karst_context *context, void *to, const void *from, size_t bytes)
+{
+  downloads++;
+  return karst_backend_cpu.download(context, to, from, bytes);
+}
+
+/* The CPU's operations, called those of a device of this kind: a survey by it, and how often it downloads. The limit is
+ * on what the context may allocate meanwhile. */
+static karst_survey survey(enum karst_backend_kind kind, size_t limit, int64_t n, const double *x)
+{
+  struct failing_allocator memory = {0};
+  karst_allocator allocator = failing_allocator(&memory);
+  struct karst_backend device = karst_backend_cpu;
+  karst_context *context;
+  karst_survey found;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  device.kind = kind;
+  device.download = count_download;
+  context->backend = &device;
+  memory.limit = limit ? memory.bytes + limit : 0;
+  downloads = 0;
+  tap_need(context, karst_survey_elements(context, n, x, &found), "survey");
+  context->backend = &karst_backend_cpu;
+  tap_ok(!karst_context_error(context)[0], "a survey leaves no sentence of an error");
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "and no memory");
+  return found;
+}
+
+static void surveys(void)
+{
+  enum { LENGTH = 300007 };
+  double *x = calloc(LENGTH, sizeof *x);
+  karst_survey found = survey(KARST_BACKEND_CPU, 0, LENGTH, x);
+  tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU elements are looked at where they are");
+  found = survey(KARST_BACKEND_CUDA, 0, LENGTH, x);
+  tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device in %d pieces", downloads);
+  x[LENGTH - 2] = 3e-200;
+  x[0] = -4e-200;
+  for (int few = 0; few < 2; few++) {
+    found = survey(KARST_BACKEND_CUDA, few ? 1 : 0, LENGTH, x);
+    tap_ok(found.finite && found.largest == 4e-200 && fabs(found.norm - 1.25) < 1e-15,
+           "of which each counts, %d of them", downloads);
+  }
+  x[LENGTH - 1] = NAN;
+  found = survey(KARST_BACKEND_CUDA, 0, LENGTH, x);
+  tap_ok(!found.finite && found.where == LENGTH - 1, "and a NaN is found in the last");
+  free(x);
+}
+
 int main(void)
 {
   tap_each_device(operations, "vector operations");
   tap_each_device(errors, "errors");
+  surveys();
   if (have_threads())
     tap_ok(delicate_sum(1) == delicate_sum(2) && delicate_sum(1) == delicate_sum(3),
            "the same bits with 1, 2, 3 threads");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const karst_option_info help_info = {"help", "", "", "print this text"};
+static const karst_option_info help_info = {"help", "", "", "print this text; so does -h"};
 static const karst_option_info version_info = {"version", "", "", "print the version and what it was built with"};
 
 /* Whether name, of which length characters count, is the option known; '-' and '_' are alike. */
@@ -67,14 +67,56 @@ static void print_help(const struct tool_command *command)
   printf("\n%s\n", command->exit_statuses);
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Letters to insert, leave out, replace or swap with their neighbour that make a of b, of which length count: the
+ * distance of Damerau and Levenshtein, no letter touched twice. Long names count as far apart. */
+static size_t distance(const char *a, size_t length, const char *b)
+{
+  enum { LONGEST = 40 };
+  size_t row[3][LONGEST + 1], width = strlen(b);
+  if (length > LONGEST || width > LONGEST) return SIZE_MAX;
+  for (size_t j = 0; j <= width; j++) row[0][j] = j;
+  for (size_t i = 1; i <= length; i++) {
+    size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (size_t j = 1; j <= width; j++) {
+      now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], before[j - 2] + 1);
+    }
+  }
+  return row[length % 3][width];
+}
+
+/* The name of the option that argument may have been meant for, into a place of size; false where none is near. */
+static bool find_nearest(const struct tool_command *command, const char *argument, char *name, size_t size)
+{
+  const char *given = argument + strspn(argument, "-");
+  size_t length = strcspn(given, "="), nearest = length / 4 + 2;
+  karst_option_info info;
+  if (length < 2) return false;
+  name[0] = '\0';
+  for (size_t i = 0; option_info(command, i, &info); i++) {
+    size_t away = distance(given, length, info.name);
+    bool begins = length < strlen(info.name) && strncmp(given, info.name, length) == 0;
+    if (begins) away = least(away, 1);
+    if (away >= nearest) continue;
+    nearest = away;
+    snprintf(name, size, "%s", info.name);
+  }
+  return name[0] != '\0';
+}
+
 static int fail_unknown(const struct tool_command *command, const char *argument)
 {
-  char list[1024] = "";
+  char list[1024] = "", name[64];
   size_t used = 0;
   karst_option_info info;
   for (size_t i = 0; option_info(command, i, &info) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", i ? ", " : "", info.name);
-  return tool_fail(TOOL_FAILED, "unknown option %s; the options are %s", argument, list);
+  bool near = find_nearest(command, argument, name, sizeof name);
+  return tool_fail(TOOL_FAILED, "unknown option %s; %s%s%sthe options are %s", argument, near ? "did you mean --" : "",
+                   near ? name : "", near ? "? " : "", list);
 }
 
 static int set_own(const struct tool_option *option, const char *value)
@@ -111,16 +153,28 @@ static int set(karst_context *context, const struct tool_command *command, const
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
+/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. */
+static bool find_option(const struct tool_command *command, const char *argument, karst_option_info *info,
+                        const char **value)
+{
+  const char *name = argument + 2, *equals = strchr(name, '=');
+  size_t length = equals ? (size_t)(equals - name) : strlen(name);
+  *value = equals ? equals + 1 : NULL;
+  for (size_t i = 0; option_info(command, i, info); i++)
+    if (is_named(name, length, info->name)) return true;
+  return false;
+}
+
 /* Handles the option at argv[*i] and advances *i over a value of its own. */
 static int take_option(karst_context *context, const struct tool_command *command, int argc, char *argv[], int *i)
 {
-  const char *argument = argv[*i], *name = argument + 2, *value = strchr(name, '=');
-  size_t length = value ? (size_t)(value++ - name) : strlen(name), number = 0;
+  const char *argument = argv[*i], *value;
   karst_option_info info;
-  if (argument[1] != '-') return fail_unknown(command, argument);
-  do {
-    if (!option_info(command, number++, &info)) return fail_unknown(command, argument);
-  } while (!is_named(name, length, info.name));
+  if (strcmp(argument, "-h") == 0) {
+    print_help(command);
+    return TOOL_YES;
+  }
+  if (argument[1] != '-' || !find_option(command, argument, &info, &value)) return fail_unknown(command, argument);
   if (!info.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", info.name);
   if (info.value[0] && !value) {
     if (*i + 1 == argc) return tool_fail(TOOL_FAILED, "--%s needs a value: %s", info.name, info.value);
@@ -137,9 +191,23 @@ static int take_option(karst_context *context, const struct tool_command *comman
   return set(context, command, &info, value);
 }
 
+/* Whether --json is among the arguments, of a command that has it, and not the value of another option. */
+static bool asks_for_json(const struct tool_command *command, int argc, char *argv[])
+{
+  karst_option_info info;
+  const char *value;
+  for (int i = 1; i < argc; i++) {
+    if (strncmp(argv[i], "--", 2) != 0 || !find_option(command, argv[i], &info, &value)) continue;
+    if (strcmp(info.name, "json") == 0 && !value) return true;
+    if (info.value[0] && !value) i++;
+  }
+  return false;
+}
+
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[])
 {
   int operands = 0;
+  if (asks_for_json(command, argc, argv)) tool_answer_json(); /* also for an error in an argument before it */
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
       int status = take_option(context, command, argc, argv, &i);

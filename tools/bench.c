@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { REPEATS = 100, ITERATIONS = 1000000 };
 
@@ -175,9 +174,13 @@ static bench_sample median(int count, const bench_sample *sample)
   bench_sample middle;
 
   for (int q = 0; q < BENCH_QUANTITIES; q++) {
-    for (int i = 0; i < count; i++) sorted[i] = sample[i].value[q];
+    bool measured = true; /* each time, or there is no median */
+    for (int i = 0; i < count; i++) {
+      sorted[i] = sample[i].value[q];
+      measured = measured && isfinite(sorted[i]);
+    }
     qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
-    middle.value[q] = 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+    middle.value[q] = measured ? 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]) : NAN;
   }
   return middle;
 }
@@ -232,8 +235,7 @@ static int add_cpu(const bench_settings *settings, bench_place *place, bench_res
 /* Karst and cuSPARSE; the pattern half runs on all processors of the host. */
 static int add_gpu(bench_place *place, bench_result *result)
 {
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const int threads = strstr(karst_build_features(), "OpenMP") && processors > 1 ? (int)processors : 1;
+  const int threads = strstr(karst_build_features(), "OpenMP") ? tool_threads() : 1;
   const double copy = bench_gpu_copy(place->gpu);
 
   if (copy == 0) return tool_fail_memory("the arrays in device memory that measure the bandwidth");

@@ -143,7 +143,8 @@ karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_s
 int bench_karst_peak_memory(const bench_case *what, double *bytes);
 
 bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, int restart);
-/* Seconds of an iteration outside A x and M^-1 r. */
+/* Seconds of an iteration outside A x and M^-1 r: the difference of times taken apart from one another. Not a number
+ * where one of them is missing, or where they are too short and uneven to leave anything. */
 double bench_orthogonalise_seconds(const bench_sample *sample, int restart);
 
 /* Bandwidths in bytes per second, the best of a few passes over arrays of length doubles. False: no memory. */

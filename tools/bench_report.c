@@ -1,10 +1,12 @@
 /* bench_report.c - the figures of one case: a table for people, lines of JSON for programs. */
 #include "bench.h"
+#include "text.h"
 
 #include "config.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef HAVE_JANSSON
@@ -12,7 +14,7 @@
 #endif
 
 /* Columns of the table: what was timed, and the bytes that it moves (0: not counted). */
-enum { COLUMNS = 8 };
+enum { COLUMNS = 8, COUNTED = 4 /* the first whose bytes are counted */ };
 static const char *const heading[COLUMNS] = {"set-up",    "symbolic", "factor", "update",
                                              "iteration", "A x",      "M^-1 r", "vectors"};
 
@@ -28,16 +30,30 @@ static double bytes(const bench_traffic *t, int column)
   return moved[column];
 }
 
-static double relative_difference(double a, double b) { return fabs(a - b) / fabs(b); }
+/* Not a number where there is none to compare. */
+static double relative_difference(double a, double b) { return a == b ? 0 : b == 0 ? NAN : fabs(a - b) / fabs(b); }
 
-static void print_row(const char *name, const double *value, const char *format)
+/* Why a column of a variant has no time; NULL where it has one. */
+static const char *missing(const bench_result *result, const bench_variant *variant, int column)
+{
+  const bench_sample *sample = &variant->median;
+
+  if (isfinite(seconds(result, sample, column))) return NULL;
+  if (!variant->place && isfinite(sample->value[BENCH_SETUP])) return "the program does not tell it";
+  if (!isfinite(sample->value[BENCH_ITERATION])) return "the solve ended before the iterations that are timed";
+  if (column == COLUMNS - 1) return "an iteration took no longer than A x and M^-1 r by themselves: too short to time";
+  return "it was not timed";
+}
+
+/* Numbers that are none are shown as a dash, columns before the first that the row is about as nothing. */
+static void print_row(const char *name, const double *value, int first, const char *format)
 {
   printf("%-26s", name);
   for (int c = 0; c < COLUMNS; c++) {
     if (isfinite(value[c])) {
       printf(format, value[c]);
     } else {
-      printf("%10s", "");
+      printf("%10s", c < first ? "" : "-");
     }
   }
   printf("\n");
@@ -50,7 +66,7 @@ static void print_ratio(const bench_result *result, const char *name, const benc
   double ratio[COLUMNS];
 
   for (int c = 0; c < COLUMNS; c++) ratio[c] = seconds(result, &variant->median, c) / seconds(result, &base->median, c);
-  print_row(name, ratio, "%10.2f");
+  print_row(name, ratio, 0, "%10.2f");
 }
 
 static const bench_variant *first_on_gpu(const bench_result *result)
@@ -95,10 +111,10 @@ static void print_variant(const bench_result *result, const bench_variant *varia
     rate[c] = moved > 0 ? moved / time / 1e9 : NAN;
     share[c] = moved > 0 ? moved / time / variant->copy : NAN;
   }
-  print_row(variant->name, milliseconds, slow ? "%10.2f" : "%10.3f");
+  print_row(variant->name, milliseconds, 0, slow ? "%10.2f" : "%10.3f");
   if (variant->copy > 0) {
-    print_row("  GB/s", rate, "%10.1f");
-    print_row("  share of copy", share, "%10.2f");
+    print_row("  GB/s", rate, COUNTED, "%10.1f");
+    print_row("  share of copy", share, COUNTED, "%10.2f");
   }
   print_ratios(result, variant);
 }
@@ -175,22 +191,47 @@ static void print_sweeps(const bench_result *result)
   }
 }
 
+static void print_residuals(const bench_result *result)
+{
+  const double *first = result->variant[0].median.value;
+
+  if (!isfinite(first[BENCH_LAST_RESIDUAL])) return;
+  printf("residual %.6e falls to %.6e in the timed iterations", first[BENCH_FIRST_RESIDUAL],
+         first[BENCH_LAST_RESIDUAL]);
+  for (int v = 1; v < result->variants; v++) {
+    const bench_variant *variant = &result->variant[v];
+    double difference = relative_difference(variant->median.value[BENCH_LAST_RESIDUAL], first[BENCH_LAST_RESIDUAL]);
+    if (isfinite(difference)) printf("; %s differs by %.1e", variant->name, difference);
+  }
+  printf("\n");
+}
+
+/* The columns that have no time, and why. */
+static void print_missing(const bench_result *result)
+{
+  for (int v = 0; v < result->variants; v++)
+    for (int c = 0; c < COLUMNS; c++) {
+      const char *why = missing(result, &result->variant[v], c);
+      if (why) printf("%s, no figure for \"%s\": %s\n", result->variant[v].name, heading[c], why);
+    }
+}
+
 void bench_report_table(const bench_result *result)
 {
   const bench_traffic *t = &result->traffic;
-  const bench_sample *first = &result->variant[0].median;
   const bench_case *what = &result->what;
   const double megabytes[COLUMNS] = {
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
-  printf("%s: %lld rows, %lld blocks of %d; %s(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
-         what->matrix, (long long)result->rows, (long long)result->blocks, result->block_size,
+  tool_print_safely(stdout, what->matrix);
+  printf(": %lld rows, %lld blocks of %d; %s(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
+         (long long)result->rows, (long long)result->blocks, result->block_size,
          strcmp(what->options.precond, "iluk") == 0 ? "ILU" : what->options.precond, what->level,
          (long long)result->factor_entries, what->restart, what->iterations, result->repeat);
   printf("%-26s", "milliseconds");
   for (int c = 0; c < COLUMNS; c++) printf("%10s", heading[c]);
   printf("\n");
-  print_row("megabytes to move", megabytes, "%10.0f");
+  print_row("megabytes to move", megabytes, COUNTED, "%10.0f");
   for (int v = 0; v < result->variants; v++) print_variant(result, &result->variant[v]);
   for (int v = 0; v < result->variants; v++) {
     const bench_variant *variant = &result->variant[v];
@@ -199,27 +240,28 @@ void bench_report_table(const bench_result *result)
   }
   print_gpu(result);
   print_sweeps(result);
-  printf("residual %.6e falls to %.6e in the timed iterations", first->value[BENCH_FIRST_RESIDUAL],
-         first->value[BENCH_LAST_RESIDUAL]);
-  for (int v = 1; v < result->variants; v++)
-    printf(
-        "; %s differs by %.1e", result->variant[v].name,
-        relative_difference(result->variant[v].median.value[BENCH_LAST_RESIDUAL], first->value[BENCH_LAST_RESIDUAL]));
-  printf("\n");
+  print_residuals(result);
+  print_missing(result);
   if (what->rtol > 0) print_whole(result);
   if (result->peak_memory > 0) print_memory(result);
   printf("\n");
 }
 
 #ifdef HAVE_JANSSON
-/* Null for what JSON cannot hold: numbers that are not finite, text that is not UTF-8. */
+/* Null for numbers that are not finite. */
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
+/* With U+FFFD for what is not UTF-8. */
 static json_t *text(const char *value)
 {
-  json_t *string = json_string(value);
-  return string ? string : json_null();
+  char *copy = tool_utf8(value);
+  json_t *string = copy ? json_string(copy) : json_null();
+  free(copy);
+  return string;
 }
+
+/* A quantity that is 0 where it was not measured. */
+static json_t *positive(double value) { return value > 0 ? number(value) : json_null(); }
 
 /* Null without whole solves, else an object for each solver. */
 static json_t *whole_json(const bench_result *result, const bench_sample *sample)
@@ -238,15 +280,28 @@ static json_t *whole_json(const bench_result *result, const bench_sample *sample
   return whole;
 }
 
+static const char *const key[COLUMNS] = {"setup",     "symbolic", "factor", "update",
+                                         "iteration", "multiply", "apply",  "orthogonalise"};
+
 /* Seconds by column. */
 static json_t *times_json(const bench_result *result, const bench_sample *sample)
 {
-  static const char *const name[COLUMNS] = {"setup",     "symbolic", "factor", "update",
-                                            "iteration", "multiply", "apply",  "orthogonalise"};
   json_t *times = json_object();
 
-  for (int c = 0; c < COLUMNS; c++) json_object_set_new(times, name[c], number(seconds(result, sample, c)));
+  for (int c = 0; c < COLUMNS; c++) json_object_set_new(times, key[c], number(seconds(result, sample, c)));
   return times;
+}
+
+/* Why by column, for those without a time. */
+static json_t *missing_json(const bench_result *result, const bench_variant *variant)
+{
+  json_t *reasons = json_object();
+
+  for (int c = 0; c < COLUMNS; c++) {
+    const char *why = missing(result, variant, c);
+    if (why) json_object_set_new(reasons, key[c], json_string(why));
+  }
+  return reasons;
 }
 
 /* Null for a preconditioner without sweeps. */
@@ -277,13 +332,13 @@ static json_t *variant_json(const bench_result *result, const bench_variant *var
   json_t *memory =
       json_pack("{so so so so}", "peak", result->peak_memory > 0 ? number(result->peak_memory) : json_null(), "matrix",
                 number(t->matrix), "factors", number(t->factors), "vector", number(t->vector));
-  json_t *run = json_pack("{so so si so so so so so so so so so}", "program", text(variant->name), "device",
-                          text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads",
-                          variant->threads, "copy_bandwidth", number(variant->copy), "triad_bandwidth",
-                          number(variant->triad), "first_residual", number(sample->value[BENCH_FIRST_RESIDUAL]),
-                          "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
-                          times_json(result, sample), "sweeps", sweeps_json(result, variant), "whole",
-                          whole_json(result, sample), "bytes_moved", moved, "memory", memory);
+  json_t *run = json_pack(
+      "{so so si so so so so so so so so so so}", "program", text(variant->name), "device",
+      text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads", variant->threads,
+      "copy_bandwidth", positive(variant->copy), "triad_bandwidth", positive(variant->triad), "first_residual",
+      number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
+      times_json(result, sample), "not_measured", missing_json(result, variant), "sweeps", sweeps_json(result, variant),
+      "whole", whole_json(result, sample), "bytes_moved", moved, "memory", memory);
   json_object_update(object, run);
   json_decref(run);
   return object;

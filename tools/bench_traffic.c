@@ -19,6 +19,8 @@
  * A vector written counts once: what the processor reads before it writes part of a line is not counted. */
 #include "bench.h"
 
+#include <math.h>
+
 bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, int restart)
 {
   const double n = (double)karst_matrix_rows(A);
@@ -42,5 +44,6 @@ bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, in
 double bench_orthogonalise_seconds(const bench_sample *sample, int restart)
 {
   const double applied = sample->value[BENCH_MULTIPLY] + sample->value[BENCH_APPLY];
-  return sample->value[BENCH_ITERATION] - (1 + 1.0 / restart) * applied;
+  const double rest = sample->value[BENCH_ITERATION] - (1 + 1.0 / restart) * applied;
+  return rest > 0 ? rest : NAN;
 }

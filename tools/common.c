@@ -1,6 +1,8 @@
 /* common.c - exit statuses, errors, numbers and the clock of the tools; see common.h. */
 #include "common.h"
 
+#include "text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -9,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char *program = "karst";
+
+static bool json, answered;
+static char *sentence; /* of the last error */
 
 static struct {
   const char *path, *name;
@@ -29,21 +33,48 @@ void tool_start(const char *path)
 
 const char *tool_name(void) { return program; }
 
+void tool_answer_json(void) { json = true; }
+
+const char *tool_sentence(void)
+{
+  answered = true;
+  return sentence ? sentence : "";
+}
+
 int tool_finish(int status)
 {
   bool lost = ferror(stdout) != 0;
+  if (json && sentence && !answered && !lost && status >= TOOL_FAILED) {
+    printf("{\"error\": ");
+    tool_print_json(stdout, sentence);
+    printf(", \"status\": %d}\n", status);
+    answered = true;
+  }
   errno = 0;
   if (fflush(stdout) == 0 && !lost) return status;
   return tool_fail(TOOL_FAILED, "standard output: %s", errno ? strerror(errno) : "writing failed");
 }
 
+/* Keeps the sentence of an error; without memory for it none is kept. */
+static void keep_sentence(const char *format, va_list arguments)
+{
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  free(sentence);
+  sentence = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (sentence) vsnprintf(sentence, (size_t)length + 1, format, again);
+  va_end(again);
+}
+
 int tool_fail(int status, const char *format, ...)
 {
   va_list arguments;
-  fprintf(stderr, "%s%s: ", isatty(STDERR_FILENO) ? "\r\033[K" : "", program); /* over a progress line */
   va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
+  keep_sentence(format, arguments);
   va_end(arguments);
+  fprintf(stderr, "%s%s: ", isatty(STDERR_FILENO) ? "\r\033[K" : "", program); /* over a progress line */
+  tool_print_safely(stderr, sentence ? sentence : "out of memory");
   fputc('\n', stderr);
   return status;
 }
@@ -64,12 +95,12 @@ void tool_rename(const char *path, const char *name)
 }
 
 /* What replaces the path that the sentence begins with, which is skipped; "" for other sentences. */
-static const char *skip_renamed(const char **sentence)
+static const char *skip_renamed(const char **text)
 {
   for (int i = 0; i < TOOL_RENAMED_MAX && renamed[i].path; i++) {
     size_t length = strlen(renamed[i].path);
-    if (strncmp(*sentence, renamed[i].path, length) != 0 || isdigit((unsigned char)(*sentence)[length])) continue;
-    *sentence += length;
+    if (strncmp(*text, renamed[i].path, length) != 0 || isdigit((unsigned char)(*text)[length])) continue;
+    *text += length;
     return renamed[i].name;
   }
   return "";
@@ -77,11 +108,11 @@ static const char *skip_renamed(const char **sentence)
 
 int tool_fail_about(const karst_context *context, karst_status status, const char *name)
 {
-  const char *sentence = karst_context_error(context);
+  const char *text = karst_context_error(context);
   bool device = status == KARST_ERROR_NO_DEVICE || status == KARST_ERROR_DEVICE;
-  const char *begin = skip_renamed(&sentence);
+  const char *begin = skip_renamed(&text);
   return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s%s", name ? name : "", name ? ": " : "", begin,
-                   *begin || *sentence ? sentence : karst_status_text(status));
+                   *begin || *text ? text : karst_status_text(status));
 }
 
 int tool_fail_memory(const char *what) { return tool_fail(TOOL_FAILED, "out of memory for %s", what); }
@@ -89,8 +120,20 @@ int tool_fail_memory(const char *what) { return tool_fail(TOOL_FAILED, "out of m
 void tool_message(void *user, karst_message_kind kind, const char *text)
 {
   (void)user;
-  if (kind != KARST_MESSAGE_PHASE)
-    fprintf(stderr, "%s: %s: %s\n", program, kind == KARST_MESSAGE_NOTE ? "note" : "warning", text);
+  if (kind == KARST_MESSAGE_PHASE) return;
+  fprintf(stderr, "%s: %s: ", program, kind == KARST_MESSAGE_NOTE ? "note" : "warning");
+  tool_print_safely(stderr, text);
+  fputc('\n', stderr);
+}
+
+int tool_threads(void)
+{
+  const int most = 1024; /* that the library takes */
+  const char *variable = getenv("OMP_NUM_THREADS");
+  const long wanted = variable ? strtol(variable, NULL, 10) : 0; /* of a list for nested teams, the first */
+  int threads = karst_processors();
+  if (wanted > 0 && wanted < threads) threads = (int)wanted;
+  return threads < most ? threads : most;
 }
 
 double tool_clock(void)
@@ -114,28 +157,4 @@ bool tool_real(const char *text, double *number)
   if (text[strspn(text, "+-.0123456789eE")]) return false; /* strtod also takes blanks, hexadecimal digits and words */
   *number = strtod(text, &end);
   return end != text && !*end && isfinite(*number) && *number >= 0;
-}
-
-/* Whether the folder that path is in takes new files. */
-static bool is_folder_open(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-  bool open = folder && access(folder, W_OK | X_OK) == 0;
-  free(folder);
-  return open;
-}
-
-int tool_check_output(const char *path)
-{
-  struct stat file;
-  bool exists = lstat(path, &file) == 0, open;
-  errno = 0;
-  if (exists && S_ISDIR(file.st_mode)) {
-    open = false;
-    errno = EISDIR;
-  } else {
-    open = (!exists || access(path, W_OK) == 0) && ((exists && !S_ISREG(file.st_mode)) || is_folder_open(path));
-  }
-  return open ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
 }

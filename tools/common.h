@@ -16,13 +16,18 @@ enum {
 
 /* First thing in main: errors begin with the program's name. A closed pipe becomes a write error, not a signal. */
 void tool_start(const char *path);
-/* Last thing in main: status, or TOOL_FAILED with a sentence where standard output could not be written. */
+/* Last thing in main: status, or TOOL_FAILED with a sentence where standard output could not be written. Where the
+ * answer is to be JSON, an error is printed there as an object too. */
 int tool_finish(int status);
+/* From now on the answer is to be JSON; tool_parse knows by the option json. */
+void tool_answer_json(void);
+/* The sentence of the last error, which the caller makes part of the answer itself; "" without one. */
+const char *tool_sentence(void);
 
 /* The program's name without its folder and without libtool's "lt-". */
 const char *tool_name(void);
 
-/* Prints "NAME: sentence" on standard error and returns status. */
+/* Prints "NAME: sentence" on standard error, names in it made safe for a terminal, and returns status. */
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the sentence of the library's last error in context; the exit status follows from status. */
 int tool_fail_library(const karst_context *context, karst_status status);
@@ -38,6 +43,9 @@ void tool_rename(const char *path, const char *name);
 /* A karst_message_function: notes and warnings on standard error. */
 void tool_message(void *user, karst_message_kind kind, const char *text);
 
+/* Threads where the user names no number: the processors that the process may use, or fewer by OMP_NUM_THREADS. */
+int tool_threads(void);
+
 /* Seconds from a fixed moment. */
 double tool_clock(void);
 
@@ -45,9 +53,6 @@ double tool_clock(void);
 bool tool_integer(const char *text, long long minimum, long long maximum, long long *number);
 /* A finite decimal number >= 0 that fills all of text. */
 bool tool_real(const char *text, double *number);
-
-/* Refuses a file that cannot be written, before the work whose outcome it is to hold; leaves it as it is. */
-int tool_check_output(const char *path);
 
 /* An option of a tool and the variable that it sets. A text points into argv; a count is 1 or more. */
 struct tool_option {

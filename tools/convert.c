@@ -1,49 +1,126 @@
 /* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format. The right-hand
- * side that comes with the matrix is written beside it. */
+ * side that comes with the matrix is written beside it, and that of the file in whose place it is written is removed.
+ * Other files of the name keep theirs: where they would not, nothing is written. */
+#include "beside.h"
 #include "input.h"
 #include "load.h"
+#include "output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* OUTPUT without its ending, and "_b.mtx". The caller frees it. */
-static char *path_beside(const char *output)
-{
-  static const char *const endings[] = {".mtx.gz", ".mtx", ".kbsr"};
-  size_t length = strlen(output);
-  char *path = malloc(length + sizeof "_b.mtx");
-  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-    size_t ending = strlen(endings[i]);
-    if (length <= ending || strcmp(output + length - ending, endings[i]) != 0) continue;
-    length -= ending;
-    break;
-  }
-  if (path) sprintf(path, "%.*s_b.mtx", (int)length, output);
-  return path;
-}
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Without the rows that pad the last block: a file of the matrix does not have them. */
-static int write_rhs(karst_context *context, const karst_matrix *matrix, const karst_vector *rhs, const char *output)
+static int64_t rhs_length(const karst_matrix *matrix, const karst_vector *rhs)
 {
   int64_t length = karst_vector_length(rhs);
-  char *path = path_beside(output);
-  if (!path) return tool_fail_memory("a file name");
-  if (length == karst_matrix_rows(matrix)) length = karst_matrix_rows_unpadded(matrix);
-  int exit_status = tool_write_vector(context, rhs, length, path);
-  free(path);
+  return length == karst_matrix_rows(matrix) ? karst_matrix_rows_unpadded(matrix) : length;
+}
+
+static bool is_file(const char *path)
+{
+  struct stat file;
+  return stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* A right-hand side of the matrix that was there before is taken away. What the new one was read from stays. */
+static int remove_stale(const char *stale, const karst_vector *rhs, bool quiet)
+{
+  char text[600];
+  if (rhs && *karst_vector_source(rhs) && tool_same_file(stale, karst_vector_source(rhs))) return TOOL_GO_ON;
+  if (unlink(stale) != 0)
+    return tool_fail(TOOL_FAILED, "%s belongs to another matrix and cannot be removed: %s", stale, strerror(errno));
+  snprintf(text, sizeof text, "removed %s, the right-hand side of another matrix", stale);
+  if (!quiet) tool_message(NULL, KARST_MESSAGE_NOTE, text);
+  return TOOL_GO_ON;
+}
+
+/* The files beside OUTPUT that a reader of it would take for its right-hand side: one, with what is to be in it, or
+ * none. */
+struct beside {
+  char *plain, *packed;
+  bool has_plain, has_packed; /* from before */
+};
+
+/* Whether a right-hand side of so many rows was read from a file, or might have been. */
+static bool is_of(karst_context *context, const karst_vector *rhs, int64_t length, const char *path)
+{
+  karst_vector *old;
+  double *value = NULL, *old_value = NULL;
+  if (!rhs) return false;
+  if (*karst_vector_source(rhs) && tool_same_file(path, karst_vector_source(rhs))) return true;
+  if (karst_vector_read(context, path, &old)) return false;
+  bool same = karst_vector_length(old) == length && tool_vector_to_host(context, rhs, length, &value) == TOOL_GO_ON &&
+              tool_vector_to_host(context, old, length, &old_value) == TOOL_GO_ON &&
+              memcmp(value, old_value, (size_t)length * sizeof *value) == 0;
+  free(value);
+  free(old_value);
+  karst_vector_destroy(old);
+  return same;
+}
+
+/* The file that is to be made, written over or removed, so that another matrix beside it would have another right-hand
+ * side; NULL where all stays as it is. */
+static const char *find_change(karst_context *context, const karst_vector *rhs, int64_t length,
+                               const struct beside *beside)
+{
+  if (beside->has_plain && !is_of(context, rhs, length, beside->plain)) return beside->plain;
+  if (beside->has_packed && !is_of(context, rhs, length, beside->packed)) return beside->packed;
+  return rhs && !beside->has_plain && !beside->has_packed ? beside->plain : NULL;
+}
+
+/* Refuses to change the right-hand side of a file of the same name but INPUT, which has that of the new matrix. */
+static int look_beside(karst_context *context, const char *input, const char *output, const karst_matrix *matrix,
+                       const karst_vector *rhs, struct beside *beside)
+{
+  char *sibling;
+  *beside = (struct beside){.plain = tool_path_beside(output, TOOL_BESIDE_PLAIN)};
+  if (beside->plain) beside->packed = tool_path_beside(output, TOOL_BESIDE_PACKED);
+  if (!beside->packed) return TOOL_FAILED;
+  beside->has_plain = is_file(beside->plain);
+  beside->has_packed = is_file(beside->packed);
+  if (!rhs && !beside->has_plain && !beside->has_packed) return TOOL_GO_ON;
+  int exit_status = tool_find_sibling(output, input, &sibling);
+  if (exit_status != TOOL_GO_ON || !sibling) return exit_status;
+  const char *change = find_change(context, rhs, rhs ? rhs_length(matrix, rhs) : 0, beside);
+  if (change)
+    exit_status = tool_fail(TOOL_FAILED,
+                            "%s, which would be the right-hand side of %s too, is to be %s: choose another name than "
+                            "%s",
+                            change, sibling, is_file(change) ? "replaced or removed" : "made", output);
+  free(sibling);
   return exit_status;
 }
 
-static int convert(karst_context *context, const char *input, const char *output, int block)
+static int settle_beside(karst_context *context, const karst_matrix *matrix, const karst_vector *rhs,
+                         const struct beside *beside, bool quiet)
+{
+  int exit_status = TOOL_GO_ON;
+  if (rhs)
+    exit_status = tool_write_vector(context, rhs, rhs_length(matrix, rhs), beside->plain);
+  else if (beside->has_plain)
+    exit_status = remove_stale(beside->plain, NULL, quiet);
+  if (exit_status == TOOL_GO_ON && beside->has_packed) exit_status = remove_stale(beside->packed, rhs, quiet);
+  return exit_status;
+}
+
+static int convert(karst_context *context, const char *input, const char *output, int block, bool quiet)
 {
   karst_matrix *matrix;
   karst_vector *rhs;
+  struct beside beside;
   int exit_status = tool_load_matrix(context, input, block, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  karst_status status = karst_matrix_write(matrix, output);
-  if (status) exit_status = tool_fail_library(context, status);
-  if (!status && rhs) exit_status = write_rhs(context, matrix, rhs, output);
+  exit_status = look_beside(context, input, output, matrix, rhs, &beside);
+  if (exit_status == TOOL_GO_ON) {
+    karst_status status = karst_matrix_write(matrix, output);
+    exit_status = status ? tool_fail_library(context, status) : settle_beside(context, matrix, rhs, &beside, quiet);
+  }
+  free(beside.plain);
+  free(beside.packed);
   karst_vector_destroy(rhs);
   karst_matrix_destroy(matrix);
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
@@ -54,13 +131,16 @@ int main(int argc, char *argv[])
   karst_context *context;
   const char *path[2];
   int block = 0;
+  bool quiet = false;
   const struct tool_option options[] = {
       {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &block}},
+      {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &quiet}},
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz or\n"
-               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx.\n"
+               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx, and\n"
+               "one that was there for another matrix is removed.\n"
                "MATRIX may be a pipe; - is standard input.",
       .operand_names = "MATRIX OUTPUT",
       .operand_count = 2,
@@ -72,10 +152,10 @@ int main(int argc, char *argv[])
   tool_start(argv[0]);
   karst_status created = karst_context_create(NULL, &context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
-  karst_context_set_message(context, tool_message, NULL);
   int status = tool_parse(context, &command, argc, argv);
+  if (!quiet) karst_context_set_message(context, tool_message, NULL);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
-  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block);
+  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, quiet);
   karst_context_destroy(context);
   return tool_finish(status);
 }

@@ -59,7 +59,7 @@ static int pad(karst_context *context, const karst_matrix *A, const karst_vector
 }
 
 int solve_rhs(karst_context *context, const struct solve_settings *settings, const karst_matrix *A,
-              const karst_vector *own, karst_vector **rhs, const char **text)
+              const karst_vector *own, karst_vector **rhs, const char **text, const char **file)
 {
   int64_t rows = karst_matrix_rows_unpadded(A);
   uint64_t seed;
@@ -73,11 +73,13 @@ int solve_rhs(karst_context *context, const struct solve_settings *settings, con
     return tool_fail(TOOL_FAILED, "--rhs random:SEED takes a whole number below 2^64, not '%s'", *text + 7);
   if (!use_own) status = make(context, *text, rows, &made);
   const karst_vector *source = use_own ? own : made;
+  *file = use_own ? karst_vector_source(own) : *karst_vector_source(made) ? settings->rhs : "";
   if (status) {
     exit_status = tool_fail_library(context, status);
   } else if (karst_vector_length(source) != rows && !(use_own && karst_vector_length(own) == karst_matrix_rows(A))) {
-    exit_status = tool_fail(TOOL_FAILED, "the right-hand side (%s) has %lld rows, the matrix %lld", *text,
-                            (long long)karst_vector_length(source), (long long)rows);
+    exit_status =
+        tool_fail(TOOL_FAILED, "the right-hand side (%s) has %lld rows, the matrix %lld (%s)", **file ? *file : *text,
+                  (long long)karst_vector_length(source), (long long)rows, settings->matrix);
   } else {
     exit_status = pad(context, A, source, rhs);
   }

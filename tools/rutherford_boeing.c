@@ -14,10 +14,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 bool is_rutherford_boeing(const char *path)
 {
@@ -97,6 +99,47 @@ static int check_characters(const char *path)
   return status;
 }
 
+/* RBio makes its arrays by the sizes on line 3: each start, index and value must have a character and a blank in the
+ * file, and a matrix that is square as many rows as column starts. */
+static int check_sizes(const char *path)
+{
+  char line[256], type[4];
+  long long rows = 0, columns = 0, entries = 0;
+  struct stat info;
+  FILE *file = fopen(path, "r");
+  if (!file || fstat(fileno(file), &info) != 0) {
+    if (file) fclose(file);
+    return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  }
+  bool third = true;
+  for (int number = 1; third && number <= 3; number++) third = fgets(line, sizeof line, file) != NULL;
+  fclose(file);
+  if (!third || sscanf(line, "%3s %lld %lld %lld", type, &rows, &columns, &entries) != 4) return TOOL_GO_ON;
+  long long most = (long long)info.st_size / 2;
+  if (rows - (1 << 20) <= most && columns <= most && entries <= most) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "%s, line 3: %lld rows, %lld columns and %lld entries do not fit %lld bytes", path,
+                   rows, columns, entries, (long long)info.st_size);
+}
+
+/* Names the first line with a number that overflows double precision; RBio has made an infinity of it. */
+static int refuse_infinity(const char *path)
+{
+  char *line = NULL, *end;
+  size_t capacity = 0;
+  long long number = 0, found = 0;
+  FILE *file = fopen(path, "r");
+  while (file && !found && getline(&line, &capacity, file) >= 0) {
+    if (++number <= 4) continue;
+    for (const char *word = line; !found; word = end) {
+      if (isinf(strtod(word, &end))) found = number;
+      if (end == word) break;
+    }
+  }
+  free(line);
+  if (file) fclose(file);
+  return tool_fail(TOOL_FAILED, "%s, line %lld: a value is not a finite number", path, found);
+}
+
 /* From compressed columns, rows ascending, to compressed rows, columns ascending. */
 static int transpose(karst_context *context, int64_t n, const int64_t *start, const int64_t *row, const double *value,
                      karst_matrix **matrix)
@@ -146,6 +189,8 @@ static int take_over(karst_context *context, const char *path, const struct cont
                      (long long)content->rows, (long long)content->columns);
   if (content->rows >= limit || content->start[content->rows] > limit)
     return tool_fail(TOOL_FAILED, "%s: more entries than 32 bits can count: configure with --enable-int64", path);
+  for (int64_t k = 0; k < content->start[content->rows]; k++)
+    if (!isfinite(content->value[k])) return refuse_infinity(path);
   return transpose(context, content->rows, content->start, content->row, content->value, matrix);
 }
 
@@ -155,7 +200,8 @@ int read_rutherford_boeing(karst_context *context, const char *path, karst_matri
   int64_t symmetry, size, zeros;
   struct content content = {0};
   *matrix = NULL;
-  int status = check_characters(path);
+  int status = check_sizes(path);
+  if (status == TOOL_GO_ON) status = check_characters(path);
   if (status != TOOL_GO_ON) return status;
   char *name = strdup(path); /* RBio's interface takes no const */
   if (!name) return tool_fail_memory("a file name");

@@ -1,12 +1,15 @@
 /* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
  *
  * A user's program: it calls nothing but what karst.h declares. */
+#include "beside.h"
 #include "input.h"
 #include "load.h"
+#include "output.h"
 #include "solve.h"
 #include "watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What one run holds; each is NULL until it is there. */
@@ -27,8 +30,8 @@ static void release(struct run *run)
   karst_matrix_destroy(run->A);
 }
 
-/* The device asked for, and as many threads as asked for: by default the processors online, where the library was
- * built with threads. */
+/* The device asked for, and as many threads as asked for: by default tool_threads(), where the library was built with
+ * threads. */
 static int choose_device(struct run *run, const struct solve_settings *settings)
 {
   karst_status status = karst_context_set_device(run->context, settings->device);
@@ -36,12 +39,7 @@ static int choose_device(struct run *run, const struct solve_settings *settings)
     int exit_status = tool_fail_library(run->context, status);
     return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
   }
-  const int most = 1024; /* threads that the library takes */
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  status = karst_context_set_threads(run->context, settings->threads ? settings->threads
-                                                   : online > most   ? most
-                                                   : online > 1      ? (int)online
-                                                                     : 1);
+  status = karst_context_set_threads(run->context, settings->threads ? settings->threads : tool_threads());
   return status && settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
 }
 
@@ -55,7 +53,7 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs);
+  exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_vector_create(run->context, karst_matrix_rows(run->A), &run->x);
   if (status) return tool_fail_library(run->context, status);
@@ -63,6 +61,7 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   report->rows = karst_matrix_rows_unpadded(run->A);
   report->block = karst_matrix_block_size(run->A);
   report->entries = (int64_t)report->block * report->block * karst_matrix_blocks(run->A);
+  report->file_entries = karst_matrix_entries(run->A);
   return TOOL_GO_ON;
 }
 
@@ -141,6 +140,46 @@ static int print_report(struct run *run, struct solve_report *report)
   return TOOL_GO_ON;
 }
 
+/* A file to be written, or one that may be read. */
+struct named {
+  const char *what, *name;
+};
+
+/* Refuses an output that is a file to be read. */
+static int check_inputs(const struct named *output, const struct solve_settings *settings, const char *plain,
+                        const char *packed)
+{
+  const bool standard = strcmp(settings->matrix, "-") == 0;
+  const struct named input[] = {{"the matrix", standard ? "/dev/stdin" : settings->matrix},
+                                {"--rhs", settings->rhs},
+                                {"the right-hand side beside the matrix", plain},
+                                {"the right-hand side beside the matrix", packed}};
+  for (size_t i = 0; i < sizeof input / sizeof input[0]; i++) /* of which some are words, or not there */
+    if (input[i].name && access(input[i].name, F_OK) == 0 && tool_same_file(output->name, input[i].name))
+      return tool_fail(TOOL_FAILED, "%s and %s name the same file, %s", output->what, input[i].what, output->name);
+  return TOOL_GO_ON;
+}
+
+/* Before any file is written: none is another, nor what is to be read. */
+static int check_outputs(const struct solve_settings *settings)
+{
+  const char *history = settings->history && strcmp(settings->history, "-") != 0 ? settings->history : NULL;
+  const struct named output[] = {{"--history", history}, {"--solution", settings->solution}};
+  if (settings->history && !history && settings->json)
+    return tool_fail(TOOL_FAILED, "--history - and --json are both for standard output");
+  if (history && settings->solution && tool_same_file(history, settings->solution))
+    return tool_fail(TOOL_FAILED, "--history and --solution name the same file, %s", history);
+  char *plain = tool_path_beside(settings->matrix, TOOL_BESIDE_PLAIN);
+  char *packed = plain ? tool_path_beside(settings->matrix, TOOL_BESIDE_PACKED) : NULL;
+  int exit_status = packed ? TOOL_GO_ON : TOOL_FAILED;
+  for (size_t i = 0; i < sizeof output / sizeof output[0] && exit_status == TOOL_GO_ON; i++)
+    if (output[i].name) exit_status = check_inputs(&output[i], settings, plain, packed);
+  free(plain);
+  free(packed);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  return settings->solution ? tool_check_output(settings->solution) : TOOL_GO_ON;
+}
+
 static int solve(struct run *run, struct watch *watch, struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
@@ -154,9 +193,11 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
     status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
   }
   watch_erase(watch);
-  if (status == TOOL_GO_ON) status = print_report(run, report);
+  report->failed = TOOL_GO_ON;
   if (status == TOOL_GO_ON && settings->solution)
-    status = tool_write_vector(run->context, run->x, report->rows, settings->solution);
+    report->failed = tool_write_vector(run->context, run->x, report->rows, settings->solution);
+  if (status == TOOL_GO_ON) status = print_report(run, report);
+  if (status == TOOL_GO_ON) status = report->failed;
   if (status == TOOL_GO_ON) status = report->result.reason > 0 ? TOOL_YES : TOOL_NO;
   return status;
 }
@@ -173,7 +214,7 @@ int main(int argc, char *argv[])
   int status = solve_parse(run.context, argc, argv, &settings);
   if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
-  if (status == TOOL_GO_ON && settings.solution) status = tool_check_output(settings.solution);
+  if (status == TOOL_GO_ON) status = check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
   if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
   watch_erase(&watch);

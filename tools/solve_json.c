@@ -2,16 +2,19 @@
 #include "config.h"
 
 #include "solve.h"
+#include "text.h"
 
 #ifdef HAVE_JANSSON
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
-/* Text that is not UTF-8, which a file name may be, cannot be written in JSON and becomes null. */
+/* A file name may be no UTF-8, which JSON cannot hold: it has U+FFFD for what is not. NULL becomes null. */
 static void set_text(json_t *object, const char *key, const char *value)
 {
-  json_t *text = json_string(value);
-  json_object_set_new(object, key, text ? text : json_null());
+  char *copy = value ? tool_utf8(value) : NULL;
+  json_object_set_new(object, key, copy ? json_string(copy) : json_null());
+  free(copy);
 }
 
 static void set_integer(json_t *object, const char *key, int64_t value)
@@ -31,7 +34,9 @@ static void set_input(json_t *object, const struct solve_report *report)
   set_integer(object, "rows", report->rows);
   set_integer(object, "block", report->block);
   set_integer(object, "nnz", report->entries);
+  set_integer(object, "file_entries", report->file_entries);
   set_text(object, "rhs", report->rhs);
+  set_text(object, "rhs_file", *report->rhs_file ? report->rhs_file : NULL);
   set_text(object, "device", settings->device);
   set_text(object, "device_name", report->device);
   set_integer(object, "threads", report->threads);
@@ -79,6 +84,7 @@ static void set_info(json_t *object, const struct solve_report *report)
   json_t *times = json_object();
   set_integer(object, "factor_entries", info->factor_entries);
   set_real(object, "fill", info->fill);
+  set_real(object, "fill_file", solve_fill_file(report));
   set_integer(object, "levels_lower", info->levels_lower);
   set_integer(object, "levels_upper", info->levels_upper);
   set_text(object, "trisolve_used", info->trisolve); /* null: no triangles */
@@ -128,9 +134,13 @@ int solve_print_json(const struct solve_report *report)
   set_result(object, report);
   set_info(object, report);
   set_extras(object, report);
+  if (report->failed != TOOL_GO_ON) {
+    set_text(object, "error", tool_sentence());
+    set_integer(object, "status", report->failed);
+  }
   bool written = json_dumpf(object, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;
   json_decref(object);
-  return written ? TOOL_GO_ON : tool_finish(TOOL_FAILED);
+  return written ? TOOL_GO_ON : TOOL_FAILED; /* tool_finish says why */
 }
 
 int solve_check_json(void) { return TOOL_GO_ON; }

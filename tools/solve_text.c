@@ -1,5 +1,6 @@
 /* solve_text.c - the report of solve for readers. */
 #include "solve.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,9 +43,12 @@ static void print_method(const karst_options *options, const karst_solver_info *
   printf(", ordering %s, scale %s\n", options->ordering, options->scale);
 }
 
-static void print_factors(const karst_solver_info *info)
+static void print_factors(const struct solve_report *report)
 {
+  const karst_solver_info *info = &report->info;
   printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
+  if (report->file_entries != report->entries && report->file_entries > 0)
+    printf(", %.3f times those before blocking", solve_fill_file(report));
   if (info->levels_lower || info->levels_upper)
     printf("; level sets: %lld lower, %lld upper", (long long)info->levels_lower, (long long)info->levels_upper);
   if (info->trisolve) printf(", solved by %s", info->trisolve);
@@ -78,12 +82,20 @@ void solve_print_text(const struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
   const karst_solver_info *info = &report->info;
-  printf("matrix      %s: %lld rows, %lld entries, block size %d\n", settings->matrix, (long long)report->rows,
-         (long long)report->entries, report->block);
-  printf("rhs         %s\n", report->rhs);
+  printf("matrix      ");
+  tool_print_safely(stdout, settings->matrix);
+  printf(": %lld rows, %lld entries", (long long)report->rows, (long long)report->entries);
+  if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
+  printf(", block size %d\nrhs         ", report->block);
+  tool_print_safely(stdout, report->rhs);
+  if (*report->rhs_file && strcmp(report->rhs, report->rhs_file) != 0) {
+    printf(": ");
+    tool_print_safely(stdout, report->rhs_file);
+  }
+  printf("\n");
   print_method(&settings->options, info);
   printf("device      %s\n", report->device);
-  print_factors(info);
+  print_factors(report);
   print_sweeps(&settings->options, info);
   printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,

@@ -54,7 +54,7 @@ int watch_open(struct watch *watch, karst_context *context, bool quiet, const ch
   *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
   karst_context_set_message(context, receive, watch);
   if (!history) return TOOL_GO_ON;
-  watch->history = fopen(history, "w");
+  watch->history = strcmp(history, "-") == 0 ? stdout : fopen(history, "w");
   if (!watch->history) return tool_fail(TOOL_FAILED, "%s: %s", history, strerror(errno));
   fputs("iteration\tresidual\n", watch->history);
   return TOOL_GO_ON;
@@ -67,7 +67,7 @@ int watch_close_history(struct watch *watch)
   if (!file) return TOOL_GO_ON;
   errno = 0;
   bool lost = ferror(file) != 0;
-  lost |= fclose(file) != 0;
+  lost |= (file == stdout ? fflush(file) : fclose(file)) != 0;
   if (!lost) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED, "%s: %s", watch->history_path, errno ? strerror(errno) : "writing failed");
 }

@@ -1,0 +1,42 @@
+/* table.cu - the table of the CUDA backend. What reaches the device goes through karst_cuda_entry;
+ * open guards itself. */
+#include "cuda.h"
+
+#define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
+
+extern "C" {
+const struct karst_backend karst_backend_cuda = {
+    .name = "cuda",
+    .kind = KARST_BACKEND_CUDA,
+    .open = karst_open_cuda,
+    .close = GUARDED(close),
+    .describe = karst_describe_cuda,
+    .stream = karst_stream_cuda,
+    .set_stream = GUARDED(set_stream),
+    .synchronize = GUARDED(synchronize),
+    .allocate = GUARDED(allocate),
+    .release = GUARDED(release),
+    .upload = GUARDED(upload),
+    .download = GUARDED(download),
+    .copy = GUARDED(copy),
+    .scalar = GUARDED(scalar),
+    .fill = GUARDED(fill),
+    .dots = GUARDED(dots),
+    .combine = GUARDED(combine),
+    .normalise = GUARDED(normalise),
+    .quotient = GUARDED(quotient),
+    .gather = GUARDED(gather),
+    .scatter = GUARDED(scatter),
+    .multiply = GUARDED(multiply),
+    .residual = GUARDED(residual),
+    .residual_bounded = GUARDED(residual_bounded),
+    .residual_precise = GUARDED(residual_precise),
+    .invert_diagonal = GUARDED(invert_diagonal),
+    .multiply_diagonal = GUARDED(multiply_diagonal),
+    .scale_rows = GUARDED(scale_rows),
+    .diagonal_scale = GUARDED(diagonal_scale),
+    .scale_symmetric = GUARDED(scale_symmetric),
+    .multiply_elements = GUARDED(multiply_elements),
+    .divide_elements = GUARDED(divide_elements),
+};
+}

@@ -1,0 +1,28 @@
+/* format_room.c - arrays that grow with what is read. A few bytes of a file may announce more than any memory holds,
+ * and compressed ones a thousand times their number, so the room for what is announced comes in steps. */
+#include "config.h"
+
+#include "format.h"
+
+#include <string.h>
+
+int64_t karst_room_announced(int64_t capacity, int64_t announced)
+{
+  const int64_t first = 1 << 16, factor = 8;
+  int64_t room = announced, smaller;
+  while (room > first && (smaller = (room - 1) / factor + 1) > capacity) room = smaller;
+  return room;
+}
+
+karst_status karst_room_enlarge(karst_context *context, void *array, int64_t count, int64_t capacity, size_t size,
+                                const char *what)
+{
+  void *old, *larger;
+  memcpy(&old, array, sizeof old);
+  karst_status status = karst_allocate(context, &larger, capacity, size, what);
+  if (status) return status;
+  if (count > 0) memcpy(larger, old, (size_t)count * size);
+  karst_release(context, old);
+  memcpy(array, &larger, sizeof larger);
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,52 @@
+/* Any bytes as a matrix file: Matrix Market, gzip, archive or binary, told apart by content. What is read can be
+ * written in the binary form and read again, with the same bits. */
+#include "fuzz.h"
+
+#include <unistd.h>
+
+static void same(const karst_matrix *A, const karst_matrix *B)
+{
+  size_t rows = (size_t)karst_matrix_block_rows(A), blocks = (size_t)karst_matrix_blocks(A);
+  size_t b = (size_t)karst_matrix_block_size(A);
+  fuzz_must(karst_matrix_block_rows(B) == (karst_index)rows && karst_matrix_blocks(B) == (int64_t)blocks &&
+                karst_matrix_rows_unpadded(A) == karst_matrix_rows_unpadded(B),
+            "the matrix read again has another size");
+  fuzz_must(!memcmp(karst_matrix_row_start(A), karst_matrix_row_start(B), (rows + 1) * sizeof(karst_index)) &&
+                (!blocks || (!memcmp(karst_matrix_column(A), karst_matrix_column(B), blocks * sizeof(karst_index)) &&
+                             !memcmp(karst_matrix_value(A), karst_matrix_value(B), blocks * b * b * sizeof(double)))),
+            "the matrix read again is another one");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static char written[64];
+  struct failing_allocator memory;
+  karst_context *context = fuzz_open(&memory, 16 << 20);
+  karst_matrix *A = NULL, *again = NULL;
+  karst_vector *beside = NULL;
+  fuzz_input input = {data, size};
+  int b = fuzz_choice(&input, 6);
+  const char *path = fuzz_file(input.data, input.size);
+  karst_status status = karst_matrix_read(context, path, b, &A);
+  fuzz_made(context, status, A);
+  if (A) {
+    fuzz_must(
+        !karst_matrix_check(context, karst_matrix_block_rows(A), karst_matrix_row_start(A), karst_matrix_column(A)),
+        "what was read is no valid pattern: %s", karst_context_error(context));
+    if (!written[0]) snprintf(written, sizeof written, "/dev/shm/karst-fuzz-%ld.kbsr", (long)getpid());
+    if (!karst_matrix_write(A, written)) {
+      status = karst_matrix_read(context, written, karst_matrix_block_size(A), &again);
+      fuzz_must(status == KARST_ERROR_NO_MEMORY || !status, "what was written is refused: %s",
+                karst_context_error(context));
+      if (again) same(A, again);
+      remove(written);
+    }
+  }
+  status = karst_vector_read_beside(context, path, &beside);
+  if (status) fuzz_made(context, status, beside);
+  karst_vector_destroy(beside);
+  karst_matrix_destroy(again);
+  karst_matrix_destroy(A);
+  fuzz_close(&memory, context);
+  return 0;
+}

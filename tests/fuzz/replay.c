@@ -1,0 +1,42 @@
+/* replay.c - feeds the inputs of a harness's corpus to it, without libFuzzer: corpus/NAME/ for the program fuzz_NAME.
+ * Among them are those that once crashed. Files named on the command line are fed instead, to look at one. */
+#include "fuzz.h"
+
+#include <dirent.h>
+
+static void feed(const char *path)
+{
+  static uint8_t data[1 << 20];
+  FILE *file = fopen(path, "rb");
+  fuzz_must(file, "%s cannot be opened", path);
+  size_t size = fread(data, 1, sizeof data, file);
+  fclose(file);
+  tap_note("%s", path); /* said before, for what does not hold aborts */
+  fflush(stdout);
+  /* A copy of its own size, so that reading past its end is seen. */
+  uint8_t *copy = malloc(size ? size : 1);
+  fuzz_must(copy, "out of memory");
+  memcpy(copy, data, size);
+  LLVMFuzzerTestOneInput(copy, size);
+  free(copy);
+  tap_ok(true, "%s", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+}
+
+int main(int argc, char **argv)
+{
+  char folder[512], path[1024];
+  const char *source = getenv("srcdir"), *name = strstr(argv[0], "fuzz_");
+  for (int i = 1; i < argc; i++) feed(argv[i]);
+  if (argc > 1) return tap_done();
+  while (name && strstr(name + 1, "fuzz_")) name = strstr(name + 1, "fuzz_");
+  snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", source ? source : ".", name ? name + 5 : "");
+  DIR *directory = opendir(folder);
+  if (!directory) tap_skip_all("no corpus here");
+  for (struct dirent *entry; (entry = readdir(directory));) {
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    feed(path);
+  }
+  closedir(directory);
+  return tap_done();
+}

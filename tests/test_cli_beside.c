@@ -1,0 +1,174 @@
+/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves none that belongs to another matrix, and
+ * solve says which file it has read. Other matrices of the name keep theirs. */
+#include "config.h"
+
+#include "cli.h"
+#include "refusal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[400];
+
+static const char *in_folder(const char *name)
+{
+  static char path[4][512];
+  static unsigned next;
+  char *text = path[next++ % 4];
+  snprintf(text, sizeof path[0], "%s/%s", folder, name);
+  return text;
+}
+
+static bool is_there(const char *name) { return access(in_folder(name), F_OK) == 0; }
+
+static void clear(void)
+{
+  static const char *const names[] = {"o",     "o.mtx",   "o.mtx.gz",   "o.kbsr",   "o.rb",
+                                      "o.txt", "o_b.mtx", "o_b.mtx.gz", "o.old.mtx"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(in_folder(names[i]));
+  rmdir(in_folder("o_b.mtx"));
+}
+
+static void test_convert(void)
+{
+  char o[512];
+  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  bool written = CLI_RUN("convert", "blackoil:2x2x2", o)->status == 0 && is_there("o_b.mtx");
+  const struct cli_run *run = CLI_RUN("convert", "poisson2d:6x4", o);
+  tap_ok(written && run->status == 0 && !is_there("o_b.mtx") && strstr(run->err, "note: removed ") &&
+             strstr(run->err, "o_b.mtx"),
+         "convert removes the right-hand side of the matrix before, and says so");
+  tap_note("%s", run->err);
+  run = CLI_RUN("solve", o);
+  tap_ok(run->status == 0 && strstr(run->out, "rhs         ones"), "so that solve does not take it");
+  CLI_RUN("convert", "blackoil:2x2x2", o);
+  run = CLI_RUN("convert", "poisson2d:6x4", o, "--quiet");
+  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "--quiet does so silently");
+  tap_write("f/o_b.mtx.gz", "7\n", -1);
+  run = CLI_RUN("convert", "poisson2d:6x4", o);
+  tap_ok(run->status == 0 && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"), "the compressed spelling too");
+  tap_write("f/o_b.mtx.gz", "7\n", -1);
+  run = CLI_RUN("convert", "blackoil:2x2x2", o);
+  tap_ok(run->status == 0 && is_there("o_b.mtx") && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"),
+         "also where the matrix has one of its own");
+  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"));
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
+         "one that another matrix file of the name may need is not removed: %s", run->err);
+  run = CLI_RUN("convert", o, in_folder("o.kbsr"));
+  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("compare", o, in_folder("o.kbsr"))->status == 0,
+         "the same system in another form goes beside it");
+  clear();
+  mkdir(in_folder("o_b.mtx"), 0755);
+  run = CLI_RUN("convert", "poisson2d:6x4", o);
+  tap_ok(run->status == 0 && is_there("o_b.mtx"), "a folder of the name is no right-hand side");
+  clear();
+}
+
+/* Whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is still TEXT's. */
+static bool is_refused(const struct cli_run *run, const char *output, const char *name, const char *text)
+{
+  char now[sizeof run->out] = "";
+  if (text) now[slurp(in_folder(name), now, sizeof now - 1)] = '\0';
+  return run->status == 2 && cli_is_one_sentence(run, "convert") && !is_there(output) && is_there(name) == !!text &&
+         (!text || strcmp(now, text) == 0);
+}
+
+/* Other matrices of the name, in whichever format, keep the right-hand side that is beside them, or have none. */
+static void test_siblings(void)
+{
+  static const char *const others[] = {"o.kbsr", "o.mtx.gz", "o.rb", "o.txt", "o"};
+  char o[512], text[65536];
+  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  CLI_RUN("convert", "blackoil:2x2x2", in_folder("o.kbsr"));
+  text[slurp(in_folder("o_b.mtx"), text, sizeof text - 1)] = '\0';
+  const struct cli_run *run = CLI_RUN("convert", "blackoil:2x2x2,seed=9", o);
+  tap_ok(is_refused(run, "o.mtx", "o_b.mtx", text), "another right-hand side does not take its place: %s", run->err);
+  run = CLI_RUN("convert", "blackoil:2x2x2", o);
+  tap_ok(run->status == 0 && is_there("o.mtx"), "the same one does: %s", run->err);
+  clear();
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    char file[32];
+    snprintf(file, sizeof file, "f/%s", others[i]);
+    for (int k = 0; k < 4; k++) {
+      const char *beside = k % 2 ? "o_b.mtx.gz" : "o_b.mtx";
+      tap_write(file, "a matrix\n", -1);
+      tap_write(k % 2 ? "f/o_b.mtx.gz" : "f/o_b.mtx", "7\n", -1);
+      run = CLI_RUN("convert", k / 2 ? "blackoil:3x3x1" : "poisson2d:6x4", o);
+      tap_ok(is_refused(run, "o.mtx", beside, "7\n") && strstr(run->err, beside) && strstr(run->err, others[i]),
+             "nor is %s of %s taken: %s", beside, others[i], run->err);
+      clear();
+    }
+    tap_write(file, "a matrix\n", -1);
+    run = CLI_RUN("convert", "blackoil:3x3x1", o);
+    tap_ok(is_refused(run, "o.mtx", "o_b.mtx", NULL), "%s gets none: %s", others[i], run->err);
+    run = CLI_RUN("convert", "poisson2d:6x4", o);
+    tap_ok(run->status == 0, "and may stay where nothing changes: %s", run->err);
+    clear();
+  }
+  tap_write("f/o.old.mtx", "a matrix\n", -1);
+  tap_write("f/o_b.mtx", "7\n", -1);
+  run = CLI_RUN("convert", "poisson2d:6x4", o);
+  tap_ok(run->status == 0 && !is_there("o_b.mtx"), "a file that has its own beside it does not count: %s", run->err);
+  clear();
+  char input[512];
+  snprintf(input, sizeof input, "%s",
+           tap_write("f/o.txt", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1));
+  tap_write("f/o_b.mtx.gz", "7\n", -1);
+  run = CLI_RUN("convert", input, o);
+  tap_ok(run->status == 0 && is_there("o_b.mtx") && is_there("o_b.mtx.gz") && CLI_RUN("compare", o, input)->status == 0,
+         "nor does the matrix that is converted: %s", run->err);
+  clear();
+}
+
+static void test_source(void)
+{
+  char o[512];
+  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  char expected[600];
+  CLI_RUN("convert", "blackoil:2x2x2", o);
+  snprintf(expected, sizeof expected, "came with the matrix: %s\n", in_folder("o_b.mtx"));
+  const struct cli_run *run = CLI_RUN("solve", o);
+  tap_ok(run->status == 0 && strstr(run->out, expected), "the report names the file beside");
+#ifdef HAVE_JANSSON
+  snprintf(expected, sizeof expected, "\"rhs_file\": \"%s\"", in_folder("o_b.mtx"));
+  run = CLI_RUN("solve", o, "--json");
+  tap_ok(run->status == 0 && strstr(run->out, expected), "so does the JSON");
+  run = CLI_RUN("solve", o, "--rhs", in_folder("o_b.mtx"), "--json");
+  tap_ok(run->status == 0 && strstr(run->out, expected), "also with --rhs");
+  run = CLI_RUN("solve", o, "--rhs=ones", "--json");
+  tap_ok(run->status == 0 && strstr(run->out, "\"rhs_file\": null"), "and null for one that was not read");
+#endif
+  tap_write("f/o_b.mtx", "1\n2\n", -1);
+  run = CLI_RUN("solve", o);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, in_folder("o_b.mtx")) &&
+             strstr(run->err, o) && strstr(run->err, "2 rows") && strstr(run->err, "24"),
+         "one of wrong length is named, and the matrix: %s", run->err);
+  clear();
+#ifdef HAVE_LIBARCHIVE
+  static char tar[8192];
+  long size = add_member(tar, "m/m.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n");
+  size += add_member(tar + size, "m/m_b.mtx", "8\n");
+  memset(tar + size, 0, 1024);
+  char path[512];
+  snprintf(path, sizeof path, "%s", tap_write("m.tar", tar, size + 1024));
+  snprintf(expected, sizeof expected, "came with the matrix: %s (m_b.mtx)\n", path);
+  run = CLI_RUN("solve", path);
+  tap_ok(run->status == 0 && strstr(run->out, expected), "in an archive the member is named");
+#endif
+}
+
+int main(void)
+{
+  cli_need("solve");
+  cli_need("compare");
+  cli_need("convert");
+  snprintf(folder, sizeof folder, "%s", tap_scratch("f"));
+  mkdir(folder, 0755);
+  test_convert();
+  test_siblings();
+  test_source();
+  rmdir(folder);
+  return tap_done();
+}

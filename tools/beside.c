@@ -1,0 +1,75 @@
+/* beside.c - see beside.h. What NAME is follows karst_vector_read_beside: a path without .gz and then without its
+ * ending, whichever that is. */
+#include "beside.h"
+
+#include "output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Bytes of NAME, with the folder, in the path of a matrix file. */
+static size_t stem_length(const char *path)
+{
+  size_t length = strlen(path), packed = strlen(".gz");
+  if (length >= packed && strcmp(path + length - packed, ".gz") == 0) length -= packed;
+  for (size_t i = length; i > 0 && path[i - 1] != '/'; i--)
+    if (path[i - 1] == '.') return i - 1;
+  return length;
+}
+
+/* The first length bytes of a path and a text. The caller frees it; NULL after an error that has been reported. */
+static char *join(const char *path, size_t length, const char *text)
+{
+  char *joined = malloc(length + strlen(text) + 1);
+  if (joined)
+    sprintf(joined, "%.*s%s", (int)length, path, text);
+  else
+    tool_fail_memory("a file name");
+  return joined;
+}
+
+char *tool_path_beside(const char *matrix, const char *ending) { return join(matrix, stem_length(matrix), ending); }
+
+/* Whether two paths have one last component. */
+static bool same_name(const char *a, const char *b)
+{
+  const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+  return strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) == 0;
+}
+
+/* A link to the matrix known, of another name, may have another right-hand side beside it. */
+static bool is_sibling(const char *path, const char *matrix, const char *known)
+{
+  struct stat file;
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || tool_same_file(path, matrix)) return false;
+  return !(same_name(path, known) && tool_same_file(path, known));
+}
+
+int tool_find_sibling(const char *matrix, const char *known, char **sibling)
+{
+  const char *slash = strrchr(matrix, '/');
+  size_t before = slash ? (size_t)(slash + 1 - matrix) : 0, length = stem_length(matrix) - before;
+  char *folder = join(matrix, before, before ? "" : ".");
+  int exit_status = folder ? TOOL_GO_ON : TOOL_FAILED;
+  DIR *directory = folder ? opendir(folder) : NULL;
+  *sibling = NULL;
+  if (folder && !directory && errno != ENOENT && errno != ENOTDIR) /* without a folder the matrix cannot be written */
+    exit_status = tool_fail(TOOL_FAILED, "%s cannot be searched for other matrices: %s", folder, strerror(errno));
+  for (struct dirent *entry; directory && !*sibling && exit_status == TOOL_GO_ON && (entry = readdir(directory));) {
+    const char *name = entry->d_name;
+    if (stem_length(name) != length || strncmp(name, matrix + before, length) != 0) continue;
+    char *path = join(matrix, before, name);
+    if (!path) exit_status = TOOL_FAILED;
+    if (path && is_sibling(path, matrix, known))
+      *sibling = path;
+    else
+      free(path);
+  }
+  if (directory) closedir(directory);
+  free(folder);
+  return exit_status;
+}
