@@ -57,6 +57,14 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
   return KARST_SUCCESS;
 }
 
+/* Whether an unknown may appear in no equation: certainly not where each block row has its diagonal block. */
+static bool may_be_unread(const karst_matrix *A)
+{
+  for (karst_index i = 0; i < A->block_rows; i++)
+    if (karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i) < 0) return true;
+  return false;
+}
+
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  const karst_precond *M, karst_krylov **krylov)
 {
@@ -70,6 +78,7 @@ karst_status karst_krylov_create(karst_context *context, const karst_options *op
   k->options = *options;
   k->n = karst_matrix_rows(A);
   k->unit = karst_residual_unit(A);
+  k->unread = may_be_unread(A);
 
   /* No more directions than unknowns or iterations. */
   int64_t useful = k->n < options->max_iterations ? k->n : options->max_iterations;
@@ -109,6 +118,37 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal)
   return k->claimed || residual <= rounding * k->residual || k->iterations >= k->options.max_iterations;
 }
 
+/* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
+static void record(karst_krylov *k, const char *what, int iteration, karst_index block_row)
+{
+  if (iteration > 0) {
+    snprintf(k->not_finite_text, sizeof k->not_finite_text, "%s of iteration %d", what, iteration);
+    what = k->not_finite_text;
+  }
+  k->not_finite_in = what;
+  k->not_finite_row = block_row;
+}
+
+/* The first scalar of device memory that is not finite, or -1. */
+static karst_status find_not_finite(karst_krylov *k, const double *values, int64_t count, int64_t *where)
+{
+  karst_survey survey;
+  karst_status status = karst_survey_elements(k->context, count, values, &survey);
+  *where = survey.where;
+  return status;
+}
+
+/* What is NaN or infinite in x makes the residual so too, also where no row reads it. */
+static karst_status look_at_unread(karst_krylov *k)
+{
+  int64_t where;
+  karst_status status = find_not_finite(k, k->x, k->n, &where);
+  if (status || where < 0) return status;
+  k->residual = k->judged = NAN;
+  if (k->iterations > 0) record(k, "the solution", k->iterations, (karst_index)(where / k->A->block_size));
+  return KARST_SUCCESS;
+}
+
 /* r = b - A x and its norm, and the caller's; precisely once a recursive residual has been found wrong. The method's
  * own vectors are free between cycles. */
 static karst_status compute_residual(karst_krylov *k)
@@ -121,6 +161,7 @@ static karst_status compute_residual(karst_krylov *k)
   k->judged = k->residual;
   if (!status && k->outer)
     status = k->outer->measure(k->outer->user, k->x, k->wanted, k->claimed, k->precise, &k->judged);
+  if (!status && k->unread) status = look_at_unread(k);
   k->target = k->outer ? k->residual * (k->wanted / k->judged) : k->wanted;
   return status;
 }
@@ -145,26 +186,6 @@ karst_status karst_krylov_compare(karst_krylov *k, double residual, const double
   karst_status status = k->outer->norm(k->outer->user, r, &norm);
   k->compared_at = residual;
   if (!status && norm > 0) k->goal = goal_for(k, residual * (k->wanted / norm));
-  return status;
-}
-
-/* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
-static void record(karst_krylov *k, const char *what, int iteration, karst_index block_row)
-{
-  if (iteration > 0) {
-    snprintf(k->not_finite_text, sizeof k->not_finite_text, "%s of iteration %d", what, iteration);
-    what = k->not_finite_text;
-  }
-  k->not_finite_in = what;
-  k->not_finite_row = block_row;
-}
-
-/* The first scalar of device memory that is not finite, or -1. */
-static karst_status find_not_finite(karst_krylov *k, const double *values, int64_t count, int64_t *where)
-{
-  karst_survey survey;
-  karst_status status = karst_survey_elements(k->context, count, values, &survey);
-  *where = survey.where;
   return status;
 }
 

@@ -72,6 +72,7 @@ struct karst_krylov {
   double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
   double compared_at; /* norm of the recursive residual when it was last compared with the caller's */
   double unit;        /* karst_residual_unit of A */
+  bool unread;        /* no row may read some unknown, so that it can overflow while the residual does not tell */
   double measure;     /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */

@@ -150,22 +150,6 @@ static karst_status answer_zero(const karst_solver *solver, const double *b, dou
   return status;
 }
 
-/* An unknown that no row reads can be NaN, from the start, while the residual is not. */
-static karst_status check_solution(const karst_solver *solver, const double *x, karst_result *result,
-                                   const char **place)
-{
-  karst_survey survey;
-  double norm;
-  karst_status status = norm_of(solver, x, &norm);
-  if (status || !isnan(norm)) return status;
-  status = karst_survey_elements(solver->context, karst_matrix_rows(solver->system.original), x, &survey);
-  if (status || survey.finite) return status;
-  result->reason = KARST_NOT_FINITE;
-  result->block_row = (karst_index)(survey.where / solver->system.original->block_size);
-  *place = "the start";
-  return KARST_SUCCESS;
-}
-
 /* Fills the result; place: see explain. */
 static karst_status solve(karst_solver *solver, const double *b, double *x, karst_result *result, const char **place)
 {
@@ -188,7 +172,6 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
     status = solve_system(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
     if (solver->krylov->not_finite_in) *place = solver->krylov->not_finite_in;
-    if (!status && result->reason > 0) status = check_solution(solver, x, result, place);
   }
   result->relative_residual = result->residual == 0 ? 0 : result->residual / rhs_norm;
   return status;
