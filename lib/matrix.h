@@ -4,6 +4,8 @@
 
 #include "backend.h"
 
+#define KARST_INDEX_MAX (KARST_INDEX_BITS == 64 ? INT64_MAX : (int64_t)INT32_MAX)
+
 enum { KARST_BLOCK_SIZE_MAX = 1024 }; /* a block fits the stack of a kernel by far */
 
 struct karst_matrix {

@@ -1,8 +1,8 @@
 /* options.c - the one table of the library's options: struct field, name, range, default and help in one place. */
 #include "options.h"
 
-#include "format.h"
 #include "krylov.h"
+#include "number.h"
 #include "ordering.h"
 #include "precond.h"
 #include "search.h"

@@ -1,7 +1,6 @@
 /* grid.c - block patterns and scalar diffusion matrices on Cartesian grids. See grid.h. */
 #include "config.h"
 
-#include "format.h"
 #include "grid.h"
 
 void karst_grid_release(karst_context *context, karst_grid_arrays *arrays)

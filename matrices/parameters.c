@@ -1,7 +1,7 @@
 /* parameters.c - reads "key=value,key=value" into the fields of a table. See parameters.h. */
 #include "config.h"
 
-#include "format.h"
+#include "number.h"
 #include "parameters.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * too: they change nothing. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 #include "permeability.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KARST_TESTS_REFUSAL_H
 #define KARST_TESTS_REFUSAL_H
 
-#include "format.h"
+#include "format/format.h"
 #include "tap.h"
 
 #include <stdio.h>

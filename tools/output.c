@@ -1,6 +1,6 @@
 /* output.c - see output.h. What is asked here is what the library will do: it follows links, replaces a file that it
  * may write to, in a folder that takes no new files in its place, and makes a new one beside others. The tools have
- * only what karst.h declares, so folder_length and follow_links are twins of those in lib/format_place.c. */
+ * only what karst.h declares, so folder_length and follow_links are twins of those in format/place.c. */
 #include "output.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* format_number.c - numbers as text.
+/* number.c - see number.h: numbers as text.
  *
  * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is one exactly rounded product or quotient of two
  * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file
  * is of this kind; strtod reads the others, in the C locale. */
 #include "config.h"
 
-#include "format.h"
+#include "number.h"
 
 #include <float.h>
 #include <locale.h>

@@ -1,4 +1,4 @@
-/* format_market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats,
+/* market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats,
  * NISTIR 5935, 1996):
  *     %%MatrixMarket matrix coordinate|array FIELD SYMMETRY
  *     % comments, of which "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size

@@ -1,4 +1,4 @@
-/* format_binary.c - .kbsr, Karst's compact binary form of a block matrix; doc/binary-format.md describes it.
+/* binary.c - .kbsr, Karst's compact binary form of a block matrix; doc/binary-format.md describes it.
  *
  * A header, then row_start, column and value as they stand in memory, each array beginning at a multiple of 8 bytes.
  * The header's sizes decide the file's size to the byte, which is checked before anything is allocated. */

@@ -1,4 +1,4 @@
-/* format_vector.c - vectors in files: a Matrix Market array of one column, or plain numbers, one a line, among which
+/* vector.c - vectors in files: a Matrix Market array of one column, or plain numbers, one a line, among which
  * lines that begin with % or # are comments. */
 #include "config.h"
 

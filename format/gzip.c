@@ -1,4 +1,4 @@
-/* format_gzip.c - gzip files (RFC 1952), read and written through zlib with the context's memory. */
+/* gzip.c - gzip files (RFC 1952), read and written through zlib with the context's memory. */
 #include "config.h"
 
 #include "format.h"

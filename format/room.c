@@ -1,4 +1,4 @@
-/* format_room.c - arrays that grow with what is read. A few bytes of a file may announce more than any memory holds,
+/* room.c - arrays that grow with what is read. A few bytes of a file may announce more than any memory holds,
  * and compressed ones a thousand times their number, so the room for what is announced comes in steps. */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* format_matrix.c - matrices in files: which format it is, and the block size.
+/* matrix.c - matrices in files: which format it is, and the block size.
  *
  * A Matrix Market file is written scalar by scalar, every entry of a block, zeros included, and without the rows that
  * only pad the last block; its ISTL_STRUCT line brings blocks and padding back when it is read. */

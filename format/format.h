@@ -1,22 +1,21 @@
-/* format.h - what the file formats share: a file as lines or bytes, numbers as text, a file to write.
+/* format.h - what the file formats share: a file as lines or bytes, and a file to write.
  *
  * Reading goes through layers, each of which knows nothing of those above it:
- *   format_gzip.c     bytes of the file, decompressed where they are gzip
- *   format_archive.c  bytes of one member, where those are a tar archive
- *   format_input.c    lines with numbers, and the sentence that says what is wrong with one
- *   format_market.c   the header of a Matrix Market file
- *   format_entries.c  its entries, made into a scalar CSR matrix by format_csr.c
- *   format_room.c     the arrays that are read into
- *   format_vector.c, format_binary.c, format_matrix.c  vectors, .kbsr files, and the public functions
+ *   gzip.c     bytes of the file, decompressed where they are gzip
+ *   archive.c  bytes of one member, where those are a tar archive
+ *   input.c    lines with numbers, and the sentence that says what is wrong with one
+ *   market.c   the header of a Matrix Market file
+ *   entries.c  its entries, made into a scalar CSR matrix by csr.c
+ *   room.c     the arrays that are read into
+ *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
  * What a file is is told from its content. All memory but libarchive's comes from the context's allocator. */
-#ifndef KARST_LIB_FORMAT_H
-#define KARST_LIB_FORMAT_H
+#ifndef KARST_FORMAT_H
+#define KARST_FORMAT_H
 
 #include "matrix.h"
+#include "number.h"
 
 #include <locale.h>
-
-#define KARST_INDEX_MAX (KARST_INDEX_BITS == 64 ? INT64_MAX : (int64_t)INT32_MAX)
 
 enum { KARST_NAME_SIZE = 256 }; /* of a file's name in a sentence; longer ones lose their front */
 
@@ -76,24 +75,6 @@ int64_t karst_room_announced(int64_t capacity, int64_t announced);
 /* Moves count elements of an array to a larger one, which takes its place. */
 karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
                                 size_t size, const char *what);
-
-/* ---- numbers ---- */
-
-/* Reads a number that a space or the end of the line follows, and returns its end; NULL where there is none. Integers
- * beyond 64 bits become INT64_MAX or INT64_MIN; a real number must be finite, and has a point whatever the program's
- * language. */
-const char *karst_parse_integer(const char *text, int64_t *value);
-const char *karst_parse_real(const char *text, double *value);
-
-static inline const char *karst_skip_spaces(const char *text)
-{
-  while (*text == ' ' || *text == '\t') text++;
-  return text;
-}
-
-/* The word that text begins with, shortened and made printable, for a sentence. */
-enum { KARST_WORD_SIZE = 40 };
-const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE]);
 
 /* ---- Matrix Market ---- */
 

@@ -1,4 +1,4 @@
-/* format_output.c - a file to write: buffered, compressed where its name says so. format_place.c decides where it is
+/* output.c - a file to write: buffered, compressed where its name says so. place.c decides where it is
  * written and what it is called. */
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* format_input.c - a file as lines: opening it, telling archives from plain files, and naming the line of an error. */
+/* input.c - a file as lines: opening it, telling archives from plain files, and naming the line of an error. */
 #include "config.h"
 
 #include "format.h"

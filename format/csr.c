@@ -1,4 +1,4 @@
-/* format_csr.c - entries in any order made into CSR, in place.
+/* csr.c - entries in any order made into CSR, in place.
  *
  * Entries move to their rows by swaps, a bucket sort that follows the cycles of its permutation (McIlroy, Bostic,
  * McIlroy, Engineering radix sort, 1993: the American flag), then each row is sorted by columns. Beside the entries

@@ -1,4 +1,4 @@
-/* format_place.c - where a file is written until it is whole.
+/* place.c - where a file is written until it is whole.
  *
  * A new file, or one that takes the place of a regular file, is written beside that place and gets its name at the end,
  * so that a failure leaves the folder as it was. Until then it has no name at all where the file system can do that

@@ -1,4 +1,4 @@
-/* format_entries.c - the entries of a Matrix Market coordinate file, read into a scalar CSR matrix.
+/* entries.c - the entries of a Matrix Market coordinate file, read into a scalar CSR matrix.
  *
  * Entries are read into three arrays that grow with what is read, mirrored at once where the file is symmetric or
  * skew-symmetric, and sorted in place; two of the arrays become the matrix. The peak is 4/3 of the matrix for 32-bit

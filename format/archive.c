@@ -1,4 +1,4 @@
-/* format_archive.c - one member of a tar archive, as the SuiteSparse Matrix Collection serves its matrices: the matrix
+/* archive.c - one member of a tar archive, as the SuiteSparse Matrix Collection serves its matrices: the matrix
  * is NAME/NAME.mtx, its right-hand side NAME/NAME_b.mtx, in NAME.tar.gz. Through libarchive, fed with decompressed
  * bytes. */
 #include "config.h"
