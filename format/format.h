@@ -1,13 +1,15 @@
 /* format.h - what the file formats share: a file as lines or bytes, and a file to write.
  *
  * Reading goes through layers, each of which knows nothing of those above it:
- *   gzip.c     bytes of the file, decompressed where they are gzip
+ *   file.c     bytes of the file
+ *   unpack.c   the same, decompressed by gzip.c where they are gzip
  *   archive.c  bytes of one member, where those are a tar archive
  *   input.c    lines with numbers, and the sentence that says what is wrong with one
  *   market.c   the header of a Matrix Market file
  *   entries.c  its entries, made into a scalar CSR matrix by csr.c
  *   room.c     the arrays that are read into
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
+ * Writing goes the same way down: output.c, with place.c for where the file is, gzip.c, file.c.
  * What a file is is told from its content. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_FORMAT_H
 #define KARST_FORMAT_H
@@ -56,11 +58,15 @@ karst_status karst_input_fail(karst_input *input, const char *format, ...) __att
 
 /* Up to capacity bytes; fewer only at the end of the file. The layers below the lines. */
 karst_status karst_file_read(karst_input *input, void *to, size_t capacity, size_t *got);
-karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got);
 
 karst_status karst_gunzip_open(karst_input *input);
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_gunzip_close(karst_input *input);
+
+/* Looks at how the file begins, and sets its text_limit. */
+karst_status karst_unpack_open(karst_input *input);
+karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got);
+void karst_unpack_close(karst_input *input);
 
 /* Takes over the decompressed bytes that the buffer holds. *found: whether the member is there. */
 karst_status karst_archive_open(karst_input *input, const char *member, bool *found);

@@ -17,9 +17,6 @@ enum {
   TAR_MAGIC = 257        /* where "ustar" stands in it */
 };
 
-/* Deflate cannot shrink anything to less (zlib's technical notes). */
-static const int64_t gzip_limit = 1032;
-
 karst_status karst_input_fail(karst_input *input, const char *format, ...)
 {
   char text[200];
@@ -29,25 +26,6 @@ karst_status karst_input_fail(karst_input *input, const char *format, ...)
   va_end(arguments);
   if (input->line == 0) return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: %s", input->name, text);
   return karst_fail(input->context, KARST_ERROR_FORMAT, "%s, line %lld: %s", input->name, (long long)input->line, text);
-}
-
-karst_status karst_file_read(karst_input *input, void *to, size_t capacity, size_t *got)
-{
-  *got = 0;
-  while (*got < capacity) {
-    ssize_t count = read(input->file, (char *)to + *got, capacity - *got);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
-      return karst_fail(input->context, KARST_ERROR_FILE, "%s cannot be read: %s", input->name, strerror(errno));
-    if (count == 0) break;
-    *got += (size_t)count;
-  }
-  return KARST_SUCCESS;
-}
-
-karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got)
-{
-  return input->gunzip ? karst_gunzip_read(input, to, capacity, got) : karst_file_read(input, to, capacity, got);
 }
 
 static karst_status read_layer(karst_input *input, void *to, size_t capacity, size_t *got)
@@ -80,18 +58,8 @@ static karst_status open_file(karst_input *input, const char *path)
   if (S_ISDIR(info.st_mode)) return karst_fail(input->context, KARST_ERROR_FILE, "%s is a directory", input->name);
   if (!S_ISREG(info.st_mode))
     return karst_fail(input->context, KARST_ERROR_FILE, "%s is not a regular file", input->name);
-  input->file_size = input->text_limit = (int64_t)info.st_size;
+  input->file_size = (int64_t)info.st_size;
   return input->file_size > 0 ? KARST_SUCCESS : karst_input_fail(input, "the file is empty");
-}
-
-/* Sets up decompression where the file begins as gzip does. */
-static karst_status open_gzip(karst_input *input)
-{
-  unsigned char magic[2];
-  if (pread(input->file, magic, sizeof magic, 0) != sizeof magic || magic[0] != 0x1f || magic[1] != 0x8b)
-    return KARST_SUCCESS;
-  if (__builtin_mul_overflow(input->file_size, gzip_limit, &input->text_limit)) input->text_limit = INT64_MAX;
-  return karst_gunzip_open(input);
 }
 
 static bool begins_as_tar(const karst_input *input)
@@ -102,7 +70,7 @@ static bool begins_as_tar(const karst_input *input)
 static karst_status open_layers(karst_input *input, const char *path, const char *member, bool *found)
 {
   karst_status status = open_file(input, path);
-  if (!status) status = open_gzip(input);
+  if (!status) status = karst_unpack_open(input);
   if (!status) status = karst_allocate(input->context, &input->buffer, BUFFER_SIZE, 1, "reading a file");
   if (!status) status = fill(input);
   if (status || !begins_as_tar(input)) return status;
@@ -138,7 +106,7 @@ void karst_input_close(karst_input *input)
   if (!input) return;
   karst_context *context = input->context;
   karst_archive_close(input);
-  karst_gunzip_close(input);
+  karst_unpack_close(input);
   if (input->file >= 0) close(input->file);
   karst_release(context, input->buffer);
   karst_release(context, input);

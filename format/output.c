@@ -4,11 +4,9 @@
 
 #include "format.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BUFFER_SIZE = 1 << 16, LONGEST_LINE = 200 };
 
@@ -16,18 +14,6 @@ bool karst_path_ends(const char *path, const char *ending)
 {
   size_t length = strlen(path), tail = strlen(ending);
   return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
-karst_status karst_file_write(karst_output *output, const void *bytes, size_t count)
-{
-  for (size_t done = 0; done < count;) {
-    ssize_t written = write(output->file, (const char *)bytes + done, count - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      return karst_fail(output->context, KARST_ERROR_FILE, "%s cannot be written: %s", output->path, strerror(errno));
-    done += (size_t)written;
-  }
-  return KARST_SUCCESS;
 }
 
 static karst_status write_layer(karst_output *output, const void *bytes, size_t count, bool last)
