@@ -1,8 +1,8 @@
-/* cpu.h - what the CPU kernels share: processor dispatch, threads, and the division of work.
+/* cpu.h - what the CPU kernels share: processor dispatch, threads that wait for each other, and pieces of work that are
+ * measured.
  *
  * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
- * its own in the whole library, static or not: what clang names the loader's function for it by is global. Work is
- * divided so that results do not depend on the number of threads. */
+ * its own in the whole library, static or not: what clang names the loader's function for it by is global. */
 #ifndef KARST_LIB_CPU_H
 #define KARST_LIB_CPU_H
 
@@ -10,12 +10,9 @@
 
 #include "clock.h"
 #include "context.h"
-#include "search.h"
+#include "threads.h"
 
 #include <stdatomic.h>
-#ifdef HAVE_OPENMP
-#include <omp.h>
-#endif
 
 #ifdef HAVE_TARGET_CLONES
 #define KARST_KERNEL __attribute__((target_clones("arch=x86-64-v3", "default")))
@@ -35,26 +32,6 @@ static inline __attribute__((always_inline)) void karst_prefetch(const void *mem
 
 /* How far: a few rows, some hundred nanoseconds. */
 enum { KARST_PREFETCH_VALUES = 4096, KARST_PREFETCH_COLUMNS = 2048 };
-
-/* The number of this thread in a parallel region, and how many there are (fewer than asked for where the system
- * refuses). */
-static inline int karst_thread(void)
-{
-#ifdef HAVE_OPENMP
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
-
-static inline int karst_team(void)
-{
-#ifdef HAVE_OPENMP
-  return omp_get_num_threads();
-#else
-  return 1;
-#endif
-}
 
 /* A barrier for the many short steps inside a parallel region. Starts as zero. The library's own one spins for
  * milliseconds before it sleeps. Who waits here long does so for a thread whose processor another program has taken,
@@ -85,12 +62,6 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
   }
 }
 
-/* How many threads a loop over this many scalars gets that is not measured. */
-static inline int karst_threads_for(const karst_context *context, int64_t work)
-{
-  return karst_crew_worth(karst_crew_present(&context->crew, context->threads), work);
-}
-
 /* A piece of work that is measured, from begin to end around its parallel region; threads may be lowered before
  * that. work: in scalars. */
 typedef struct karst_piece {
@@ -114,19 +85,6 @@ static inline void karst_end(karst_context *context, const karst_piece *piece)
   if (piece->start > 0)
     karst_crew_note(&context->crew, context->threads, piece->kind, piece->work, piece->threads, piece->start,
                     karst_clock());
-}
-
-/* The first of count items that share number part of parts begins with; parts differ by one item at most. */
-static inline int64_t karst_share(int64_t count, int part, int parts)
-{
-  return count / parts * part + (count % parts) * part / parts;
-}
-
-/* The first row of share number part of parts, where running[i] entries come before row i: shares of like work. */
-static inline karst_index karst_share_rows(karst_index rows, const karst_index *running, int part, int parts)
-{
-  if (part == parts) return rows;
-  return karst_lower_bound(running, 0, rows, (karst_index)karst_share(running[rows], part, parts));
 }
 
 /* vector_cpu.c */

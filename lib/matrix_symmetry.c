@@ -5,8 +5,8 @@
  * they are larger: both go along with any scaling of rows and columns that leaves a matrix symmetric. */
 #include "matrix.h"
 
-#include "cpu.h"
 #include "search.h"
+#include "threads.h"
 
 #include <math.h>
 

@@ -23,9 +23,9 @@
 #include "config.h"
 
 #include "symbolic.h"
+#include "threads.h"
 
-#include "cpu.h"
-
+#include <stdatomic.h>
 #include <string.h>
 
 /* Rows a thread takes at a time: enough to amortise the taking, few enough to share out rows full of fill. */

@@ -6,8 +6,7 @@
 #include "config.h"
 
 #include "symbolic.h"
-
-#include "cpu.h"
+#include "threads.h"
 
 #if KARST_INDEX_BITS == 64
 #define INDEX_MAX INT64_MAX

@@ -12,8 +12,6 @@
 
 #include "symbolic.h"
 
-#include "cpu.h"
-
 /* Rows of a run. Shorter ones do not pay for their place in the schedule; longer ones delay the runs that wait for
  * them, on the 1024 cells of a two-dimensional grid line for instance. */
 #define SHORTEST_RUN 32
