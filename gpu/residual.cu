@@ -1,7 +1,7 @@
 /* residual.cu - what a claim to have converged is checked with, one thread a scalar row; rarely called, never tuned.
  *
  * |b| + |A| |x|, which bounds the rounding errors of b - A x. And b - A x to twice the working precision: the sums of
- * lib/residual_cpu.c, in the same order; the intrinsics keep the compiler from contracting a product with a sum. */
+ * cpu/residual.c, in the same order; the intrinsics keep the compiler from contracting a product with a sum. */
 #include "cuda.h"
 
 extern "C" {

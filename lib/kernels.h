@@ -88,7 +88,7 @@ struct karst_cusparse_kernels {
 /* gpu/cusparse.cu; without cuSPARSE a stand-in whose functions are NULL. */
 extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda;
 
-extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* precond/ilu_cpu.c */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* cpu/ilu/ */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda; /* gpu/ilu.cu */
 
 /* Factors on a pattern S found by fixed-point sweeps (Chow, Anzt, Dongarra, Algorithm 1). F holds A's values on S,
@@ -148,7 +148,7 @@ struct karst_parilu_kernels {
   void (*expand)(karst_context *context, karst_parilu *parilu);
 };
 
-extern const struct karst_parilu_kernels karst_parilu_kernels_cpu;  /* precond/parilu_cpu.c */
+extern const struct karst_parilu_kernels karst_parilu_kernels_cpu;  /* cpu/sweeps/ */
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* gpu/parilu.cu */
 
 #endif

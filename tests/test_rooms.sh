@@ -35,11 +35,12 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..9
+echo 1..10
 room lib
 room format lib
 room matrices lib format
 room symbolic lib
+room cpu lib symbolic
 room gpu lib
 room precond lib symbolic gpu
 room krylov lib

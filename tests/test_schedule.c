@@ -2,8 +2,8 @@
  * its running totals are right; one thread, or no parallelism, gives the plain sweep. */
 #include "symbolic.h"
 
+#include "cpu/ilu/ilu.h"
 #include "failing_allocator.h"
-#include "precond/ilu_cpu.h"
 #include "patterns.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* ilu_cpu.h - what the factorization and the sweeps share on the CPU. */
-#ifndef KARST_PRECOND_ILU_CPU_H
-#define KARST_PRECOND_ILU_CPU_H
+/* ilu.h - what the factorization and the sweeps share on the CPU. */
+#ifndef KARST_CPU_ILU_H
+#define KARST_CPU_ILU_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "inline.h"
 #include "kernels.h"
 #include "symbolic.h"
@@ -67,7 +67,7 @@ karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
                           karst_index *last);
 
-/* ilu_factor_cpu.c */
+/* factor.c */
 karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
                                   karst_factor_outcome *outcome);
 /* The work space for rows of widest blocks at most; what it has taken when it fails, destroy gives back. */
@@ -75,12 +75,12 @@ karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows
                                         karst_ilu_workspace *w);
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
 
-/* ilu_load_cpu.c */
+/* load.c */
 karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                                 karst_factor_outcome *outcome);
-/* ilu_jacobi_cpu.c */
+/* jacobi.c */
 void karst_ilu_solve_jacobi_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
-/* ilu_solve_cpu.c */
+/* solve.c */
 void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 
 #endif

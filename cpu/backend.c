@@ -1,4 +1,4 @@
-/* backend_cpu.c - the CPU backend: its memory and its table. Device memory is host memory. */
+/* backend.c - the CPU backend: its memory and its table. Device memory is host memory. */
 #include "backend.h"
 #include "cpu.h"
 

@@ -1,4 +1,4 @@
-/* vector_cpu.c - vector operations on the CPU, written to move each vector through memory once.
+/* vector.c - vector operations on the CPU, written to move each vector through memory once.
  *
  * A vector of n scalars is cut into SEGMENTS pieces whose limits depend on n alone. Each piece has its own partial
  * sums, added in order at the end, so that a sum has the same bits for every number of threads. Inside a piece the work

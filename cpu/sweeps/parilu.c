@@ -1,4 +1,4 @@
-/* parilu_rows_cpu.c - the sweeps of parilu over block rows on the CPU (Chow, Anzt, Dongarra, Algorithm 1, by blocks):
+/* parilu.c - the sweeps of parilu over block rows on the CPU (Chow, Anzt, Dongarra, Algorithm 1, by blocks):
  *
  *     L_ij = (A_ij - sum_{k<j} L_ik U_kj) U_jj^-1   i > j,      U_ij = A_ij - sum_{k<i} L_ik U_kj   i <= j
  *
@@ -8,7 +8,7 @@
  *
  * A synchronous sweep takes L_ik from the last sweep. An asynchronous one finishes L_ik first and uses it at once: one
  * thread would thus find the exact factors in one sweep, and several do so as far as the rows above are done. */
-#include "parilu_cpu.h"
+#include "sweeps.h"
 
 KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                                  karst_ilu_workspace *w)

@@ -1,9 +1,9 @@
-/* parilu_cpu.c - the CPU instance of the kernels of parilu and paric: the plan, and the passes over rows that make up
- * the initial guess, a sweep, and the nonlinear residual norm. parilu_rows_cpu.c and paric_rows_cpu.c do the rows.
+/* passes.c - the CPU instance of the kernels of parilu and paric: the plan, and the passes over rows that make up
+ * the initial guess, a sweep, and the nonlinear residual norm. parilu.c and paric.c do the rows.
  *
  * Synchronous sweeps give the same bits for every number of threads: each row is the work of one thread from the last
  * sweep's values, and the squares of the rows' residuals are added in the rows' order. */
-#include "parilu_cpu.h"
+#include "sweeps.h"
 
 #include <string.h>
 

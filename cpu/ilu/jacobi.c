@@ -1,13 +1,13 @@
-/* ilu_jacobi_cpu.c - z ~ (L D U')^-1 r on the CPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
+/* jacobi.c - z ~ (L D U')^-1 r on the CPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
  * Iterative sparse triangular solves for preconditioning, Euro-Par 2015), where level sets are too many:
  *
  *     x_0 = r,  x_k+1 = r - (L - I) x_k;      g = D^-1 x;      z_0 = g,  z_k+1 = g - (U' - I) z_k
  *
  * Each sweep is a product with a matrix, and all rows of it go at once. After as many sweeps as the triangle has level
  * sets, less one, the solution is exact. */
-#include "ilu_cpu.h"
+#include "ilu.h"
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 /* A strict triangle as a matrix, for its products. */
 static karst_matrix triangle(const karst_ilu *ilu, karst_index *start, karst_index *column, double *value)

@@ -1,4 +1,4 @@
-/* ilu_solve_cpu.c - z = (L D U')^-1 r on the CPU, in two sweeps over one vector:
+/* solve.c - z = (L D U')^-1 r on the CPU, in two sweeps over one vector:
  *
  *     forward    z_i = r_i - sum_{p < i} L_ip z_p
  *     backward   z_i = D_i^-1 z_i - sum_{j > i} U'_ij z_j
@@ -8,9 +8,9 @@
  * so that the others are ready when it arrives.
  *
  * Bytes moved: L, D^-1 and U' with their columns once, r once, z read and written twice. */
-#include "ilu_cpu.h"
+#include "ilu.h"
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "dense.h"
 
 /* Larger blocks are streams of their own that the processor follows by itself. */

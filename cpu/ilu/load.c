@@ -1,8 +1,8 @@
-/* ilu_load_cpu.c - factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
+/* load.c - factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
-#include "ilu_cpu.h"
+#include "ilu.h"
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "dense.h"
 
 /* value: blocks ordered as those of a matrix on the pattern of ilu, so that row i begins with number

@@ -1,4 +1,4 @@
-/* diagonal_cpu.c - on the CPU: diagonal blocks inverted and multiplied, rows and columns scaled. */
+/* diagonal.c - on the CPU: diagonal blocks inverted and multiplied, rows and columns scaled. */
 #include "cpu.h"
 #include "dense.h"
 #include "matrix.h"

@@ -3,8 +3,8 @@
  *
  * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
  * its own in the whole library, static or not: what clang names the loader's function for it by is global. */
-#ifndef KARST_LIB_CPU_H
-#define KARST_LIB_CPU_H
+#ifndef KARST_CPU_H
+#define KARST_CPU_H
 
 #include "config.h"
 
@@ -87,7 +87,7 @@ static inline void karst_end(karst_context *context, const karst_piece *piece)
                     karst_clock());
 }
 
-/* vector_cpu.c */
+/* vector.c */
 void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x);
 void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y);
 void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
@@ -102,14 +102,14 @@ void karst_gather_cpu(karst_context *context, karst_index count, int b, const ka
 void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                        double *y);
 
-/* matrix_cpu.c */
+/* matrix.c */
 void karst_multiply_cpu(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_residual_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                         double *norm2);
 void karst_residual_bounded_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                 double *r, double *size, double *norm2);
 
-/* diagonal_cpu.c */
+/* diagonal.c */
 karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                        double *inverse, karst_reason *reason, karst_index *block_row);
 void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int b, const double *S, const double *x,
@@ -120,7 +120,7 @@ void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const do
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
-/* residual_cpu.c */
+/* residual.c */
 void karst_residual_precise_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                 double *r, double *norm2);
 

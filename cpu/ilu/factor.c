@@ -1,4 +1,4 @@
-/* ilu_factor_cpu.c - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4), on the CPU.
+/* factor.c - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4), on the CPU.
  *
  * Row i of A is spread over the row's pattern; then, for each p < i in the pattern, ascending,
  *
@@ -6,9 +6,9 @@
  *
  * with a_ip not yet multiplied by D_p^-1: as L_ip U_pj = (a_ip D_p^-1) (D_p U'_pj), the split U = D U' of equation (5)
  * costs nothing extra. At the end of the row D_i = a_ii is inverted, L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
-#include "ilu_cpu.h"
+#include "ilu.h"
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "dense.h"
 #include "search.h"
 

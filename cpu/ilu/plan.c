@@ -1,7 +1,7 @@
-/* ilu_cpu.c - the CPU instance of the ILU kernels: its table and its plan. */
-#include "ilu_cpu.h"
+/* plan.c - the CPU instance of the ILU kernels: its table and its plan. */
+#include "ilu.h"
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 #include <string.h>
 

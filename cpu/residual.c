@@ -1,4 +1,4 @@
-/* residual_cpu.c - r = b - A x to twice the working precision on the CPU.
+/* residual.c - r = b - A x to twice the working precision on the CPU.
  *
  * Each row is a dot product summed with error-free transformations (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
  * (2005), 1955-1988: Algorithms 3.1 TwoSum, 3.5 TwoProductFMA and 5.3 Dot2): the rounding errors of products and sums

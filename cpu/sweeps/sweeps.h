@@ -1,10 +1,10 @@
-/* parilu_cpu.h - what the sweeps of parilu and paric share on the CPU. */
-#ifndef KARST_PRECOND_PARILU_CPU_H
-#define KARST_PRECOND_PARILU_CPU_H
+/* sweeps.h - what the sweeps of parilu and paric share on the CPU. */
+#ifndef KARST_CPU_SWEEPS_H
+#define KARST_CPU_SWEEPS_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
+#include "cpu/ilu/ilu.h"
 #include "dense.h"
-#include "ilu_cpu.h"
 #include "search.h"
 
 typedef struct karst_parilu_plan {
@@ -39,8 +39,8 @@ typedef struct karst_parilu_method {
 } karst_parilu_method;
 
 /* For each block size with an instance of its own; 0: for all others. */
-extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu_rows_cpu.c */
-extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric_rows_cpu.c */
+extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu.c */
+extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric.c */
 
 /* A block that others may be changing: each of its entries is read whole, into local. Else the block itself. */
 KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const double *block, double *local)

@@ -1,11 +1,11 @@
-/* paric_rows_cpu.c - the sweeps of paric over block rows on the CPU (Chow, Anzt, Dongarra, Algorithm 1 for A ~ L L^T,
+/* paric.c - the sweeps of paric over block rows on the CPU (Chow, Anzt, Dongarra, Algorithm 1 for A ~ L L^T,
  * by blocks):
  *
  *     L_ij = (A_ij - sum_{k<j} L_ik L_jk^T) L_jj^-T   i > j,      L_ii L_ii^T = A_ii - sum_{k<i} L_ik L_ik^T
  *
  * Blocks of a row are taken from left to right; the columns k that rows i and j share are found by numbering those of
  * row i. An asynchronous sweep stores and uses each block at once. */
-#include "parilu_cpu.h"
+#include "sweeps.h"
 
 KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                                  karst_ilu_workspace *w)
