@@ -1,6 +1,9 @@
 /* backend.c - the CPU backend: its memory and its table. Device memory is host memory. */
 #include "backend.h"
+
 #include "cpu.h"
+#include "ilu/ilu.h"
+#include "sweeps/sweeps.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,9 +52,13 @@ static void describe(karst_context *context)
            context->threads == 1 ? "" : "s");
 }
 
+extern const struct karst_backend karst_backend_cpu;
+
 const struct karst_backend karst_backend_cpu = {
     .name = "cpu",
-    .kind = KARST_BACKEND_CPU,
+    .host_memory = true,
+    .ilu = &karst_ilu_kernels_cpu,
+    .parilu = &karst_parilu_kernels_cpu,
     .describe = describe,
     .allocate = allocate,
     .release = release,

@@ -12,13 +12,17 @@
 
 #include "context.h"
 
-/* Which instance of a kernel table belongs to a backend; indexes the method's own array of tables. */
-enum karst_backend_kind { KARST_BACKEND_CPU, KARST_BACKEND_CUDA, KARST_BACKEND_COUNT };
-
 struct karst_backend {
   const char *name;
-  enum karst_backend_kind kind;
+  bool host_memory; /* device memory is host memory: the library's own arrays are used where they are */
 
+  /* The kernel tables of the methods that have some, NULL where the backend has none of them; lib/kernels.h. */
+  const struct karst_ilu_kernels *ilu;
+  const struct karst_parilu_kernels *parilu;
+  const struct karst_cusparse_kernels *cusparse;
+
+  /* Device number device of this backend becomes the context's. NULL: there is one device, which needs no opening and
+   * has no number. */
   karst_status (*open)(karst_context *context, int device);
   void (*close)(karst_context *context);
   /* A short text such as "cpu, 2 threads" into the context's device_text. */
@@ -96,8 +100,15 @@ struct karst_backend {
   void (*divide_elements)(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 };
 
-extern const struct karst_backend karst_backend_cpu;
-extern const struct karst_backend karst_backend_cuda; /* gpu/; a stand-in without CUDA refuses to open */
+/* All backends; ends with NULL. The first is the host's own, with which a context begins. */
+extern const struct karst_backend *const karst_backends[];
+
+/* The backend that a device's name such as "cpu", "cuda" or "cuda:1" begins with, and the number; NULL where there is
+ * none. */
+const struct karst_backend *karst_backend_find(const char *device, int *number);
+
+/* What such names can be, for a sentence: "cpu, cuda or cuda:N". */
+void karst_backend_list(char *text, size_t size);
 
 /* count indices, copied to device memory. */
 karst_status karst_device_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,

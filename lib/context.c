@@ -42,7 +42,7 @@ karst_status karst_context_create(const karst_allocator *allocator, karst_contex
   if (!allocator->allocate || !allocator->release) return KARST_ERROR_ARGUMENT;
   karst_context *created = allocator->allocate(allocator->user, sizeof *created);
   if (!created) return KARST_ERROR_NO_MEMORY;
-  *created = (karst_context){.allocator = *allocator, .backend = &karst_backend_cpu, .threads = 1};
+  *created = (karst_context){.allocator = *allocator, .backend = karst_backends[0], .threads = 1};
   if (pthread_mutex_init(&created->failing, NULL) != 0) {
     allocator->release(allocator->user, created);
     return KARST_ERROR_NO_MEMORY;
@@ -70,34 +70,22 @@ static int64_t count_objects(const karst_context *context)
   return __atomic_load_n(&context->objects, __ATOMIC_RELAXED);
 }
 
-/* The N of "cuda:N" into *number; a bare "cuda" is 0. */
-static bool parse_cuda(const char *device, int *number)
-{
-  char *end;
-  *number = 0;
-  if (strncmp(device, "cuda", 4) != 0) return false;
-  if (device[4] == '\0') return true;
-  if (device[4] != ':' || device[5] < '0' || device[5] > '9' || strlen(device) > 8) return false;
-  *number = (int)strtol(device + 5, &end, 10);
-  return *end == '\0';
-}
-
 karst_status karst_context_set_device(karst_context *context, const char *device)
 {
-  int number = 0;
+  char known[128];
+  int number;
   if (!context || !device) return karst_missing(context, "the device's name");
   int64_t objects = count_objects(context);
   if (objects > 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change while %lld objects use it",
                       (long long)objects);
-  const struct karst_backend *backend = &karst_backend_cpu;
-  if (strcmp(device, "cpu") != 0) {
-    if (!parse_cuda(device, &number))
-      return karst_fail(context, KARST_ERROR_OPTION, "device \"%s\" is unknown: cpu, cuda or cuda:N", device);
-    backend = &karst_backend_cuda;
+  const struct karst_backend *backend = karst_backend_find(device, &number);
+  if (!backend) {
+    karst_backend_list(known, sizeof known);
+    return karst_fail(context, KARST_ERROR_OPTION, "device \"%s\" is unknown: %s", device, known);
   }
   if (context->backend->close) context->backend->close(context);
-  context->backend = &karst_backend_cpu;
+  context->backend = karst_backends[0];
   karst_status status = backend->open ? backend->open(context, number) : KARST_SUCCESS;
   if (!status) context->backend = backend;
   context->backend->describe(context);

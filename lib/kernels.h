@@ -1,5 +1,5 @@
-/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend. The CPU instance
- * is the reference that others are tested against. */
+/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend, which its entry in
+ * the list of backends names (backend.h). The CPU instance is the reference that others are tested against. */
 #ifndef KARST_LIB_KERNELS_H
 #define KARST_LIB_KERNELS_H
 
@@ -73,6 +73,7 @@ typedef struct karst_cusparse {
   int64_t plan_memory;          /* bytes of the work space */
 } karst_cusparse;
 
+/* Where Karst is built without cuSPARSE, all of these are NULL. */
 struct karst_cusparse_kernels {
   /* Analysis of the factorization and of both solves; looks at no value, but may write to value and middle. What a plan
    * that fails has taken, plan_destroy gives back. */
@@ -84,12 +85,6 @@ struct karst_cusparse_kernels {
   /* z = U^-1 L^-1 r */
   void (*solve)(karst_context *context, const karst_cusparse *factors, const double *r, double *z);
 };
-
-/* gpu/cusparse.cu; without cuSPARSE a stand-in whose functions are NULL. */
-extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda;
-
-extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;  /* cpu/ilu/ */
-extern const struct karst_ilu_kernels karst_ilu_kernels_cuda; /* gpu/ilu.cu */
 
 /* Factors on a pattern S found by fixed-point sweeps (Chow, Anzt, Dongarra, Algorithm 1). F holds A's values on S,
  * zeros in the fill; all arrays below are in device memory, and those of blocks are ordered as the blocks of F.
@@ -147,8 +142,5 @@ struct karst_parilu_kernels {
   /* paric: the factors as parilu's, into next: L_ij L_jj^-1 for i > j, L_ii L_ii^T, L_ii L_ji^T for i < j. */
   void (*expand)(karst_context *context, karst_parilu *parilu);
 };
-
-extern const struct karst_parilu_kernels karst_parilu_kernels_cpu;  /* cpu/sweeps/ */
-extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* gpu/parilu.cu */
 
 #endif

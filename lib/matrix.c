@@ -104,7 +104,7 @@ static karst_status place(karst_matrix *matrix, double *value)
   int64_t values = karst_block_offset(matrix->block_size, blocks);
   karst_status status;
   matrix->entries = values;
-  if (context->backend->kind == KARST_BACKEND_CPU) {
+  if (context->backend->host_memory) {
     matrix->device_row_start = matrix->row_start;
     matrix->device_column = matrix->column;
     matrix->value = value;
@@ -122,7 +122,7 @@ static karst_status place(karst_matrix *matrix, double *value)
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix)
 {
-  bool host_values = context->backend->kind == KARST_BACKEND_CPU;
+  bool host_values = context->backend->host_memory;
   karst_status status = make(context, block_rows, block_size, rows_unpadded, matrix);
   if (status) {
     karst_release(context, row_start);
@@ -201,7 +201,7 @@ karst_status karst_matrix_create(karst_context *context, karst_index block_rows,
   if (status) return status;
   if (ownership == KARST_COPY) {
     status = copy_pattern(*matrix, row_start, column);
-    if (!status && context->backend->kind == KARST_BACKEND_CPU) status = copy_values(*matrix, value);
+    if (!status && context->backend->host_memory) status = copy_values(*matrix, value);
   } else {
     (*matrix)->row_start = (karst_index *)row_start;
     (*matrix)->column = (karst_index *)column;
@@ -220,7 +220,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
 {
   if (!matrix) return;
   karst_context *context = matrix->context;
-  bool on_cpu = context->backend->kind == KARST_BACKEND_CPU;
+  bool on_cpu = context->backend->host_memory;
   if (!on_cpu) {
     context->backend->release(context, matrix->device_row_start);
     context->backend->release(context, matrix->device_column);
@@ -247,7 +247,7 @@ static karst_status upload_values(karst_matrix *matrix, const double *value)
 static karst_status leave_source(karst_matrix *matrix)
 {
   karst_context *context = matrix->context;
-  if (context->backend->kind == KARST_BACKEND_CPU) {
+  if (context->backend->host_memory) {
     double *own;
     karst_status status = karst_allocate(context, &own, karst_entries(matrix), sizeof *own, "the matrix's values");
     if (status) return status;

@@ -176,7 +176,7 @@ karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value)
   karst_context *context = matrix->context;
   int64_t count = karst_block_offset(matrix->block_size, karst_matrix_blocks(matrix));
   *value = matrix->value;
-  if (context->backend->kind == KARST_BACKEND_CPU) return KARST_SUCCESS;
+  if (context->backend->host_memory) return KARST_SUCCESS;
   karst_status status = karst_allocate(context, value, count, sizeof **value, "the matrix's values");
   if (!status) status = context->backend->download(context, *value, matrix->value, (size_t)count * sizeof **value);
   if (status) karst_matrix_host_value_done(matrix, *value);

@@ -60,7 +60,7 @@ karst_status karst_survey_elements(karst_context *context, int64_t n, const doub
   double square = 0;
   karst_status status = KARST_SUCCESS;
   *survey = (karst_survey){.finite = true, .where = -1};
-  if (context->backend->kind == KARST_BACKEND_CPU)
+  if (context->backend->host_memory)
     survey_piece(x, 0, n, survey, &square);
   else
     status = survey_device(context, n, x, survey, &square);

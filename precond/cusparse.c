@@ -18,11 +18,10 @@ struct filled {
   karst_index *position;           /* [blocks of A] where each stands in it, device memory */
 };
 
-static const struct karst_cusparse_kernels *const kernels = &karst_cusparse_kernels_cuda;
-
 static karst_status check_built(karst_context *context)
 {
-  if (context->backend->kind != KARST_BACKEND_CUDA)
+  const struct karst_cusparse_kernels *kernels = context->backend->cusparse;
+  if (!kernels)
     return karst_fail(context, KARST_ERROR_NOT_BUILT,
                       "the preconditioner cusparse is not available on %s: it runs on cuda", context->backend->name);
   if (kernels->plan) return KARST_SUCCESS;
@@ -79,7 +78,7 @@ static karst_status setup(karst_precond *p)
   int64_t entries = karst_block_offset(factors->block_size, factors->blocks), rows = karst_matrix_rows(A);
   status = karst_device_doubles(context, entries, "the factors", &factors->value);
   if (!status) status = karst_device_doubles(context, rows, "a vector of cuSPARSE's solves", &factors->middle);
-  if (!status) status = kernels->plan(context, factors);
+  if (!status) status = context->backend->cusparse->plan(context, factors);
   p->factor_entries = entries;
   p->memory += (entries + rows) * (int64_t)sizeof(double) + factors->plan_memory;
   return status;
@@ -100,7 +99,7 @@ static karst_status update(karst_precond *p)
   } else {
     backend->copy(context, p->factor_entries, A->value, factors->value);
   }
-  karst_status status = kernels->factor(context, A, factors, &outcome);
+  karst_status status = backend->cusparse->factor(context, A, factors, &outcome);
   p->reason = outcome.reason;
   p->block_row = outcome.block_row;
   return status;
@@ -109,7 +108,7 @@ static karst_status update(karst_precond *p)
 static void apply(const karst_precond *p, const double *r, double *z)
 {
   const struct filled *filled = p->data;
-  kernels->solve(p->context, &filled->factors, r, z);
+  p->context->backend->cusparse->solve(p->context, &filled->factors, r, z);
 }
 
 static void destroy(karst_precond *p)
@@ -117,7 +116,7 @@ static void destroy(karst_precond *p)
   karst_context *context = p->context;
   struct filled *filled = p->data;
   if (!filled) return;
-  kernels->plan_destroy(context, &filled->factors);
+  context->backend->cusparse->plan_destroy(context, &filled->factors);
   context->backend->release(context, filled->factors.value);
   context->backend->release(context, filled->factors.middle);
   context->backend->release(context, filled->row_start);

@@ -3,15 +3,6 @@
 
 #include "symbolic.h"
 
-const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context)
-{
-  static const struct karst_ilu_kernels *const table[KARST_BACKEND_COUNT] = {
-      [KARST_BACKEND_CPU] = &karst_ilu_kernels_cpu,
-      [KARST_BACKEND_CUDA] = &karst_ilu_kernels_cuda,
-  };
-  return table[context->backend->kind];
-}
-
 /* The products of the factorization at most: each L_ip meets no more of row p of U' than row p or row i has. */
 static double count_products(const karst_ilu *ilu)
 {
@@ -49,7 +40,7 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
   karst_ilu_pattern pattern; /* which ilu takes over */
   ilu->rows = A->block_rows;
   ilu->block_size = A->block_size;
-  if (p->options.level == 0 && karst_ilu_kernels(p->context)->splits) return KARST_SUCCESS;
+  if (p->options.level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
   karst_status status =
       karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, p->options.level, &pattern);
   if (status) return status;
@@ -67,7 +58,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_
 {
   const karst_ilu_analysis analysis = {
       .A = A, .trisolve = p->options.trisolve, .trisolve_sweeps = p->options.trisolve_sweeps};
-  karst_status status = karst_ilu_kernels(p->context)->plan(p->context, &analysis, ilu);
+  karst_status status = p->context->backend->ilu->plan(p->context, &analysis, ilu);
   const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
   p->levels_lower = ilu->levels_lower;
   p->levels_upper = ilu->levels_upper;
@@ -86,7 +77,7 @@ void karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
 
 void karst_ilu_destroy(karst_context *context, karst_ilu *ilu)
 {
-  karst_ilu_kernels(context)->plan_destroy(context, ilu);
+  context->backend->ilu->plan_destroy(context, ilu);
   karst_release(context, ilu->lower_start);
   karst_release(context, ilu->lower_column);
   karst_release(context, ilu->upper_start);

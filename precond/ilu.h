@@ -5,9 +5,6 @@
 #include "kernels.h"
 #include "precond.h"
 
-/* The kernels of the context's device, NULL where it has none. */
-const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
-
 /* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the
  * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. Warns where the
  * factorization will take very much work. */

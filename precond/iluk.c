@@ -12,7 +12,7 @@ static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_ilu *ilu;
-  if (!karst_ilu_kernels(context))
+  if (!context->backend->ilu)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "iluk is not available on %s", context->backend->name);
   karst_status status = karst_allocate_zero(context, &ilu, 1, sizeof *ilu, "block ILU");
   if (status) return status;
@@ -24,14 +24,14 @@ static karst_status setup(karst_precond *p)
 static karst_status update(karst_precond *p)
 {
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
-  karst_status status = karst_ilu_kernels(p->context)->factor(p->context, p->A, p->options.shift, p->data, &outcome);
+  karst_status status = p->context->backend->ilu->factor(p->context, p->A, p->options.shift, p->data, &outcome);
   karst_ilu_report(p, &outcome);
   return status;
 }
 
 static void apply(const karst_precond *p, const double *r, double *z)
 {
-  karst_ilu_kernels(p->context)->solve(p->context, p->data, r, z);
+  p->context->backend->ilu->solve(p->context, p->data, r, z);
 }
 
 static void destroy(karst_precond *p)

@@ -21,22 +21,13 @@
 
 extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
 
-const struct karst_parilu_kernels *karst_parilu_kernels(const karst_context *context)
-{
-  static const struct karst_parilu_kernels *const table[KARST_BACKEND_COUNT] = {
-      [KARST_BACKEND_CPU] = &karst_parilu_kernels_cpu,
-      [KARST_BACKEND_CUDA] = &karst_parilu_kernels_cuda,
-  };
-  return table[context->backend->kind];
-}
-
 static bool is_scaled(const karst_precond *p) { return strcmp(p->options.sweep_scale, "yes") == 0; }
 
 static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_sweeps *sweeps;
-  if (!karst_parilu_kernels(context))
+  if (!context->backend->parilu)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", p->ops->name,
                       context->backend->name);
   karst_status status = karst_allocate_zero(context, &sweeps, 1, sizeof *sweeps, "the sweeps");
@@ -76,9 +67,9 @@ static bool have_converged(const karst_precond *p)
 static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome *outcome)
 {
   karst_context *context = p->context;
-  if (s->factors.symmetric) karst_parilu_kernels(context)->expand(context, &s->factors);
+  if (s->factors.symmetric) context->backend->parilu->expand(context, &s->factors);
   const double *value = s->factors.symmetric ? s->factors.next : s->factors.value;
-  karst_status status = karst_ilu_kernels(context)->load(context, s->factors.F, value, &s->ilu, outcome);
+  karst_status status = context->backend->ilu->load(context, s->factors.F, value, &s->ilu, outcome);
   if (status) return status;
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,
@@ -100,15 +91,14 @@ static karst_status update(karst_precond *p)
   if (s->made)
     context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
                               A->value, s->made->value);
-  if (!s->sound || p->options.sweeps == 0) karst_parilu_kernels(context)->guess(context, is_scaled(p), &s->factors);
+  if (!s->sound || p->options.sweeps == 0) context->backend->parilu->guess(context, is_scaled(p), &s->factors);
   s->sound = false;
   p->ilu_residual = -1;
-  karst_status status =
-      karst_parilu_kernels(context)->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);
+  karst_status status = context->backend->parilu->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);
   if (!status && have_converged(p)) status = load(p, s, &outcome);
   if (!status && !s->sound) {
     p->fallbacks++;
-    status = karst_ilu_kernels(context)->factor(context, s->factors.F, p->options.shift, &s->ilu, &outcome);
+    status = context->backend->ilu->factor(context, s->factors.F, p->options.shift, &s->ilu, &outcome);
   }
   karst_ilu_report(p, &outcome);
   return status;
@@ -117,7 +107,7 @@ static karst_status update(karst_precond *p)
 static void apply(const karst_precond *p, const double *r, double *z)
 {
   const karst_sweeps *s = p->data;
-  karst_ilu_kernels(p->context)->solve(p->context, &s->ilu, r, z);
+  p->context->backend->ilu->solve(p->context, &s->ilu, r, z);
 }
 
 static void destroy(karst_precond *p)

@@ -14,8 +14,6 @@ typedef struct karst_sweeps {
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 
-const struct karst_parilu_kernels *karst_parilu_kernels(const karst_context *context);
-
 /* Everything that follows from the pattern of p's matrix and the options. What it has taken when it fails,
  * karst_sweeps_destroy gives back. */
 karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *sweeps);

@@ -89,7 +89,7 @@ static karst_status make_sweeps(karst_precond *p, karst_sweeps *s)
                                           options->sweep_chunks, &task, &tasks);
   if (status) return status;
   const karst_parilu_analysis analysis = {task, tasks, options->sweep_limit};
-  status = karst_parilu_kernels(p->context)->plan(p->context, &analysis, &s->factors);
+  status = p->context->backend->parilu->plan(p->context, &analysis, &s->factors);
   karst_release(p->context, task);
   return status;
 }
@@ -123,7 +123,7 @@ karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *s)
 {
   karst_ilu_residual_destroy(context, &s->residual);
-  karst_parilu_kernels(context)->plan_destroy(context, &s->factors);
+  context->backend->parilu->plan_destroy(context, &s->factors);
   karst_ilu_destroy(context, &s->ilu);
   context->backend->release(context, s->factors.diagonal);
   context->backend->release(context, s->factors.mirror);

@@ -42,7 +42,7 @@ room matrices lib format
 room symbolic lib
 room cpu lib symbolic
 room gpu lib
-room precond lib symbolic gpu
+room precond lib symbolic
 room krylov lib
 room solver lib symbolic
 room tools

@@ -120,14 +120,14 @@ static void check_lines(karst_context *context, karst_index lines, karst_index c
                    .upper_blocks = pattern.upper_start[A.n]};
   const karst_ilu_analysis analysis = {.trisolve = "auto"};
   tap_need(context, karst_context_set_threads(context, 2), "threads");
-  tap_need(context, karst_ilu_kernels_cpu.plan(context, &analysis, &ilu), "plan");
+  tap_need(context, context->backend->ilu->plan(context, &analysis, &ilu), "plan");
   const karst_ilu_plan *plan = ilu.plan;
   tap_ok(is_valid(&plan->lower, A.n, pattern.lower_start, pattern.lower_column, true) && plan->lower.levels == 1 &&
              karst_schedule_runs(&plan->lower) >= lines && karst_schedule_runs(&plan->upper) >= lines,
          "%ld lines of %ld cells: %ld runs in one level", (long)lines, (long)cells,
          (long)karst_schedule_runs(&plan->lower));
   tap_ok(plan->threads == 2, "the two threads that are there share them");
-  karst_ilu_kernels_cpu.plan_destroy(context, &ilu);
+  context->backend->ilu->plan_destroy(context, &ilu);
   tap_need(context, karst_context_set_threads(context, 1), "one thread");
   karst_ilu_pattern_destroy(context, &pattern);
   pattern_free(&A);

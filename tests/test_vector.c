@@ -182,26 +182,26 @@ static int downloads;
 static karst_status count_download(karst_context *context, void *to, const void *from, size_t bytes)
 {
   downloads++;
-  return karst_backend_cpu.download(context, to, from, bytes);
+  return karst_backends[0]->download(context, to, from, bytes);
 }
 
-/* The CPU's operations, called those of a device of this kind: a survey by it, and how often it downloads. The limit is
+/* The CPU's operations, called those of a device with or without the host's memory: a survey by it, and how often it downloads. The limit is
  * on what the context may allocate meanwhile. */
-static karst_survey survey(enum karst_backend_kind kind, size_t limit, int64_t n, const double *x)
+static karst_survey survey(bool host_memory, size_t limit, int64_t n, const double *x)
 {
   struct failing_allocator memory = {0};
   karst_allocator allocator = failing_allocator(&memory);
-  struct karst_backend device = karst_backend_cpu;
+  struct karst_backend device = *karst_backends[0];
   karst_context *context;
   karst_survey found;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
-  device.kind = kind;
+  device.host_memory = host_memory;
   device.download = count_download;
   context->backend = &device;
   memory.limit = limit ? memory.bytes + limit : 0;
   downloads = 0;
   tap_need(context, karst_survey_elements(context, n, x, &found), "survey");
-  context->backend = &karst_backend_cpu;
+  context->backend = karst_backends[0];
   tap_ok(!karst_context_error(context)[0], "a survey leaves no sentence of an error");
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "and no memory");
@@ -212,21 +212,45 @@ static void surveys(void)
 {
   enum { LENGTH = 300007 };
   double *x = calloc(LENGTH, sizeof *x);
-  karst_survey found = survey(KARST_BACKEND_CPU, 0, LENGTH, x);
+  karst_survey found = survey(true, 0, LENGTH, x);
   tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU elements are looked at where they are");
-  found = survey(KARST_BACKEND_CUDA, 0, LENGTH, x);
+  found = survey(false, 0, LENGTH, x);
   tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device in %d pieces", downloads);
   x[LENGTH - 2] = 3e-200;
   x[0] = -4e-200;
   for (int few = 0; few < 2; few++) {
-    found = survey(KARST_BACKEND_CUDA, few ? 1 : 0, LENGTH, x);
+    found = survey(false, few ? 1 : 0, LENGTH, x);
     tap_ok(found.finite && found.largest == 4e-200 && fabs(found.norm - 1.25) < 1e-15,
            "of which each counts, %d of them", downloads);
   }
   x[LENGTH - 1] = NAN;
-  found = survey(KARST_BACKEND_CUDA, 0, LENGTH, x);
+  found = survey(false, 0, LENGTH, x);
   tap_ok(!found.finite && found.where == LENGTH - 1, "and a NaN is found in the last");
   free(x);
+}
+
+/* The names of devices follow from the list of backends; a name that is none is answered with them. */
+static void device_names(void)
+{
+  static const char *const unknown[] = {"", "cp", "cpux", "cpu:0", "cudas", "cuda:", "cuda:x", "cuda:1x", "cuda:1234"};
+  static const struct {
+    const char *name;
+    int number;
+  } known[] = {{"cpu", 0}, {"cuda", 0}, {"cuda:0", 0}, {"cuda:12", 12}};
+  karst_context *context;
+  int number;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+    tap_ok(karst_context_set_device(context, unknown[i]) == KARST_ERROR_OPTION &&
+               strstr(karst_context_error(context), "is unknown: cpu, cuda or cuda:N"),
+           "\"%s\" is no device, and the sentence says what is", unknown[i]);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    const struct karst_backend *found = karst_backend_find(known[i].name, &number);
+    tap_ok(found && strncmp(found->name, known[i].name, strlen(found->name)) == 0 && number == known[i].number,
+           "%s is device %d of its backend", known[i].name, number);
+  }
+  tap_ok(karst_backends[0]->host_memory && !karst_backends[0]->open, "a context begins with the host");
+  karst_context_destroy(context);
 }
 
 int main(void)
@@ -234,6 +258,7 @@ int main(void)
   tap_each_device(operations, "vector operations");
   tap_each_device(errors, "errors");
   surveys();
+  device_names();
   if (have_threads())
     tap_ok(delicate_sum(1) == delicate_sum(2) && delicate_sum(1) == delicate_sum(3),
            "the same bits with 1, 2, 3 threads");

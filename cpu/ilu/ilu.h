@@ -58,6 +58,11 @@ static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
   return schedule->level_start[schedule->levels];
 }
 
+/* The work space for rows of widest blocks at most; what it has taken when it fails, destroy gives back. */
+karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
+                                        karst_ilu_workspace *w);
+void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
+
 /* A piece of work that goes through the runs of a schedule, with as many threads as there is something to share out
  * to. */
 karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
@@ -67,20 +72,15 @@ karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
                           karst_index *last);
 
-/* factor.c */
+/* The entries of the table, each in its file; solve.c and jacobi.c have the two ways to solve. */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;
+karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu);
 karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
                                   karst_factor_outcome *outcome);
-/* The work space for rows of widest blocks at most; what it has taken when it fails, destroy gives back. */
-karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
-                                        karst_ilu_workspace *w);
-void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
-
-/* load.c */
 karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                                 karst_factor_outcome *outcome);
-/* jacobi.c */
-void karst_ilu_solve_jacobi_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
-/* solve.c */
 void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
+void karst_ilu_solve_jacobi_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 
 #endif

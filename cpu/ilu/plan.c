@@ -1,4 +1,5 @@
-/* plan.c - the CPU instance of the ILU kernels: its table and its plan. */
+/* plan.c - the plan of factorization and sweeps on the CPU: schedules, work space, memory for the values, and how the
+ * runs of a schedule are shared out. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
@@ -84,7 +85,7 @@ static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
 
-static karst_status plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_index rows = ilu->rows;
   int64_t blocks = rows + ilu->lower_blocks + ilu->upper_blocks;
@@ -112,7 +113,7 @@ static karst_status plan(karst_context *context, const karst_ilu_analysis *analy
   return status ? status : make_values(context, ilu);
 }
 
-static void plan_destroy(karst_context *context, karst_ilu *ilu)
+void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_plan *made = ilu->plan;
   context->backend->release(context, ilu->lower);
@@ -149,17 +150,3 @@ void karst_schedule_share(const karst_schedule *schedule, karst_index level, int
   while (run < end && schedule->run_work[run] - base < karst_share(work, thread + 1, team)) run++;
   *last = run;
 }
-
-static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
-{
-  const karst_ilu_plan *made = ilu->plan;
-  (made->jacobi ? karst_ilu_solve_jacobi_cpu : karst_ilu_solve_cpu)(context, ilu, r, z);
-}
-
-const struct karst_ilu_kernels karst_ilu_kernels_cpu = {
-    .plan = plan,
-    .plan_destroy = plan_destroy,
-    .factor = karst_ilu_factor_cpu,
-    .load = karst_ilu_load_cpu,
-    .solve = solve,
-};

@@ -38,6 +38,8 @@ typedef struct karst_parilu_method {
   void (*update)(const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w);
 } karst_parilu_method;
 
+extern const struct karst_parilu_kernels karst_parilu_kernels_cpu; /* passes.c */
+
 /* For each block size with an instance of its own; 0: for all others. */
 extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu.c */
 extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric.c */
