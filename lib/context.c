@@ -1,41 +1,13 @@
-/* context.c - the context: device, threads, host memory, messages and the last error. */
+/* context.c - the context as an object: made and destroyed, its device, stream and threads. */
 #include "config.h"
 
 #include "backend.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-/* Large arrays ask for huge pages: touching 4 KiB pages for the first time costs more than filling them. */
-enum { HUGE_PAGE = 2 << 20 };
-
-static void *allocate_malloc(void *user, size_t bytes)
-{
-  (void)user;
-#ifdef MADV_HUGEPAGE
-  if (bytes >= 4 * (size_t)HUGE_PAGE) {
-    void *memory;
-    if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0) return NULL;
-    madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* only advice: a refusal changes nothing */
-    return memory;
-  }
-#endif
-  return malloc(bytes);
-}
-
-static void release_free(void *user, void *memory)
-{
-  (void)user;
-  free(memory);
-}
 
 karst_status karst_context_create(const karst_allocator *allocator, karst_context **context)
 {
-  const karst_allocator standard = {allocate_malloc, release_free, NULL};
+  const karst_allocator standard = karst_allocator_standard();
   if (!context) return KARST_ERROR_ARGUMENT;
   *context = NULL;
   if (!allocator) allocator = &standard;
@@ -162,71 +134,3 @@ karst_status karst_context_set_threads(karst_context *context, int threads)
 }
 
 int karst_context_threads(const karst_context *context) { return context ? context->threads : 0; }
-
-void karst_context_set_message(karst_context *context, karst_message_function function, void *user)
-{
-  if (!context) return;
-  context->message = function;
-  context->message_user = user;
-}
-
-const char *karst_context_error(const karst_context *context)
-{
-  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE)] : "";
-}
-
-karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  pthread_mutex_lock(&context->failing);
-  unsigned number = (context->last_failure + 1) % KARST_SENTENCES;
-  vsnprintf(context->sentence[number], sizeof context->sentence[number], format, arguments);
-  __atomic_store_n(&context->last_failure, number, __ATOMIC_RELEASE);
-  pthread_mutex_unlock(&context->failing);
-  va_end(arguments);
-  return status;
-}
-
-karst_status karst_missing(karst_context *context, const char *what)
-{
-  return context ? karst_fail(context, KARST_ERROR_ARGUMENT, "%s is NULL", what) : KARST_ERROR_ARGUMENT;
-}
-
-void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
-{
-  char text[256];
-  va_list arguments;
-  if (!context->message) return;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  context->message(context->message_user, kind, text);
-}
-
-karst_status karst_allocate(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
-{
-  void *block = NULL;
-  size_t bytes;
-  bool fits = count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes) && bytes <= PTRDIFF_MAX;
-  if (fits) block = context->allocator.allocate(context->allocator.user, bytes ? bytes : 1);
-  memcpy(memory, &block, sizeof block);
-  if (block) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld times %zu bytes", what,
-                    (long long)count, size);
-}
-
-karst_status karst_allocate_zero(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
-{
-  void *block;
-  karst_status status = karst_allocate(context, memory, count, size, what);
-  if (status) return status;
-  memcpy(&block, memory, sizeof block);
-  memset(block, 0, (size_t)count * size);
-  return KARST_SUCCESS;
-}
-
-void karst_release(karst_context *context, void *memory)
-{
-  if (memory) context->allocator.release(context->allocator.user, memory);
-}

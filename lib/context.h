@@ -42,6 +42,9 @@ karst_status karst_missing(karst_context *context, const char *what);
 void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The allocator of a context that is given none. */
+karst_allocator karst_allocator_standard(void);
+
 /* Host memory through the context's allocator. count * size is checked for overflow; a count of 0 gives a pointer
  * that may be released. On failure *memory is NULL and the error names the size. what: "the factors", for the error. */
 karst_status karst_allocate(karst_context *context, void *memory /* T ** */, int64_t count, size_t size,

@@ -4,28 +4,6 @@
 #include "norm.h"
 #include "random.h"
 
-karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory)
-{
-  void *block = NULL;
-  size_t bytes;
-  *memory = NULL;
-  if (count < 0 || __builtin_mul_overflow((size_t)(count ? count : 1), sizeof(double), &bytes) || bytes > PTRDIFF_MAX)
-    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld scalars", what, (long long)count);
-  karst_status status = context->backend->allocate(context, bytes, what, &block);
-  *memory = block;
-  return status;
-}
-
-karst_status karst_device_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
-                                  karst_index **memory)
-{
-  void *block = NULL;
-  size_t bytes = (size_t)count * sizeof *host;
-  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, what, &block);
-  *memory = block;
-  return status ? status : context->backend->upload(context, block, host, bytes);
-}
-
 /* A vector without values yet. */
 static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
 {
