@@ -59,6 +59,7 @@ const struct karst_backend karst_backend_cpu = {
     .host_memory = true,
     .ilu = &karst_ilu_kernels_cpu,
     .parilu = &karst_parilu_kernels_cpu,
+    .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,
     .release = release,

@@ -3,30 +3,16 @@
 
 #include "symbolic.h"
 
-/* The products of the factorization at most: each L_ip meets no more of row p of U' than row p or row i has. */
-static double count_products(const karst_ilu *ilu)
-{
-  double products = 0;
-  for (karst_index i = 0; i < ilu->rows; i++) {
-    const karst_index width =
-        1 + (ilu->lower_start[i + 1] - ilu->lower_start[i]) + (ilu->upper_start[i + 1] - ilu->upper_start[i]);
-    for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++) {
-      const karst_index p = ilu->lower_column[k], length = 1 + ilu->upper_start[p + 1] - ilu->upper_start[p];
-      products += (double)(length < width ? length : width);
-    }
-  }
-  return products;
-}
-
 /* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
  * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8
  * has half of that. */
-static void warn_of_work(const karst_precond *p, const karst_ilu *ilu)
+static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *pattern)
 {
   enum { MOST_AN_ENTRY = 1000 };
-  const double least = 1e10, b = ilu->block_size, entries = (double)karst_entries(p->A);
-  const double work = b * b * b * count_products(ilu);
-  const long long blocks = ilu->lower_blocks + ilu->upper_blocks + ilu->rows;
+  const double least = 1e10, b = p->A->block_size, entries = (double)karst_entries(p->A);
+  const double work = b * b * b * karst_ilu_pattern_products(pattern);
+  const karst_index rows = pattern->rows;
+  const long long blocks = (long long)pattern->lower_start[rows] + pattern->upper_start[rows] + rows;
   if (work <= least || work <= MOST_AN_ENTRY * entries) return;
   karst_tell(p->context, KARST_MESSAGE_WARNING,
              "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
@@ -50,7 +36,7 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
   ilu->upper_column = pattern.upper_column;
   ilu->lower_blocks = pattern.lower_start[ilu->rows];
   ilu->upper_blocks = pattern.upper_start[ilu->rows];
-  warn_of_work(p, ilu);
+  warn_of_work(p, &pattern);
   return KARST_SUCCESS;
 }
 

@@ -21,8 +21,6 @@
 
 extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
 
-static bool is_scaled(const karst_precond *p) { return strcmp(p->options.sweep_scale, "yes") == 0; }
-
 static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
@@ -34,7 +32,8 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = sweeps;
   sweeps->factors.symmetric = p->ops == &karst_precond_paric;
-  if (!is_scaled(p))
+  sweeps->scaled = strcmp(p->options.sweep_scale, "yes") == 0;
+  if (!sweeps->scaled)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
                p->ops->name);
   if (sweeps->factors.symmetric && strcmp(p->options.scale, "block") == 0)
@@ -79,7 +78,7 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   }
   s->sound = true;
   if (!s->residual.matrix) return KARST_SUCCESS;
-  return karst_ilu_residual_norm(s->factors.F, value, &s->residual, &p->ilu_residual);
+  return karst_backends[0]->ilu_residual->norm(s->factors.F, value, &s->residual, &p->ilu_residual);
 }
 
 static karst_status update(karst_precond *p)
@@ -91,7 +90,7 @@ static karst_status update(karst_precond *p)
   if (s->made)
     context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
                               A->value, s->made->value);
-  if (!s->sound || p->options.sweeps == 0) context->backend->parilu->guess(context, is_scaled(p), &s->factors);
+  if (!s->sound || p->options.sweeps == 0) context->backend->parilu->guess(context, s->scaled, &s->factors);
   s->sound = false;
   p->ilu_residual = -1;
   karst_status status = context->backend->parilu->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);

@@ -10,6 +10,7 @@ typedef struct karst_sweeps {
   karst_parilu factors;        /* its F is A itself where S, the pattern of ILU(k), is that of A, else made */
   karst_matrix *made;          /* A's values on S, or NULL */
   karst_index *place;          /* [blocks of A] where each block of A goes in made; device memory; or NULL */
+  bool scaled;                 /* the option sweep-scale */
   bool sound;                  /* the factors are a guess for the next values */
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;

@@ -115,14 +115,14 @@ karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
   if (!status) status = make_sweeps(p, s);
   if (!status) status = karst_ilu_make_plan(p, s->factors.F, &s->ilu);
   if (!status && strcmp(p->options.ilu_residual, "yes") == 0)
-    status = karst_ilu_residual_create(s->factors.F, s->factors.diagonal, &s->residual);
+    status = karst_backends[0]->ilu_residual->create(s->factors.F, s->factors.diagonal, &s->residual);
   if (!status) p->memory += memory_of(p->A, s);
   return status;
 }
 
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *s)
 {
-  karst_ilu_residual_destroy(context, &s->residual);
+  karst_backends[0]->ilu_residual->destroy(context, &s->residual);
   context->backend->parilu->plan_destroy(context, &s->factors);
   karst_ilu_destroy(context, &s->ilu);
   context->backend->release(context, s->factors.diagonal);

@@ -21,6 +21,10 @@ karst_status karst_ilu_symbolic(karst_context *context, karst_index n, const kar
                                 const karst_index *column, int level, karst_ilu_pattern *pattern);
 void karst_ilu_pattern_destroy(karst_context *context, karst_ilu_pattern *pattern);
 
+/* The products of blocks that a factorization on the pattern takes, at most: each L_ip meets no more of row p of U
+ * than row p or row i has. */
+double karst_ilu_pattern_products(const karst_ilu_pattern *pattern);
+
 /* Both triangles and the diagonal as one pattern that holds A's, and where each block of A stands in it. All result
  * arrays are allocated here. */
 karst_status karst_ilu_pattern_join(karst_context *context, const karst_ilu_pattern *pattern,

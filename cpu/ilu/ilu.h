@@ -72,6 +72,8 @@ karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
                           karst_index *last);
 
+extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /* residual.c */
+
 /* The entries of the table, each in its file; solve.c and jacobi.c have the two ways to solve. */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;
 karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);

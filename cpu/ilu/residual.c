@@ -1,10 +1,13 @@
-/* ilu_residual.c - see ilu_residual.h. Row i of the residual is row i of A, less U_i, less L_ik times row k of U for
+/* residual.c - the ILU residual norm, see ilu_residual.h. Row i of the residual is row i of A, less U_i, less L_ik times row k of U for
  * each k < i of the pattern; a row of the product is gathered in the order in which its columns appear. */
 #include "ilu_residual.h"
 
 #include "dense.h"
+#include "ilu.h"
 
 static const char what[] = "the ILU residual";
+
+static int64_t scalar_rows(const karst_matrix *F) { return (int64_t)F->block_rows * F->block_size; }
 
 /* The blocks of the widest row of L U: the columns of row i, and those from the diagonal on of the rows that it has on
  * its left. mark: [rows], work space. */
@@ -28,14 +31,14 @@ static int64_t widest_row(const karst_matrix *F, const karst_index *diagonal, ka
   return widest;
 }
 
-karst_status karst_ilu_residual_create(const karst_matrix *F, const karst_index *diagonal, karst_ilu_residual *work)
+static karst_status create(const karst_matrix *F, const karst_index *diagonal, karst_ilu_residual *work)
 {
   karst_context *context = F->context;
   const int64_t bb = karst_block_offset(F->block_size, 1);
   karst_status status = karst_allocate(context, &work->position, F->block_rows, sizeof *work->position, what);
   if (!status) status = karst_allocate(context, &work->matrix, karst_entries(F), sizeof *work->matrix, what);
   if (!status) status = karst_allocate(context, &work->factors, karst_entries(F), sizeof *work->factors, what);
-  if (!status) status = karst_allocate(context, &work->weight, 2 * karst_matrix_rows(F), sizeof *work->weight, what);
+  if (!status) status = karst_allocate(context, &work->weight, 2 * scalar_rows(F), sizeof *work->weight, what);
   if (!status) status = karst_allocate(context, &work->diagonal, F->block_rows, sizeof *work->diagonal, what);
   if (!status)
     status =
@@ -47,7 +50,7 @@ karst_status karst_ilu_residual_create(const karst_matrix *F, const karst_index 
   return status ? status : karst_allocate(context, &work->column, widest, sizeof *work->column, what);
 }
 
-void karst_ilu_residual_destroy(karst_context *context, karst_ilu_residual *work)
+static void destroy(karst_context *context, karst_ilu_residual *work)
 {
   karst_release(context, work->matrix);
   karst_release(context, work->factors);
@@ -91,7 +94,7 @@ static karst_index make_row(const karst_matrix *F, karst_index i, karst_ilu_resi
 /* The weighted sum of the squares of the row at hand, which is forgotten. */
 static double take_row(const karst_matrix *F, karst_index i, karst_index count, const karst_ilu_residual *work)
 {
-  const int64_t b = F->block_size, n = karst_matrix_rows(F);
+  const int64_t b = F->block_size, n = scalar_rows(F);
   double sum = 0;
   for (karst_index k = 0; k < count; k++) {
     const karst_index j = work->column[k];
@@ -104,11 +107,11 @@ static double take_row(const karst_matrix *F, karst_index i, karst_index count, 
   return sum;
 }
 
-karst_status karst_ilu_residual_norm(const karst_matrix *F, const double *value, karst_ilu_residual *work, double *norm)
+static karst_status compute_norm(const karst_matrix *F, const double *value, karst_ilu_residual *work, double *norm)
 {
   karst_context *context = F->context;
   const size_t bytes = (size_t)karst_entries(F) * sizeof *value;
-  const int64_t b = F->block_size, n = karst_matrix_rows(F);
+  const int64_t b = F->block_size, n = scalar_rows(F);
   karst_status status = context->backend->download(context, work->matrix, F->value, bytes);
   if (!status) status = context->backend->download(context, work->factors, value, bytes);
   if (status) return status;
@@ -120,3 +123,9 @@ karst_status karst_ilu_residual_norm(const karst_matrix *F, const double *value,
   *norm = sqrt(sum);
   return KARST_SUCCESS;
 }
+
+const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu = {
+    .create = create,
+    .destroy = destroy,
+    .norm = compute_norm,
+};
