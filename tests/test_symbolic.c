@@ -218,6 +218,25 @@ static void test_threads(karst_context *context)
   }
 }
 
+/* A full pattern of n rows takes sum_{i>p} (n - p) products, that is sum_p (n - 1 - p) (n - p); a diagonal takes none. */
+static void test_products(karst_context *context)
+{
+  for (karst_index n = 1; n <= 9; n += 4) {
+    struct pattern full = pattern_random(n, 1), diagonal = pattern_random(n, 0);
+    karst_ilu_pattern all, none;
+    double expected = 0;
+    for (karst_index p = 0; p < n; p++) expected += (double)(n - 1 - p) * (double)(n - p);
+    tap_need(context, karst_ilu_symbolic(context, n, full.start, full.column, 0, &all), "symbolic");
+    tap_need(context, karst_ilu_symbolic(context, n, diagonal.start, diagonal.column, 0, &none), "symbolic");
+    tap_ok(karst_ilu_pattern_products(&all) == expected && karst_ilu_pattern_products(&none) == 0,
+           "%ld full rows take %g products, and a diagonal none", (long)n, expected);
+    karst_ilu_pattern_destroy(context, &all);
+    karst_ilu_pattern_destroy(context, &none);
+    pattern_free(&full);
+    pattern_free(&diagonal);
+  }
+}
+
 /* What symbolic factorization takes besides its result is two indices a row, on symmetric patterns. */
 static void test_memory(void)
 {
@@ -488,6 +507,7 @@ int main(void)
   test_hub(context);
   test_grid_counts(context);
   test_threads(context);
+  test_products(context);
   test_memory();
   test_bad_level(context);
   test_overflow(context);
