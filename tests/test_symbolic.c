@@ -218,7 +218,8 @@ static void test_threads(karst_context *context)
   }
 }
 
-/* A full pattern of n rows takes sum_{i>p} (n - p) products, that is sum_p (n - 1 - p) (n - p); a diagonal takes none. */
+/* A full pattern of n rows takes sum_{i>p} (n - p) products, that is sum_p (n - 1 - p) (n - p); a diagonal takes
+ * none. */
 static void test_products(karst_context *context)
 {
   for (karst_index n = 1; n <= 9; n += 4) {

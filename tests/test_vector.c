@@ -185,8 +185,8 @@ static karst_status count_download(karst_context *context, void *to, const void 
   return karst_backends[0]->download(context, to, from, bytes);
 }
 
-/* The CPU's operations, called those of a device with or without the host's memory: a survey by it, and how often it downloads. The limit is
- * on what the context may allocate meanwhile. */
+/* The CPU's operations, called those of a device with or without the host's memory: a survey by it, and how often it
+ * downloads. The limit is on what the context may allocate meanwhile. */
 static karst_survey survey(bool host_memory, size_t limit, int64_t n, const double *x)
 {
   struct failing_allocator memory = {0};
