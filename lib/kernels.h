@@ -1,5 +1,5 @@
-/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend, whose entry in the
- * list of backends names it (backend.h). The CPU instance is the reference that others are tested against. */
+/* kernels.h - the typed kernel tables of the preconditioners: one instance of each for every backend, which the
+ * backend's entry names (backend.h). The CPU instance is the reference that others are tested against. */
 #ifndef KARST_LIB_KERNELS_H
 #define KARST_LIB_KERNELS_H
 
