@@ -2,8 +2,8 @@
 #include "backend.h"
 
 #include "cpu.h"
-#include "ilu/ilu.h"
-#include "sweeps/sweeps.h"
+#include "cpu/ilu/ilu.h"
+#include "cpu/sweeps/sweeps.h"
 
 #include <stdio.h>
 #include <string.h>
