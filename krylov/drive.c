@@ -290,6 +290,7 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
   if (k->judged < k->best_judged) {
     backend->copy(k->context, k->n, k->x, k->best);
     k->best_judged = k->judged;
+    k->best_iteration = k->iterations;
   } else if (refines) {
     backend->copy(k->context, k->n, k->best, k->x);
     karst_status status = compute_residual(k);
@@ -307,6 +308,7 @@ static void fall_back_on_best(karst_krylov *k)
   if (isinf(k->best_judged) || k->judged <= k->best_judged) return;
   k->context->backend->copy(k->context, k->n, k->best, k->x);
   k->judged = k->best_judged;
+  k->kept_start = k->best_iteration == 0;
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -329,7 +331,7 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   k->x = x;
   k->wanted = fmax(rtol_target, atol_target);
   k->iterations = k->false_claims = k->idle = 0;
-  k->claimed = false;
+  k->claimed = k->kept_start = false;
   k->best_judged = k->best_measure = INFINITY;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;

@@ -80,6 +80,8 @@ struct karst_krylov {
   int false_claims; /* cycles of this solve that believed so and were wrong */
   int idle;         /* cycles in a row that have gained nothing */
   double best_judged, best_measure;
+  int best_iteration;             /* after how many iterations best was x */
+  bool kept_start;                /* the solve has ended with the start as the best x */
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
   char not_finite_text[96];       /* where that text is, if it had to be composed */
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */

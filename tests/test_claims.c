@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"};
 static const char *const scales[] = {"none", "diagonal", "block"};
@@ -123,6 +124,30 @@ static void test_unread(karst_context *context)
   }
 }
 
+/* What ends before the first iteration leaves the start as it is to the last bit, also where scaling it and back would
+ * round or overflow. */
+static void test_start_stays(karst_context *context)
+{
+  static const karst_index start[] = {0, 1, 3}, column[] = {0, 0, 1};
+  static const double values[2][3] = {{3, 1, 1e300}, {0, 1, 3}}, x0[] = {0.1, 1.7e308};
+  for (int m = 0; m < 2; m++)
+    for (int c = 0; c < SCALES; c++) {
+      karst_options options = options_for("gmres", scales[c]);
+      karst_matrix *A;
+      double found[2];
+      tap_need(context, karst_matrix_create(context, 2, 1, start, column, values[m], KARST_COPY, &A), "matrix");
+      karst_vector *b = make_vector(context, 2, 1), *x = make_vector(context, 2, 0);
+      tap_need(context, karst_vector_set(x, 2, x0), "start");
+      karst_result result = solve(context, &options, A, b, x);
+      tap_need(context, karst_vector_get(x, 2, found), "x");
+      tap_ok(result.iterations == 0 && memcmp(found, x0, sizeof x0) == 0, "scale %s: %s, and x is the start", scales[c],
+             karst_reason_text(result.reason));
+      karst_vector_destroy(b);
+      karst_vector_destroy(x);
+      karst_matrix_destroy(A);
+    }
+}
+
 static void test_norms(karst_context *context)
 {
   static const double values[] = {3e-320, 4e-200, 1e-162, 1, 1e155, 1e300};
@@ -230,6 +255,7 @@ static void test(karst_context *context)
   test_infinite(context);
   test_zero(context);
   test_unread(context);
+  test_start_stays(context);
   test_norms(context);
   test_rounding(context);
   test_scaled_goal(context);

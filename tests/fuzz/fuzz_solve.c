@@ -3,7 +3,8 @@
  *
  *   - converged means |b - A x| <= max(rtol |b|, atol), as far as twice the working precision tells;
  *   - result.residual is |b - A x| within the rounding errors of computing it in the working precision;
- *   - x is finite where the start was, unless the reason is KARST_NOT_FINITE;
+ *   - x is finite where the start was, unless the reason is KARST_NOT_FINITE, and it is the start itself where there was
+ *     no iteration, unless b = 0;
  *   - the same solve ends with the same bits. */
 #include "fuzz.h"
 
@@ -117,6 +118,10 @@ static void check(const fuzz_system *s, const karst_options *options, const doub
 {
   fuzz_must(!all_finite(s->n, s->start_x) || result->reason == KARST_NOT_FINITE || all_finite(s->n, x),
             "x is not finite, and the reason is %d", (int)result->reason);
+  bool zero = true;
+  for (int i = 0; i < s->n; i++) zero = zero && s->rhs[i] == 0;
+  fuzz_must(result->iterations > 0 || zero || !memcmp(x, s->start_x, (size_t)s->n * sizeof *x),
+            "x is not the start after no iteration (reason %d)", (int)result->reason);
   if (result->reason <= 0 && (!isfinite(result->residual) || result->reason == KARST_NOT_FINITE)) return;
   long double rhs_norm, rounding, norm = judge(s, x, &rhs_norm, &rounding);
   long double few = 64 * DBL_EPSILON, tiny = MOST * (long double)DBL_TRUE_MIN;
