@@ -75,12 +75,11 @@ karst_status karst_options_create(karst_context *context, karst_options **option
   return KARST_SUCCESS;
 }
 
-karst_status karst_options_copy(const karst_options *options, karst_options **copy)
+karst_status karst_options_copy(karst_context *context, const karst_options *options, karst_options **copy)
 {
   if (copy) *copy = NULL;
-  if (!options || !copy)
-    return karst_missing(options ? options->context : NULL, options ? "the place for the copy" : "the options");
-  karst_status status = karst_options_create(options->context, copy);
+  if (!context || !options || !copy) return karst_missing(context, options ? "the place for the copy" : "the options");
+  karst_status status = karst_options_create(context, copy);
   for (int i = 0; i < options->count && !status; i++)
     status = karst_options_put(*copy, options->value[i].name, options->value[i].text);
   if (!status) return KARST_SUCCESS;
@@ -100,12 +99,6 @@ void karst_options_destroy(karst_options *options)
 }
 
 karst_context *karst_options_context(const karst_options *options) { return options->context; }
-
-karst_status karst_options_belong(const karst_options *options, karst_context *context)
-{
-  if (!options || options->context == context) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_ARGUMENT, "the options belong to another context");
-}
 
 static struct value *find(const karst_options *options, const char *name)
 {

@@ -38,8 +38,6 @@ void karst_option_takes(const karst_option *row, char *text, size_t size);
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text);
 
 karst_context *karst_options_context(const karst_options *options);
-/* KARST_ERROR_ARGUMENT where the options are those of another context; NULL belongs to any. */
-karst_status karst_options_belong(const karst_options *options, karst_context *context);
 /* The value that was given to a name, or NULL; options may be NULL. */
 const char *karst_options_find(const karst_options *options, const char *name);
 /* Gives a value, which has been checked, to a name, which is the row's own, perhaps with a prefix. */

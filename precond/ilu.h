@@ -5,6 +5,19 @@
 #include "kernels.h"
 #include "precond.h"
 
+/* Begins the settings of each method that lists the rows; cusparse has the level alone. */
+typedef struct karst_ilu_settings {
+  int level;
+  int trisolve; /* a karst_trisolve */
+  int trisolve_sweeps;
+  double shift;
+} karst_ilu_settings;
+
+extern const karst_option karst_level_rows[], karst_ilu_rows[];
+
+/* The settings of an incomplete factorization. */
+static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
+
 /* The kernels of the context's device, NULL where it has none. */
 const struct karst_ilu_kernels *karst_ilu_kernels(const karst_context *context);
 

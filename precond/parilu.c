@@ -17,7 +17,6 @@
 #include "parilu.h"
 
 #include <math.h>
-#include <string.h>
 
 extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
 
@@ -30,8 +29,6 @@ const struct karst_parilu_kernels *karst_parilu_kernels(const karst_context *con
   return table[context->backend->kind];
 }
 
-static bool is_scaled(const karst_precond *p) { return strcmp(p->options.sweep_scale, "yes") == 0; }
-
 static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
@@ -43,12 +40,9 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = sweeps;
   sweeps->factors.symmetric = p->ops == &karst_precond_paric;
-  if (!is_scaled(p))
+  if (!karst_sweeps_settings_of(p)->scaled)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
                p->ops->name);
-  if (sweeps->factors.symmetric && strcmp(p->options.scale, "block") == 0)
-    karst_tell(context, KARST_MESSAGE_WARNING,
-               "paric is for symmetric matrices, and block scaling makes them unsymmetric");
   return karst_sweeps_setup(p, sweeps);
 }
 
@@ -60,13 +54,13 @@ static bool have_converged(const karst_precond *p)
   if (!isfinite(after))
     karst_tell(p->context, KARST_MESSAGE_WARNING,
                "%s: after %d sweeps the factors are not finite; they are computed exactly instead", p->ops->name,
-               p->options.sweeps);
+               karst_sweeps_settings_of(p)->sweeps);
   else if (isfinite(before) && after > before && after > small)
     karst_tell(
         p->context, KARST_MESSAGE_WARNING,
         "%s: %d sweeps made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
         "instead",
-        p->ops->name, p->options.sweeps, before, after);
+        p->ops->name, karst_sweeps_settings_of(p)->sweeps, before, after);
   else
     return true;
   return false;
@@ -83,7 +77,7 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,
                "%s: after %d sweeps the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
-               p->options.sweeps, karst_reason_text(outcome->reason));
+               karst_sweeps_settings_of(p)->sweeps, karst_reason_text(outcome->reason));
     return KARST_SUCCESS;
   }
   s->sound = true;
@@ -95,20 +89,20 @@ static karst_status update(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_sweeps *s = p->data;
+  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
   const karst_matrix *A = p->A;
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   if (s->made)
     context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
                               A->value, s->made->value);
-  if (!s->sound || p->options.sweeps == 0) karst_parilu_kernels(context)->guess(context, is_scaled(p), &s->factors);
+  if (!s->sound || settings->sweeps == 0) karst_parilu_kernels(context)->guess(context, settings->scaled, &s->factors);
   s->sound = false;
   p->ilu_residual = -1;
-  karst_status status =
-      karst_parilu_kernels(context)->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);
+  karst_status status = karst_parilu_kernels(context)->sweep(context, settings->sweeps, &s->factors, p->sweep_residual);
   if (!status && have_converged(p)) status = load(p, s, &outcome);
   if (!status && !s->sound) {
     p->fallbacks++;
-    status = karst_ilu_kernels(context)->factor(context, s->factors.F, p->options.shift, &s->ilu, &outcome);
+    status = karst_ilu_kernels(context)->factor(context, s->factors.F, settings->ilu.shift, &s->ilu, &outcome);
   }
   karst_ilu_report(p, &outcome);
   return status;
@@ -127,10 +121,14 @@ static void destroy(karst_precond *p)
   karst_release(p->context, p->data);
 }
 
+static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_sweeps_rows, NULL};
+
 const struct karst_precond_ops karst_precond_parilu = {
     .name = "parilu",
     .help = "block ILU(k) by fixed-point sweeps",
     .needs_diagonal = true,
+    .options = rows,
+    .settings = sizeof(karst_sweeps_settings),
     .setup = setup,
     .update = update,
     .apply = apply,
@@ -142,6 +140,8 @@ const struct karst_precond_ops karst_precond_paric = {
     .help = "block incomplete Cholesky of level k by fixed-point sweeps, for symmetric positive definite matrices",
     .needs_diagonal = true,
     .for_symmetric = true,
+    .options = rows,
+    .settings = sizeof(karst_sweeps_settings),
     .setup = setup,
     .update = update,
     .apply = apply,

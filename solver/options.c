@@ -1,7 +1,9 @@
 /* options.c - the options that there are: those of the solver, of each driver and of each preconditioner. */
 #include "methods.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Lists of rows one after the other: those of the choice of methods and of the limits, then those of the methods. NULL
@@ -84,8 +86,7 @@ static karst_status fail_unknown(karst_context *context, const char *name)
   size_t used = 0;
   const karst_option *row;
   for (size_t i = 0; (row = row_at(i)) && used < sizeof names; i++)
-    if (!row->experiment)
-      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", row->name);
+    if (!row->experiment) used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", row->name);
   return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", name, names);
 }
 
@@ -108,10 +109,26 @@ karst_status karst_options_set_integer(karst_options *options, const char *name,
   return karst_options_set(options, name, text);
 }
 
+/* As few digits as give the same number again, with a point whatever the program's language. */
+static void print_real(double value, char *text, size_t size)
+{
+  char raw[64];
+  size_t used = 0;
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(raw, sizeof raw, "%.*g", digits, value);
+    if (strtod(raw, NULL) == value) break;
+  }
+  for (const char *c = raw; *c && used < size - 1; c++) {
+    const bool part = isalnum((unsigned char)*c) || *c == '-' || *c == '+';
+    if (part || used == 0 || text[used - 1] != '.') text[used++] = (char)(part ? *c : '.');
+  }
+  text[used] = '\0';
+}
+
 karst_status karst_options_set_real(karst_options *options, const char *name, double value)
 {
-  char text[32];
-  snprintf(text, sizeof text, "%.17g", value);
+  char text[64];
+  print_real(value, text, sizeof text);
   return karst_options_set(options, name, text);
 }
 
@@ -119,10 +136,9 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
 {
   if (value) *value = NULL;
   if (!options || !name || !value)
-    return karst_missing(options ? karst_options_context(options) : NULL,
-                         !options ? "the options"
-                         : name   ? "the place for the value"
-                                  : "the option's name");
+    return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the options"
+                                                                          : name   ? "the place for the value"
+                                                                                   : "the option's name");
   const karst_option *row = find_row(name);
   if (!row) return fail_unknown(karst_options_context(options), name);
   const char *given = karst_options_find(options, row->name);
