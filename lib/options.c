@@ -70,8 +70,7 @@ karst_status karst_options_create(karst_context *context, karst_options **option
   if (!context || !options) return karst_missing(context, "the place for the options");
   karst_status status = karst_allocate_zero(context, options, 1, sizeof **options, "options");
   if (status) return status;
-  (*options)->context = context;
-  karst_count_object(context, 1);
+  (*options)->context = context; /* which does not count it: options use no device */
   return KARST_SUCCESS;
 }
 
@@ -95,7 +94,6 @@ void karst_options_destroy(karst_options *options)
   for (int i = 0; i < options->count; i++) karst_release(context, options->value[i].name);
   karst_release(context, options->value);
   karst_release(context, options);
-  karst_count_object(context, -1);
 }
 
 karst_context *karst_options_context(const karst_options *options) { return options->context; }
