@@ -194,12 +194,12 @@ static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern
 }
 
 /* Launches by levels pay where there are few of them: then nothing waits for long, and they keep no state. */
-static bool choose_levels(karst_context *context, const char *trisolve, const karst_ilu *ilu)
+static bool choose_levels(karst_context *context, karst_trisolve trisolve, const karst_ilu *ilu)
 {
   enum { FEW = 8 };
   const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
-  const bool by_levels = trisolve[0] == 'l' || (trisolve[0] == 'a' && lower + upper <= FEW);
-  if (trisolve[0] == 'a')
+  const bool by_levels = trisolve == KARST_TRISOLVE_LEVEL || (trisolve == KARST_TRISOLVE_AUTO && lower + upper <= FEW);
+  if (trisolve == KARST_TRISOLVE_AUTO)
     karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)",
                by_levels ? "a launch for each level" : "dataflow, one launch", (long long)lower, (long long)upper);
   return by_levels;
@@ -216,7 +216,7 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   ilu->levels_lower = pattern->lower.count;
   ilu->levels_upper = pattern->upper.count;
   plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
-  ilu->trisolve = analysis->trisolve[0] == 'j' ? "jacobi" : plan->by_levels ? "level" : "dataflow";
+  ilu->trisolve = analysis->trisolve == KARST_TRISOLVE_JACOBI ? "jacobi" : plan->by_levels ? "level" : "dataflow";
   status = choose_order(context, ilu, pattern, plan);
   if (!status) status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
   if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
@@ -226,7 +226,7 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
   if (!status && b > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
     status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
-  if (!status && analysis->trisolve[0] == 'j')
+  if (!status && analysis->trisolve == KARST_TRISOLVE_JACOBI)
     status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
   if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, pattern, plan);
   if (status) return status;

@@ -39,9 +39,10 @@ enum {
 
 enum { SHADOW, P, V, P_HAT, S_HAT, T, VECTORS };
 
-static karst_krylov_workspace workspace(const karst_options *options)
+static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 {
-  (void)options;
+  (void)k;
+  (void)settings;
   return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
 }
 

@@ -21,9 +21,10 @@ enum { RZ, PQ = RZ + 2, RR, LOOK, ALPHA = LOOK, BETA, SCALARS };
 
 enum { P, Q, Z, VECTORS };
 
-static karst_krylov_workspace workspace(const karst_options *options)
+static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 {
-  (void)options;
+  (void)k;
+  (void)settings;
   return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
 }
 

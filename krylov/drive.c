@@ -65,27 +65,50 @@ static bool may_be_unread(const karst_matrix *A)
   return false;
 }
 
-karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                 const karst_precond *M, karst_krylov **krylov)
+#define FIELD(name) offsetof(karst_krylov_limits, name)
+
+const karst_option karst_krylov_limits_rows[] = {
+    {"rtol", KARST_OPTION_REAL, FIELD(rtol), NULL, 0, "1e-8",
+     "stop when the true residual is at most R times the norm of b", false},
+    {"atol", KARST_OPTION_REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R", false},
+    {"max-iterations", KARST_OPTION_INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations", false},
+    {0}};
+
+/* The method's settings, as the options have them and as the system can use them, and what it needs with them. */
+static karst_status make_settings(karst_krylov *k, const karst_options *options, karst_krylov_workspace *need)
 {
+  char *settings = NULL;
+  if (k->ops->settings > 0) {
+    karst_status status =
+        karst_allocate_zero(k->context, &settings, (int64_t)k->ops->settings, 1, "the Krylov driver's settings");
+    if (status) return status;
+    karst_options_read(options, "", k->ops->options, settings);
+    k->settings = settings;
+  }
+  *need = k->ops->workspace(k, settings);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
+                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
+                                 karst_krylov **krylov)
+{
+  karst_context *context = A->context;
+  karst_krylov_workspace need = {0};
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;
-  k->ops = karst_krylov_table[karst_find_name(karst_krylov_name, options->solver)];
+  k->ops = ops;
   k->context = context;
   k->A = A;
   k->M = M;
-  k->options = *options;
+  k->limits = limits;
   k->n = karst_matrix_rows(A);
   k->unit = karst_residual_unit(A);
   k->unread = may_be_unread(A);
-
-  /* No more directions than unknowns or iterations. */
-  int64_t useful = k->n < options->max_iterations ? k->n : options->max_iterations;
-  if (k->options.restart > useful) k->options.restart = useful > 1 ? (int)useful : 1;
-  karst_krylov_workspace need = k->ops->workspace(&k->options);
-
-  status = karst_allocate(context, &k->vector, need.vectors, sizeof *k->vector, "the Krylov driver's vector list");
+  status = make_settings(k, options, &need);
+  if (!status)
+    status = karst_allocate(context, &k->vector, need.vectors, sizeof *k->vector, "the Krylov driver's vector list");
   if (!status)
     status =
         karst_allocate(context, &k->host, need.scalars + need.host, sizeof *k->host, "the Krylov driver's scalars");
@@ -107,6 +130,7 @@ void karst_krylov_destroy(karst_krylov *krylov)
   if (krylov->memory) context->backend->release(context, krylov->memory);
   karst_release(context, krylov->host);
   karst_release(context, krylov->vector);
+  karst_release(context, (void *)krylov->settings);
   karst_release(context, krylov);
 }
 
@@ -115,7 +139,7 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal)
   k->iterations++;
   k->claimed = residual <= goal;
   if (k->monitor) k->monitor(k->monitor_user, k->iterations, residual);
-  return k->claimed || residual <= rounding * k->residual || k->iterations >= k->options.max_iterations;
+  return k->claimed || residual <= rounding * k->residual || k->iterations >= k->limits->max_iterations;
 }
 
 /* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
@@ -266,7 +290,7 @@ static karst_reason judge(const karst_krylov *k, double rtol_target, double atol
   if (k->judged <= k->wanted) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
   if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
-  if (k->iterations >= k->options.max_iterations) return KARST_ITERATION_LIMIT;
+  if (k->iterations >= k->limits->max_iterations) return KARST_ITERATION_LIMIT;
   return k->idle >= IDLE_LIMIT ? KARST_STAGNATED : KARST_SOUND;
 }
 
@@ -290,6 +314,7 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
   if (k->judged < k->best_judged) {
     backend->copy(k->context, k->n, k->x, k->best);
     k->best_judged = k->judged;
+    k->best_iteration = k->iterations;
   } else if (refines) {
     backend->copy(k->context, k->n, k->best, k->x);
     karst_status status = compute_residual(k);
@@ -307,6 +332,7 @@ static void fall_back_on_best(karst_krylov *k)
   if (isinf(k->best_judged) || k->judged <= k->best_judged) return;
   k->context->backend->copy(k->context, k->n, k->best, k->x);
   k->judged = k->best_judged;
+  k->kept_start = k->best_iteration == 0;
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -329,7 +355,7 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   k->x = x;
   k->wanted = fmax(rtol_target, atol_target);
   k->iterations = k->false_claims = k->idle = 0;
-  k->claimed = false;
+  k->claimed = k->kept_start = false;
   k->best_judged = k->best_measure = INFINITY;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;

@@ -24,7 +24,7 @@
  * and one download of j + 2 scalars, 2 j + 3 with a second pass. Where the caller's norm is another one, iterations
  * that compare read V once more (lib/krylov.h). Memory: m + 1 vectors for V; the driver's residual serves as the one
  * between A and M. */
-#include "krylov.h"
+#include "basis.h"
 #include "random.h"
 
 #include <float.h>
@@ -59,20 +59,43 @@ struct arnoldi {
   double *h, next;           /* [m] and below it: the column of H that this will change */
 };
 
-static karst_krylov_workspace workspace(const karst_options *options)
+enum side { RIGHT, LEFT };
+
+struct settings {
+  karst_basis basis;
+  int side;
+};
+
+static const char *side_name(size_t i)
 {
-  int64_t m = options->restart;
-  int64_t watched = strcmp(options->orthogonalise, "auto") == 0 ? m * m : 0;
+  static const char *const names[] = {[RIGHT] = "right", [LEFT] = "left", NULL};
+  return names[i];
+}
+
+static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, offsetof(struct settings, side), side_name, 0,
+                                          "right", "where gmres applies the preconditioner", false},
+                                         {0}};
+static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
+
+static int restart_of(const karst_krylov *k) { return ((const struct settings *)k->settings)->basis.restart; }
+
+static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+{
+  karst_basis *basis = &((struct settings *)settings)->basis;
+  karst_basis_limit(k, basis);
+  int64_t m = basis->restart;
+  int64_t watched = basis->passes == KARST_PASSES_AUTO ? m * m : 0;
   return (karst_krylov_workspace){
       .vectors = m + 1, .scalars = 2 + 3 * m, .host = m * (m + 1) / 2 + 4 * m + 1 + watched};
 }
 
 static struct arnoldi begin_arnoldi(const karst_krylov *k)
 {
-  int64_t m = k->options.restart;
-  return (struct arnoldi){.left = strcmp(k->options.side, "left") == 0,
-                          .twice = strcmp(k->options.orthogonalise, "twice") == 0,
-                          .watched = strcmp(k->options.orthogonalise, "auto") == 0,
+  const struct settings *settings = k->settings;
+  int64_t m = settings->basis.restart;
+  return (struct arnoldi){.left = settings->side == LEFT,
+                          .twice = settings->basis.passes == KARST_PASSES_TWICE,
+                          .watched = settings->basis.passes == KARST_PASSES_AUTO,
                           .norm2 = m + 1,
                           .overlap = k->host_extra + m * (m + 1) / 2 + 4 * m + 1,
                           .noise = 1,
@@ -81,7 +104,7 @@ static struct arnoldi begin_arnoldi(const karst_krylov *k)
 
 static struct triangle begin_triangle(const karst_krylov *k, double norm)
 {
-  int64_t m = k->options.restart;
+  int64_t m = restart_of(k);
   struct triangle T = {.R = k->host_extra, .columns = 0};
   T.cosine = T.R + m * (m + 1) / 2;
   T.sine = T.cosine + m;
@@ -194,7 +217,7 @@ static karst_status grow_basis(karst_krylov *k, const struct arnoldi *a, int j, 
     backend->dots(k->context, k->n, j + 1, V, w, correction);
     backend->combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
   }
-  if (j + 1 < k->options.restart) backend->normalise(k->context, k->n, norm2, w, w);
+  if (j + 1 < restart_of(k)) backend->normalise(k->context, k->n, norm2, w, w);
   karst_status status = karst_krylov_look(k, first, last + 1 - first);
   *finite = true;
   for (int64_t i = first; i <= last; i++) *finite = *finite && isfinite(k->host[i]);
@@ -289,7 +312,7 @@ static karst_status compare(karst_krylov *k, const struct arnoldi *a, const stru
   const int last = T->columns;
   const double residual = fabs(T->g[last]);
   double *y = k->host + a->norm2 + 1;
-  if (a->left || last == k->options.restart || !karst_krylov_compares(k, residual)) return KARST_SUCCESS;
+  if (a->left || last == restart_of(k) || !karst_krylov_compares(k, residual)) return KARST_SUCCESS;
   y[last] = T->g[last];
   for (int j = last - 1; j >= 0; j--) {
     y[j] = -T->sine[j] * y[j + 1];
@@ -309,7 +332,7 @@ static karst_status grow(karst_krylov *k, struct arnoldi *a, struct triangle *T,
   const double scale = k->residual / T->g[0];
   bool done = false, finite;
   *grows = true;
-  while (!done && T->columns < k->options.restart) {
+  while (!done && T->columns < restart_of(k)) {
     const int j = T->columns;
     karst_status status = grow_basis(k, a, j, &finite);
     if (status) return status;
@@ -321,7 +344,7 @@ static karst_status grow(karst_krylov *k, struct arnoldi *a, struct triangle *T,
     }
     double next = sqrt(k->host[a->norm2]);
     *grows = add_column(T, k->host + a->norm2 + 1, next);
-    if (j + 1 < k->options.restart) watch(a, k, j, next);
+    if (j + 1 < restart_of(k)) watch(a, k, j, next);
     if (*grows) status = compare(k, a, T);
     if (status) return status;
     double goal = a->left ? 0.5 * pow(0.1, k->false_claims) * k->target : k->goal;
@@ -351,6 +374,8 @@ extern const struct karst_krylov_ops karst_krylov_gmres;
 const struct karst_krylov_ops karst_krylov_gmres = {
     .name = "gmres",
     .help = "restarted generalised minimal residual method, for any matrix",
+    .options = rows,
+    .settings = sizeof(struct settings),
     .workspace = workspace,
     .cycle = cycle,
 };

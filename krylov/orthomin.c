@@ -16,11 +16,10 @@
  *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
  * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
  * pair changes places with the oldest one. */
-#include "krylov.h"
+#include "basis.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 /* In device memory, with m = restart; all up to w'w goes to the host. */
 enum {
@@ -34,10 +33,9 @@ enum {
 /* How much of w is left after orthogonalisation: below these parts of it, nothing but rounding, and too much of it. */
 static const double negligible = 64 * DBL_EPSILON, doubtful = 0.1;
 
-static double repeat_at(const char *orthogonalise)
+static double repeat_at(const karst_basis *basis)
 {
-  if (strcmp(orthogonalise, "twice") == 0) return INFINITY;
-  return strcmp(orthogonalise, "once") == 0 ? -1 : doubtful;
+  return basis->passes == KARST_PASSES_TWICE ? INFINITY : basis->passes == KARST_PASSES_ONCE ? -1 : doubtful;
 }
 
 /* Views of the work space. */
@@ -48,21 +46,24 @@ struct ring {
   double again;             /* a pair is orthogonalised twice where this part of w, or less, is left of it */
 };
 
-static karst_krylov_workspace workspace(const karst_options *options)
+static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 {
-  int64_t m = options->restart;
+  karst_basis *basis = settings;
+  karst_basis_limit(k, basis);
+  int64_t m = basis->restart;
   return (karst_krylov_workspace){.vectors = 2 * m + 2, .scalars = DOTS + m + 1 + 2 * m};
 }
 
 static struct ring begin(const karst_krylov *k)
 {
-  int m = k->options.restart;
+  const karst_basis *basis = k->settings;
+  int m = basis->restart;
   return (struct ring){.p = k->vector,
                        .q = k->vector + m + 1,
                        .beta = k->scalar + DOTS + m + 1,
                        .inverse = k->scalar + DOTS + 2 * m + 1,
                        .capacity = m,
-                       .again = repeat_at(k->options.orthogonalise)};
+                       .again = repeat_at(basis)};
 }
 
 /* Makes the image q orthogonal to those kept, and takes the same combination of directions from p. */
@@ -164,9 +165,13 @@ static karst_status cycle(karst_krylov *k, karst_reason *reason)
 
 extern const struct karst_krylov_ops karst_krylov_orthomin;
 
+static const karst_option *const rows[] = {karst_basis_rows, NULL};
+
 const struct karst_krylov_ops karst_krylov_orthomin = {
     .name = "orthomin",
     .help = "truncated minimal residual method, for any matrix",
+    .options = rows,
+    .settings = sizeof(karst_basis),
     .workspace = workspace,
     .cycle = cycle,
 };

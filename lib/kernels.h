@@ -27,10 +27,18 @@ typedef struct karst_ilu {
   int64_t plan_memory;      /* bytes of it, and of the values */
 } karst_ilu;
 
+/* How the triangles are to be solved. */
+typedef enum karst_trisolve {
+  KARST_TRISOLVE_AUTO,
+  KARST_TRISOLVE_LEVEL,
+  KARST_TRISOLVE_DATAFLOW,
+  KARST_TRISOLVE_JACOBI
+} karst_trisolve;
+
 /* What the plan is made from besides the pattern; only the plan looks at it. */
 typedef struct karst_ilu_analysis {
   const karst_matrix *A;
-  const char *trisolve; /* the options */
+  karst_trisolve trisolve; /* the options */
   int trisolve_sweeps;
 } karst_ilu_analysis;
 

@@ -1,4 +1,4 @@
-/* krylov.h - what a Krylov driver is. One const table a method; all tables in krylov/table.c.
+/* krylov.h - what a Krylov driver is. One const table a method; all tables in solver/methods.c.
  *
  * A driver sees an operator (the matrix), a preconditioner and vectors in device memory. It implements one function,
  * cycle, which improves x from a known residual. Everything around it - the true residual before and after, the
@@ -15,6 +15,14 @@
 
 typedef struct karst_krylov karst_krylov;
 
+/* When a solve ends, whatever the method. */
+typedef struct karst_krylov_limits {
+  double rtol, atol;
+  int max_iterations;
+} karst_krylov_limits;
+
+extern const karst_option karst_krylov_limits_rows[];
+
 /* What a method needs besides x and the residual. */
 typedef struct karst_krylov_workspace {
   int64_t vectors; /* of n scalars, in device memory */
@@ -25,8 +33,10 @@ typedef struct karst_krylov_workspace {
 struct karst_krylov_ops {
   const char *name;
   const char *help; /* one line */
-  /* options->restart has been cut to what a system of this size can use. */
-  karst_krylov_workspace (*workspace)(const karst_options *options);
+  const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
+  size_t settings;                    /* bytes that the rows fill */
+  /* May change the settings to what a system of this size can use. */
+  karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
   /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
    * k->target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or the
    * iteration limit is reached), else why it cannot go on. */
@@ -47,7 +57,8 @@ struct karst_krylov {
   karst_context *context;
   const karst_matrix *A; /* not owned, nor is M */
   const karst_precond *M;
-  karst_options options;
+  const karst_krylov_limits *limits; /* not owned; may change between solves */
+  const void *settings;              /* what the rows of ops->options were set to; NULL where there are none */
   int64_t n; /* scalar unknowns */
 
   double *memory;      /* all of the device memory, one allocation */
@@ -80,6 +91,8 @@ struct karst_krylov {
   int false_claims; /* cycles of this solve that believed so and were wrong */
   int idle;         /* cycles in a row that have gained nothing */
   double best_judged, best_measure;
+  int best_iteration;             /* after how many iterations best was x */
+  bool kept_start;                /* the solve has ended with the start as the best x */
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
   char not_finite_text[96];       /* where that text is, if it had to be composed */
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
@@ -87,17 +100,10 @@ struct karst_krylov {
   void *monitor_user;
 };
 
-extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL */
-
-/* The name of number i in it, NULL past the last. */
-static inline const char *karst_krylov_name(size_t i)
-{
-  return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL;
-}
-
-/* Work space for systems with A's size. */
-karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                 const karst_precond *M, karst_krylov **krylov);
+/* Settings from the options, and work space for systems with A's size. limits must outlive the driver. */
+karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
+                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
+                                 karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that

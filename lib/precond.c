@@ -1,15 +1,8 @@
-/* precond.c - a preconditioner as an object: found by name, prepared, factored, applied. */
+/* precond.c - a preconditioner as an object: prepared, factored, applied. */
 #include "precond.h"
 
 #include "clock.h"
-#include "options.h"
-#include "search.h"
 #include "vector.h"
-
-static const struct karst_precond_ops *find(const char *name)
-{
-  return karst_precond_table[karst_find_name(karst_precond_name, name)];
-}
 
 static karst_status check_symmetric(const char *name, const karst_matrix *A)
 {
@@ -22,28 +15,39 @@ static karst_status check_symmetric(const char *name, const karst_matrix *A)
   return status;
 }
 
-karst_status karst_precond_check(const karst_options *options, const karst_matrix *A)
+karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_matrix *A)
 {
-  const struct karst_precond_ops *ops = find(options->precond);
   karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
   return !status && ops->for_symmetric ? check_symmetric(ops->name, A) : status;
 }
 
-karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                   karst_precond **precond)
+/* What the method's rows say, for as long as the preconditioner lives. */
+static karst_status read_settings(karst_precond *p, const karst_options *options, const char *prefix)
+{
+  char *settings;
+  if (p->ops->settings == 0) return KARST_SUCCESS;
+  karst_status status = karst_allocate_zero(p->context, &settings, (int64_t)p->ops->settings, 1, "a preconditioner");
+  if (status) return status;
+  karst_options_read(options, prefix, p->ops->options, settings);
+  p->settings = settings;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
+                                   const char *prefix, const karst_matrix *A, karst_precond **precond)
 {
   double begin = karst_clock();
-  karst_status status = karst_allocate_zero(context, precond, 1, sizeof **precond, "a preconditioner");
+  karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
   if (status) return status;
   karst_precond *p = *precond;
-  p->ops = find(options->precond);
-  p->context = context;
+  p->ops = ops;
+  p->context = A->context;
   p->A = A;
-  p->options = *options;
   p->block_row = -1;
   p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
-  karst_count_object(context, 1);
-  status = p->ops->setup(p);
+  karst_count_object(p->context, 1);
+  status = read_settings(p, options, prefix);
+  if (!status) status = p->ops->setup(p);
   if (status) {
     karst_precond_destroy(p);
     *precond = NULL;
@@ -53,32 +57,12 @@ karst_status karst_precond_prepare(karst_context *context, const karst_options *
   return KARST_SUCCESS;
 }
 
-karst_status karst_precond_create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                  karst_precond **precond)
-{
-  karst_options own;
-  karst_status status;
-  if (precond) *precond = NULL;
-  if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
-  if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
-  karst_options_default(&own);
-  if (options) own = *options;
-  status = karst_options_normalise(context, &own);
-  if (!status) status = karst_precond_check(&own, A);
-  if (!status) status = karst_precond_prepare(context, &own, A, precond);
-  if (!status) status = karst_precond_update(*precond);
-  if (status) {
-    karst_precond_destroy(*precond);
-    *precond = NULL;
-  }
-  return status;
-}
-
 void karst_precond_destroy(karst_precond *precond)
 {
   if (!precond) return;
   karst_context *context = precond->context;
   precond->ops->destroy(precond);
+  karst_release(context, (void *)precond->settings);
   karst_release(context, precond);
   karst_count_object(context, -1);
 }

@@ -1,17 +1,20 @@
-/* precond.h - what a preconditioner is. One const table a method; all tables in precond/table.c.
+/* precond.h - what a preconditioner is. One const table a method; all tables in solver/methods.c.
  *
- * To add one: write its file with a const table, add the table to precond/table.c, and the tests tell what is
+ * To add one: write its file with a const table, add the table to solver/methods.c, and the tests tell what is
  * missing. CONTRIBUTING.md goes through it with block Jacobi. */
 #ifndef KARST_LIB_PRECOND_H
 #define KARST_LIB_PRECOND_H
 
 #include "matrix.h"
+#include "options.h"
 
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
   bool needs_diagonal; /* every block row must have its diagonal block */
   bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */
+  const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
+  size_t settings;                    /* bytes that the rows fill */
 
   /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p. What it has
    * allocated when it fails, destroy gives back. */
@@ -29,7 +32,7 @@ struct karst_precond {
   const struct karst_precond_ops *ops;
   karst_context *context;
   const karst_matrix *A; /* not owned */
-  karst_options options;
+  const void *settings; /* what the rows of ops->options were set to; NULL where there are none */
   int64_t generation;  /* of A's values at the last update, -1 where it failed */
   void *data;          /* the method's own */
   karst_reason reason; /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
@@ -45,20 +48,13 @@ struct karst_precond {
   double time_symbolic, time_factor; /* seconds of the last setup and update */
 };
 
-extern const struct karst_precond_ops *const karst_precond_table[]; /* ends with NULL */
+/* Whether A, the caller's matrix, has the diagonal blocks that the method needs; warns of values that are not symmetric
+ * where it is for symmetric ones. */
+karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_matrix *A);
 
-/* The name of number i in it, NULL past the last. */
-static inline const char *karst_precond_name(size_t i)
-{
-  return karst_precond_table[i] ? karst_precond_table[i]->name : NULL;
-}
-
-/* Whether A, the caller's matrix, has the diagonal blocks that options->precond needs; warns of values that are not
- * symmetric where it is for symmetric ones. */
-karst_status karst_precond_check(const karst_options *options, const karst_matrix *A);
-
-/* Allocates a preconditioner and runs ops->setup, without factoring. */
-karst_status karst_precond_prepare(karst_context *context, const karst_options *options, const karst_matrix *A,
-                                   karst_precond **precond);
+/* Allocates a preconditioner, reads its settings from the options, whose names have the prefix in front, and runs
+ * ops->setup, without factoring. */
+karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
+                                   const char *prefix, const karst_matrix *A, karst_precond **precond);
 
 #endif

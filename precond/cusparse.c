@@ -7,9 +7,7 @@
  * On the same pattern this is the same M as iluk's, up to rounding. cuSPARSE does not pivot within a block, so that a
  * block whose leading entry is 0 counts as singular; the option shift has no effect. Level sets are not reported:
  * cuSPARSE keeps its own to itself, and finding them here would count as its set-up time. */
-#include "precond.h"
-
-#include "kernels.h"
+#include "ilu.h"
 #include "symbolic.h"
 
 struct filled {
@@ -39,7 +37,8 @@ static karst_status fill_pattern(karst_precond *p, struct filled *filled)
   const karst_matrix *A = p->A;
   karst_ilu_pattern pattern;
   karst_index *start, *column, *position;
-  karst_status status = karst_ilu_symbolic(context, A->block_rows, A->row_start, A->column, p->options.level, &pattern);
+  karst_status status =
+      karst_ilu_symbolic(context, A->block_rows, A->row_start, A->column, karst_ilu_settings_of(p)->level, &pattern);
   if (status) return status;
   status = karst_ilu_pattern_join(context, &pattern, A->row_start, A->column, &start, &column, &position);
   karst_ilu_pattern_destroy(context, &pattern);
@@ -73,7 +72,7 @@ static karst_status setup(karst_precond *p)
                               .blocks = karst_matrix_blocks(A),
                               .row_start = A->device_row_start,
                               .column = A->device_column};
-  if (p->options.level > 0) status = fill_pattern(p, filled);
+  if (karst_ilu_settings_of(p)->level > 0) status = fill_pattern(p, filled);
   if (status) return status;
   int64_t entries = karst_block_offset(factors->block_size, factors->blocks), rows = karst_matrix_rows(A);
   status = karst_device_doubles(context, entries, "the factors", &factors->value);
@@ -127,10 +126,14 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_cusparse;
 
+static const karst_option *const rows[] = {karst_level_rows, NULL};
+
 const struct karst_precond_ops karst_precond_cusparse = {
     .name = "cusparse",
     .help = "cuSPARSE's incomplete LU on the pattern of ILU(k), for comparison on a GPU",
     .needs_diagonal = true,
+    .options = rows,
+    .settings = sizeof(karst_ilu_settings),
     .setup = setup,
     .update = update,
     .apply = apply,

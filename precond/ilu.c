@@ -3,6 +3,30 @@
 
 #include "symbolic.h"
 
+static const char *trisolve_name(size_t i)
+{
+  static const char *const names[] = {[KARST_TRISOLVE_AUTO] = "auto",
+                                      [KARST_TRISOLVE_LEVEL] = "level",
+                                      [KARST_TRISOLVE_DATAFLOW] = "dataflow",
+                                      [KARST_TRISOLVE_JACOBI] = "jacobi",
+                                      NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_ilu_settings, name)
+
+const karst_option karst_level_rows[] = {
+    {"level", KARST_OPTION_INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors", false}, {0}};
+
+const karst_option karst_ilu_rows[] = {
+    {"trisolve", KARST_OPTION_NAME, FIELD(trisolve), trisolve_name, 0, "auto",
+     "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps", false},
+    {"trisolve-sweeps", KARST_OPTION_INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5",
+     "sweeps of trisolve jacobi for each triangle", false},
+    {"shift", KARST_OPTION_REAL, FIELD(shift), NULL, 0, "0",
+     "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never", false},
+    {0}};
+
 /* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
  * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8
  * has half of that. */
@@ -17,7 +41,7 @@ static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *patter
   karst_tell(p->context, KARST_MESSAGE_WARNING,
              "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
              "multiplications; another ordering or a lower level may take less",
-             p->options.level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
+             karst_ilu_settings_of(p)->level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
 }
 
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
@@ -26,9 +50,9 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
   karst_ilu_pattern pattern; /* which ilu takes over */
   ilu->rows = A->block_rows;
   ilu->block_size = A->block_size;
-  if (p->options.level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
+  if (karst_ilu_settings_of(p)->level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
   karst_status status =
-      karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, p->options.level, &pattern);
+      karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, karst_ilu_settings_of(p)->level, &pattern);
   if (status) return status;
   ilu->lower_start = pattern.lower_start;
   ilu->lower_column = pattern.lower_column;
@@ -42,8 +66,9 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
 
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu)
 {
+  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
   const karst_ilu_analysis analysis = {
-      .A = A, .trisolve = p->options.trisolve, .trisolve_sweeps = p->options.trisolve_sweeps};
+      .A = A, .trisolve = (karst_trisolve)settings->trisolve, .trisolve_sweeps = settings->trisolve_sweeps};
   karst_status status = p->context->backend->ilu->plan(p->context, &analysis, ilu);
   const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
   p->levels_lower = ilu->levels_lower;

@@ -5,6 +5,19 @@
 #include "kernels.h"
 #include "precond.h"
 
+/* Begins the settings of each method that lists the rows; cusparse has the level alone. */
+typedef struct karst_ilu_settings {
+  int level;
+  int trisolve; /* a karst_trisolve */
+  int trisolve_sweeps;
+  double shift;
+} karst_ilu_settings;
+
+extern const karst_option karst_level_rows[], karst_ilu_rows[];
+
+/* The settings of an incomplete factorization. */
+static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
+
 /* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the
  * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. Warns where the
  * factorization will take very much work. */

@@ -24,7 +24,8 @@ static karst_status setup(karst_precond *p)
 static karst_status update(karst_precond *p)
 {
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
-  karst_status status = p->context->backend->ilu->factor(p->context, p->A, p->options.shift, p->data, &outcome);
+  karst_status status =
+      p->context->backend->ilu->factor(p->context, p->A, karst_ilu_settings_of(p)->shift, p->data, &outcome);
   karst_ilu_report(p, &outcome);
   return status;
 }
@@ -43,10 +44,14 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_iluk;
 
+static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, NULL};
+
 const struct karst_precond_ops karst_precond_iluk = {
     .name = "iluk",
     .help = "decoupled block ILU(k), k from the option level",
     .needs_diagonal = true,
+    .options = rows,
+    .settings = sizeof(karst_ilu_settings),
     .setup = setup,
     .update = update,
     .apply = apply,

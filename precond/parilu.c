@@ -17,7 +17,6 @@
 #include "parilu.h"
 
 #include <math.h>
-#include <string.h>
 
 extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
 
@@ -32,13 +31,9 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = sweeps;
   sweeps->factors.symmetric = p->ops == &karst_precond_paric;
-  sweeps->scaled = strcmp(p->options.sweep_scale, "yes") == 0;
-  if (!sweeps->scaled)
+  if (!karst_sweeps_settings_of(p)->scaled)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
                p->ops->name);
-  if (sweeps->factors.symmetric && strcmp(p->options.scale, "block") == 0)
-    karst_tell(context, KARST_MESSAGE_WARNING,
-               "paric is for symmetric matrices, and block scaling makes them unsymmetric");
   return karst_sweeps_setup(p, sweeps);
 }
 
@@ -50,13 +45,13 @@ static bool have_converged(const karst_precond *p)
   if (!isfinite(after))
     karst_tell(p->context, KARST_MESSAGE_WARNING,
                "%s: after %d sweeps the factors are not finite; they are computed exactly instead", p->ops->name,
-               p->options.sweeps);
+               karst_sweeps_settings_of(p)->sweeps);
   else if (isfinite(before) && after > before && after > small)
     karst_tell(
         p->context, KARST_MESSAGE_WARNING,
         "%s: %d sweeps made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
         "instead",
-        p->ops->name, p->options.sweeps, before, after);
+        p->ops->name, karst_sweeps_settings_of(p)->sweeps, before, after);
   else
     return true;
   return false;
@@ -73,7 +68,7 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,
                "%s: after %d sweeps the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
-               p->options.sweeps, karst_reason_text(outcome->reason));
+               karst_sweeps_settings_of(p)->sweeps, karst_reason_text(outcome->reason));
     return KARST_SUCCESS;
   }
   s->sound = true;
@@ -85,19 +80,20 @@ static karst_status update(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_sweeps *s = p->data;
+  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
   const karst_matrix *A = p->A;
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   if (s->made)
     context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
                               A->value, s->made->value);
-  if (!s->sound || p->options.sweeps == 0) context->backend->parilu->guess(context, s->scaled, &s->factors);
+  if (!s->sound || settings->sweeps == 0) context->backend->parilu->guess(context, settings->scaled, &s->factors);
   s->sound = false;
   p->ilu_residual = -1;
-  karst_status status = context->backend->parilu->sweep(context, p->options.sweeps, &s->factors, p->sweep_residual);
+  karst_status status = context->backend->parilu->sweep(context, settings->sweeps, &s->factors, p->sweep_residual);
   if (!status && have_converged(p)) status = load(p, s, &outcome);
   if (!status && !s->sound) {
     p->fallbacks++;
-    status = context->backend->ilu->factor(context, s->factors.F, p->options.shift, &s->ilu, &outcome);
+    status = context->backend->ilu->factor(context, s->factors.F, settings->ilu.shift, &s->ilu, &outcome);
   }
   karst_ilu_report(p, &outcome);
   return status;
@@ -116,10 +112,14 @@ static void destroy(karst_precond *p)
   karst_release(p->context, p->data);
 }
 
+static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_sweeps_rows, NULL};
+
 const struct karst_precond_ops karst_precond_parilu = {
     .name = "parilu",
     .help = "block ILU(k) by fixed-point sweeps",
     .needs_diagonal = true,
+    .options = rows,
+    .settings = sizeof(karst_sweeps_settings),
     .setup = setup,
     .update = update,
     .apply = apply,
@@ -131,6 +131,8 @@ const struct karst_precond_ops karst_precond_paric = {
     .help = "block incomplete Cholesky of level k by fixed-point sweeps, for symmetric positive definite matrices",
     .needs_diagonal = true,
     .for_symmetric = true,
+    .options = rows,
+    .settings = sizeof(karst_sweeps_settings),
     .setup = setup,
     .update = update,
     .apply = apply,

@@ -5,12 +5,21 @@
 #include "ilu.h"
 #include "ilu_residual.h"
 
+typedef struct karst_sweeps_settings {
+  karst_ilu_settings ilu;
+  int sweeps, asynchronous, scaled, residual; /* the last three: 0 or 1 */
+  int order, block, chunks, limit;            /* order: a karst_task_order, chunks: a karst_chunk_order */
+} karst_sweeps_settings;
+
+extern const karst_option karst_sweeps_rows[];
+
+static inline const karst_sweeps_settings *karst_sweeps_settings_of(const karst_precond *p) { return p->settings; }
+
 typedef struct karst_sweeps {
   karst_ilu ilu;               /* the triangular solves */
   karst_parilu factors;        /* its F is A itself where S, the pattern of ILU(k), is that of A, else made */
   karst_matrix *made;          /* A's values on S, or NULL */
   karst_index *place;          /* [blocks of A] where each block of A goes in made; device memory; or NULL */
-  bool scaled;                 /* the option sweep-scale */
   bool sound;                  /* the factors are a guess for the next values */
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;

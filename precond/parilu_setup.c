@@ -4,7 +4,46 @@
 
 #include "symbolic.h"
 
-#include <string.h>
+static const char *mode_name(size_t i)
+{
+  static const char *const names[] = {"synchronous", "asynchronous", NULL};
+  return names[i];
+}
+
+static const char *order_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_TASKS_ROWS] = "rows", [KARST_TASKS_BLOCKS] = "blocks", [KARST_TASKS_RANDOM] = "random", NULL};
+  return names[i];
+}
+
+static const char *chunks_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_CHUNKS_FORWARD] = "forward", [KARST_CHUNKS_BACKWARD] = "backward", [KARST_CHUNKS_RANDOM] = "random", NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_sweeps_settings, name)
+
+const karst_option karst_sweeps_rows[] = {{"sweeps", KARST_OPTION_INTEGER, FIELD(sweeps), NULL, 0, "5",
+                                           "sweeps of parilu and paric in each factorization", false},
+                                          {"sweep-mode", KARST_OPTION_NAME, FIELD(asynchronous), mode_name, 0,
+                                           "synchronous",
+                                           "asynchronous: sweeps in place, not the same bits in every run", false},
+                                          {"sweep-scale", KARST_OPTION_NAME, FIELD(scaled), karst_no_or_yes, 0, "yes",
+                                           "parilu and paric start from the scaled matrix", false},
+                                          {"ilu-residual", KARST_OPTION_NAME, FIELD(residual), karst_no_or_yes, 0, "no",
+                                           "parilu and paric report the norm of A - LU too", false},
+                                          {"sweep-order", KARST_OPTION_NAME, FIELD(order), order_name, 0, "rows",
+                                           "the order of the tasks of asynchronous sweeps", true},
+                                          {"sweep-block", KARST_OPTION_INTEGER, FIELD(block), NULL, 1, "64",
+                                           "block rows of a block of sweep-order blocks", true},
+                                          {"sweep-chunks", KARST_OPTION_NAME, FIELD(chunks), chunks_name, 0, "forward",
+                                           "the order of the chunks of 128 tasks", true},
+                                          {"sweep-limit", KARST_OPTION_INTEGER, FIELD(limit), NULL, 0, "0",
+                                           "threads, on a GPU thread blocks, that sweep at a time; 0: all", true},
+                                          {0}};
 
 /* F, and where the blocks of A go in it. */
 static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
@@ -58,7 +97,7 @@ static karst_status make_pattern(karst_precond *p, karst_sweeps *s)
   if (!status) status = karst_ilu_make_pattern(p, &s->ilu);
   if (status) return status;
   s->factors.F = A;
-  if (p->options.level > 0) {
+  if (karst_ilu_settings_of(p)->level > 0) {
     status = make_F(A, s);
     if (status) return status;
     s->factors.F = s->made;
@@ -81,14 +120,14 @@ static karst_status make_factors(karst_context *context, karst_parilu *factors)
 static karst_status make_sweeps(karst_precond *p, karst_sweeps *s)
 {
   const karst_matrix *F = s->factors.F;
-  const karst_options *options = &p->options;
+  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
   const karst_sweep_pattern pattern = {F->block_rows, F->row_start, F->column, s->factors.symmetric};
   karst_index *task;
   int64_t tasks;
-  karst_status status = karst_sweep_order(p->context, &pattern, options->sweep_order, options->sweep_block,
-                                          options->sweep_chunks, &task, &tasks);
+  karst_status status = karst_sweep_order(p->context, &pattern, (karst_task_order)settings->order, settings->block,
+                                          (karst_chunk_order)settings->chunks, &task, &tasks);
   if (status) return status;
-  const karst_parilu_analysis analysis = {task, tasks, options->sweep_limit};
+  const karst_parilu_analysis analysis = {task, tasks, settings->limit};
   status = p->context->backend->parilu->plan(p->context, &analysis, &s->factors);
   karst_release(p->context, task);
   return status;
@@ -109,12 +148,13 @@ static int64_t memory_of(const karst_matrix *A, const karst_sweeps *s)
 karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
 {
   karst_context *context = p->context;
-  s->factors.asynchronous = strcmp(p->options.sweep_mode, "asynchronous") == 0;
+  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
+  s->factors.asynchronous = settings->asynchronous;
   karst_status status = make_pattern(p, s);
   if (!status) status = make_factors(context, &s->factors);
   if (!status) status = make_sweeps(p, s);
   if (!status) status = karst_ilu_make_plan(p, s->factors.F, &s->ilu);
-  if (!status && strcmp(p->options.ilu_residual, "yes") == 0)
+  if (!status && settings->residual)
     status = karst_backends[0]->ilu_residual->create(s->factors.F, s->factors.diagonal, &s->residual);
   if (!status) p->memory += memory_of(p->A, s);
   return status;

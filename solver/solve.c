@@ -25,7 +25,7 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
 struct outer {
   const karst_solver *solver;
   const double *b;
-  double *x; /* the caller's, which each measurement brings up to date */
+  double *x; /* the caller's, which each measurement after the start's brings up to date */
 };
 
 static karst_status measure(void *user, const double *x, double target, bool expected, bool precise, double *norm)
@@ -33,7 +33,7 @@ static karst_status measure(void *user, const double *x, double target, bool exp
   const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
   const karst_residual_space space = {solver->residual, solver->size, solver->norm2, solver->krylov->unit};
-  karst_system_leave(&solver->system, x, solver->residual, outer->x);
+  if (solver->krylov->iterations > 0) karst_system_leave(&solver->system, x, solver->residual, outer->x);
   return karst_residual_norm(solver->system.original, outer->b, outer->x, target, expected, &space, &precise, norm);
 }
 
@@ -44,6 +44,19 @@ static karst_status outer_norm(void *user, const double *r, double *norm)
   return norm_of(outer->solver, outer->solver->residual, norm);
 }
 
+/* A start so large that it is no longer finite once it was scaled and unscaled, and that no iteration has improved. */
+static karst_status check_start(const karst_solver *solver, const double *x, karst_result *result, const char **place)
+{
+  karst_survey survey;
+  karst_status status = karst_survey_elements(solver->context, karst_matrix_rows(solver->system.original), x, &survey);
+  if (status || survey.finite) return status;
+  result->reason = KARST_NOT_FINITE;
+  result->block_row = (karst_index)(survey.where / solver->system.original->block_size);
+  *place = "the start";
+  return KARST_SUCCESS;
+}
+
+/* A solve that ends before its first iteration leaves the caller's x as it is: scaling would round it. */
 static karst_status solve_system(karst_solver *solver, const double *b, double *x, double rtol_target,
                                  karst_result *result)
 {
@@ -51,15 +64,16 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   karst_krylov *krylov = solver->krylov;
   struct outer outer = {solver, b, x};
   const karst_krylov_outer scaled = {&outer, measure, outer_norm};
-  const double atol = solver->options.atol;
+  const double atol = solver->limits.atol;
   krylov->monitor = solver->monitor;
   krylov->monitor_user = solver->monitor_user;
   if (!system->copy) return karst_krylov_solve(krylov, b, x, rtol_target, atol, result);
-  krylov->outer = solver->scaled ? &scaled : NULL;
+  krylov->outer = karst_solver_is_scaled(solver) ? &scaled : NULL;
   karst_system_enter(system, b, x);
   karst_status status = karst_krylov_solve(krylov, system->rhs, system->solution, rtol_target, atol, result);
-  karst_system_leave(system, system->solution, solver->residual, x);
   krylov->outer = NULL;
+  if (krylov->iterations == 0) return status;
+  karst_system_leave(system, system->solution, solver->residual, x);
   return status;
 }
 
@@ -160,9 +174,9 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   const bool sound = system->reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
   if (rhs_norm == 0 && sound) status = answer_zero(solver, b, x, result);
   if (status || result->reason != KARST_SOUND) return status;
-  const double rtol_target = fmin(solver->options.rtol * rhs_norm, DBL_MAX);
+  const double rtol_target = fmin(solver->limits.rtol * rhs_norm, DBL_MAX);
   if (rhs_norm != 0 && sound)
-    status = judge_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->options.atol), result, place);
+    status = judge_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->limits.atol), result, place);
   if (status || result->reason != KARST_SOUND) return status;
   if (system->reason != KARST_SOUND) {
     result->reason = system->reason;
@@ -172,6 +186,8 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
     status = solve_system(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
     if (solver->krylov->not_finite_in) *place = solver->krylov->not_finite_in;
+    if (!status && karst_solver_is_scaled(solver) && solver->krylov->kept_start)
+      status = check_start(solver, x, result, place);
   }
   result->relative_residual = result->residual == 0 ? 0 : result->residual / rhs_norm;
   return status;
@@ -188,7 +204,7 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = check_arguments(solver, b, x);
   if (status) return status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->options.solver);
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   status = solve(solver, b->values, x->values, result, &place);
   if (!status) status = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
   if (status) {

@@ -4,23 +4,23 @@
 #include "solver.h"
 
 #include "clock.h"
-#include "options.h"
-
-#include <string.h>
 
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
 {
-  karst_options own;
+  static const karst_option *const limits[] = {karst_krylov_limits_rows, NULL};
+  karst_options *own = NULL;
   if (solver) *solver = NULL;
   if (!context || !solver) return karst_missing(context, "the place for the solver");
-  karst_options_default(&own);
-  if (options) own = *options;
-  karst_status status = karst_options_normalise(context, &own);
+  karst_status status = options ? karst_options_copy(context, options, &own) : KARST_SUCCESS;
   if (!status) status = karst_allocate_zero(context, solver, 1, sizeof **solver, "a solver");
-  if (status) return status;
+  if (status) {
+    karst_options_destroy(own);
+    return status;
+  }
   (*solver)->context = context;
   (*solver)->options = own;
-  (*solver)->scaled = strcmp(own.scale, "none") != 0;
+  karst_methods_read(own, "", &(*solver)->chosen);
+  karst_options_read(own, "", limits, &(*solver)->limits);
   karst_count_object(context, 1);
   return KARST_SUCCESS;
 }
@@ -44,6 +44,7 @@ void karst_solver_destroy(karst_solver *solver)
   if (!solver) return;
   karst_context *context = solver->context;
   clear(solver);
+  karst_options_destroy(solver->options);
   karst_release(context, solver);
   karst_count_object(context, -1);
 }
@@ -60,19 +61,25 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
   if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
   karst_context *context = solver->context;
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
+  const karst_scale scale = (karst_scale)solver->chosen.scale;
   clear(solver);
-  karst_status status = karst_precond_check(&solver->options, A);
-  if (!status) status = karst_system_setup(context, &solver->options, A, &solver->system);
+  karst_status status = karst_precond_check(precond, A);
+  if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
+    karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
+               precond->name);
+  if (!status) status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A, &solver->system);
   if (!status) {
-    karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", solver->options.precond);
-    status = karst_precond_prepare(context, &solver->options, solver->system.matrix, &solver->precond);
+    karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
+    status = karst_precond_prepare(precond, solver->options, "", solver->system.matrix, &solver->precond);
   }
   if (!status)
-    status = karst_krylov_create(context, &solver->options, solver->system.matrix, solver->precond, &solver->krylov);
+    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits,
+                                 solver->system.matrix, solver->precond, &solver->krylov);
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
-  if (!status && solver->scaled)
+  if (!status && karst_solver_is_scaled(solver))
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);
-  if (!status && solver->scaled)
+  if (!status && karst_solver_is_scaled(solver))
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual's error", &solver->size);
   if (!status) status = karst_solver_update(solver);
   if (status) clear(solver);
@@ -91,7 +98,7 @@ karst_status karst_solver_update(karst_solver *solver)
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->options.precond);
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
   solver->generation = -1; /* unless all goes well, nothing is ready for a solve */
   status = karst_system_update(&solver->system);
   solver->time_transfer = karst_clock() - begin;

@@ -2,13 +2,14 @@
 #ifndef KARST_SOLVER_SOLVER_H
 #define KARST_SOLVER_SOLVER_H
 
-#include "krylov.h"
+#include "methods.h"
 #include "system.h"
 
 struct karst_solver {
   karst_context *context;
-  karst_options options;
-  bool scaled;
+  karst_options *options; /* what setup makes its parts from */
+  karst_methods chosen;
+  karst_krylov_limits limits; /* read by the driver in each solve */
   karst_system system;
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
@@ -21,6 +22,11 @@ struct karst_solver {
   double time_transfer, time_solve;
   char explanation[320];
 };
+
+static inline bool karst_solver_is_scaled(const karst_solver *solver)
+{
+  return solver->chosen.scale != KARST_SCALE_NONE;
+}
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);

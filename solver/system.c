@@ -2,8 +2,6 @@
 #include "system.h"
 
 #include "clock.h"
-#include "ordering.h"
-#include "search.h"
 #include "symbolic.h"
 
 #include <string.h>
@@ -50,16 +48,16 @@ static karst_status make_copy(karst_system *s)
   return KARST_SUCCESS;
 }
 
-static karst_status make_vectors(karst_system *s, const char *scale)
+static karst_status make_vectors(karst_system *s, karst_scale scale)
 {
   karst_context *context = s->context;
   int64_t rows = karst_matrix_rows(s->original), bb = (int64_t)s->original->block_size * s->original->block_size;
   karst_status status = karst_device_doubles(context, rows, "the ordered right-hand side", &s->rhs);
   if (!status) status = karst_device_doubles(context, rows, "the ordered solution", &s->solution);
   s->memory += 2 * rows * (int64_t)sizeof(double);
-  if (status || strcmp(scale, "none") == 0) return status;
+  if (status || scale == KARST_SCALE_NONE) return status;
   status = karst_matrix_locate_diagonal(s->copy, &s->diagonal);
-  bool block = strcmp(scale, "block") == 0;
+  const bool block = scale == KARST_SCALE_BLOCK;
   int64_t scalars = block ? bb * s->original->block_rows : rows;
   if (!status)
     status = karst_device_doubles(context, scalars, "the scaling", block ? &s->block_scale : &s->diagonal_scale);
@@ -68,14 +66,13 @@ static karst_status make_vectors(karst_system *s, const char *scale)
   return status;
 }
 
-karst_status karst_system_setup(karst_context *context, const karst_options *options, const karst_matrix *A,
+karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
                                 karst_system *system)
 {
-  const struct karst_ordering_ops *ordering =
-      karst_ordering_table[karst_find_name(karst_ordering_name, options->ordering)];
+  karst_context *context = A->context;
   double begin = karst_clock();
   *system = (karst_system){.context = context, .original = A, .matrix = A, .block_row = -1};
-  bool scaled = strcmp(options->scale, "none") != 0;
+  const bool scaled = scale != KARST_SCALE_NONE;
   if (!ordering->compute && !scaled) return KARST_SUCCESS;
   if (scaled) {
     karst_status missing = karst_matrix_check_diagonal(A); /* here, where the row has the caller's number */
@@ -84,7 +81,7 @@ karst_status karst_system_setup(karst_context *context, const karst_options *opt
   karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->name);
   karst_status status = make_permutation(system, ordering);
   if (!status) status = make_copy(system);
-  if (!status) status = make_vectors(system, options->scale);
+  if (!status) status = make_vectors(system, scale);
   system->time_order = karst_clock() - begin;
   return status;
 }

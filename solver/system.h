@@ -2,7 +2,7 @@
 #ifndef KARST_SOLVER_SYSTEM_H
 #define KARST_SOLVER_SYSTEM_H
 
-#include "matrix.h"
+#include "methods.h"
 
 /* With natural ordering and no scaling, matrix is the caller's own; else an owned copy
  *     B = P (D A D) P^T      scale diagonal: D = diag(|a_rr|)^-1/2, keeps symmetry
@@ -28,7 +28,7 @@ typedef struct karst_system {
 } karst_system;
 
 /* The pattern half: ordering, permuted pattern, work space. On failure destroy gives back what was made. */
-karst_status karst_system_setup(karst_context *context, const karst_options *options, const karst_matrix *A,
+karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
                                 karst_system *system);
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);

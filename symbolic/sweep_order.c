@@ -74,8 +74,8 @@ static void order_chunks(int64_t tasks, const karst_index *from, int64_t chunks,
   }
 }
 
-karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, const char *order, int block,
-                               const char *chunk_order, karst_index **task, int64_t *tasks)
+karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, karst_task_order order,
+                               int block, karst_chunk_order chunk_order, karst_index **task, int64_t *tasks)
 {
   const char *what = "the order of the sweeps";
   const karst_index n = pattern->rows;
@@ -84,20 +84,20 @@ karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern
   karst_status status;
   *task = NULL;
   *tasks = 0;
-  if (strcmp(order, "rows") == 0 && strcmp(chunk_order, "forward") == 0) return KARST_SUCCESS;
+  if (order == KARST_TASKS_ROWS && chunk_order == KARST_CHUNKS_FORWARD) return KARST_SUCCESS;
   if ((status = karst_allocate(context, &list, pattern->row_start[n], sizeof *list, what)) ||
       (status = karst_allocate(context, &ordered, pattern->row_start[n], sizeof *ordered, what)) ||
       (status = karst_allocate(context, &row, n, sizeof *row, what)) ||
       (status = karst_allocate_zero(context, &done, n, sizeof *done, what)) ||
       (status = karst_allocate(context, &chunk, pattern->row_start[n] / CHUNK + 1, sizeof *chunk, what)))
     goto finish;
-  bool blocks = strcmp(order, "blocks") == 0;
+  bool blocks = order == KARST_TASKS_BLOCKS;
   if (blocks) gather_rows(pattern, block, done, row);
   int64_t count = list_rows(pattern, blocks ? row : NULL, list), chunks = (count + CHUNK - 1) / CHUNK;
-  if (strcmp(order, "random") == 0) shuffle(count, list);
+  if (order == KARST_TASKS_RANDOM) shuffle(count, list);
   for (int64_t c = 0; c < chunks; c++)
-    chunk[c] = (karst_index)(strcmp(chunk_order, "backward") == 0 ? chunks - 1 - c : c);
-  if (strcmp(chunk_order, "random") == 0) shuffle(chunks, chunk);
+    chunk[c] = (karst_index)(chunk_order == KARST_CHUNKS_BACKWARD ? chunks - 1 - c : c);
+  if (chunk_order == KARST_CHUNKS_RANDOM) shuffle(chunks, chunk);
   order_chunks(count, list, chunks, chunk, ordered);
   *task = ordered;
   *tasks = count;

@@ -100,16 +100,19 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
 
-/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: order rows, blocks (of so
- * many rows) or random; chunk_order forward, backward or random. *task: [*tasks] numbers of blocks, for the caller to
- * release; NULL where they are simply taken row after row. */
+typedef enum karst_task_order { KARST_TASKS_ROWS, KARST_TASKS_BLOCKS, KARST_TASKS_RANDOM } karst_task_order;
+typedef enum karst_chunk_order { KARST_CHUNKS_FORWARD, KARST_CHUNKS_BACKWARD, KARST_CHUNKS_RANDOM } karst_chunk_order;
+
+/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: by rows, by blocks of so many
+ * rows, or at random; and that of the chunks. *task: [*tasks] numbers of blocks, for the caller to release; NULL where
+ * they are simply taken row after row. */
 typedef struct karst_sweep_pattern {
   karst_index rows;
   const karst_index *row_start, *column;
   bool lower; /* only the blocks up to the diagonal */
 } karst_sweep_pattern;
-karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, const char *order, int block,
-                               const char *chunk_order, karst_index **task, int64_t *tasks);
+karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, karst_task_order order,
+                               int block, karst_chunk_order chunk_order, karst_index **task, int64_t *tasks);
 
 /* The orderings behind lib/ordering.h's table, each in its file: arguments as for karst_ordering_ops.compute. */
 karst_status karst_order_rcm(karst_context *context, karst_index n, const karst_index *row_start,

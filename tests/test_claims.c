@@ -1,20 +1,22 @@
 /* "Converged" is true in exact arithmetic, of every driver, preconditioner and scaling: with infinities, with
  * right-hand sides that are zero or tiny, and where the target is at the level of the rounding errors of a residual. */
+#include "settings.h"
 #include "tap.h"
 
 #include "matrix.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"};
 static const char *const scales[] = {"none", "diagonal", "block"};
 enum { SOLVERS = 4, SCALES = 3, MOST = 12 };
 
-static karst_options options_for(const char *solver, const char *scale)
+static tap_settings options_for(const char *solver, const char *scale)
 {
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.solver = solver;
   options.scale = scale;
   options.max_iterations = 500;
@@ -22,12 +24,12 @@ static karst_options options_for(const char *solver, const char *scale)
 }
 
 /* Solves from start in x. */
-static karst_result solve(karst_context *context, const karst_options *options, const karst_matrix *A,
+static karst_result solve(karst_context *context, const tap_settings *options, const karst_matrix *A,
                           const karst_vector *b, karst_vector *x)
 {
   karst_solver *solver;
   karst_result result;
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   karst_solver_destroy(solver);
@@ -63,7 +65,7 @@ static void test_infinite(karst_context *context)
   tap_need(context, karst_vector_set(b, 2, right), "right-hand side");
   for (int s = 0; s < SOLVERS; s++)
     for (int c = 0; c < SCALES; c++) {
-      karst_options options = options_for(solvers[s], scales[c]);
+      tap_settings options = options_for(solvers[s], scales[c]);
       karst_vector *x = make_vector(context, 2, 0);
       karst_result result = solve(context, &options, A, b, x);
       tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 0, "%s, scale %s: an infinity in b, row %d: %s",
@@ -84,7 +86,7 @@ static void test_zero(karst_context *context)
   karst_vector *b = make_vector(context, n, 0);
   for (int s = 0; s < SOLVERS; s++)
     for (int c = 0; c < SCALES; c++) {
-      karst_options options = options_for(solvers[s], scales[c]);
+      tap_settings options = options_for(solvers[s], scales[c]);
       int zero = 0;
       for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         karst_vector *x = make_vector(context, n, starts[i]);
@@ -108,7 +110,7 @@ static void test_unread(karst_context *context)
   static const karst_index start[] = {0, 1, 2}, column[] = {0, 0};
   static const double value[] = {1, 1}, nan_start[] = {0, NAN};
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = options_for(solvers[s], "none");
+    tap_settings options = options_for(solvers[s], "none");
     karst_matrix *A;
     options.precond = "none";
     tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "matrix");
@@ -121,6 +123,30 @@ static void test_unread(karst_context *context)
     karst_vector_destroy(x);
     karst_matrix_destroy(A);
   }
+}
+
+/* What ends before the first iteration leaves the start as it is to the last bit, also where scaling it and back would
+ * round or overflow. */
+static void test_start_stays(karst_context *context)
+{
+  static const karst_index start[] = {0, 1, 3}, column[] = {0, 0, 1};
+  static const double values[2][3] = {{3, 1, 1e300}, {0, 1, 3}}, x0[] = {0.1, 1.7e308};
+  for (int m = 0; m < 2; m++)
+    for (int c = 0; c < SCALES; c++) {
+      tap_settings options = options_for("gmres", scales[c]);
+      karst_matrix *A;
+      double found[2];
+      tap_need(context, karst_matrix_create(context, 2, 1, start, column, values[m], KARST_COPY, &A), "matrix");
+      karst_vector *b = make_vector(context, 2, 1), *x = make_vector(context, 2, 0);
+      tap_need(context, karst_vector_set(x, 2, x0), "start");
+      karst_result result = solve(context, &options, A, b, x);
+      tap_need(context, karst_vector_get(x, 2, found), "x");
+      tap_ok(result.iterations == 0 && memcmp(found, x0, sizeof x0) == 0, "scale %s: %s, and x is the start", scales[c],
+             karst_reason_text(result.reason));
+      karst_vector_destroy(b);
+      karst_vector_destroy(x);
+      karst_matrix_destroy(A);
+    }
 }
 
 static void test_norms(karst_context *context)
@@ -153,7 +179,7 @@ static void test_rounding(karst_context *context)
   int claims = 0, wrong = 0;
   for (int t = 0; t < TRIALS; t++) {
     const int n = 2 + (int)tap_random_index(MOST - 1);
-    karst_options options =
+    tap_settings options =
         options_for(t % 2 ? "gmres" : solvers[tap_random_index(SOLVERS)], scales[tap_random_index(SCALES)]);
     options.rtol = rtols[tap_random_index(6)];
     options.precond = tap_random_index(2) ? "iluk" : "jacobi";
@@ -207,7 +233,7 @@ static void test_scaled_goal(karst_context *context)
   const double target = 1e-6 * sqrt((double)n);
   for (int m = 0; m < 3; m++)
     for (int c = 1; c < SCALES; c++) {
-      karst_options options = options_for(methods[m], scales[c]);
+      tap_settings options = options_for(methods[m], scales[c]);
       options.rtol = 1e-6;
       options.precond = "jacobi";
       karst_vector *x = make_vector(context, n, 0), *before = make_vector(context, n, 0);
@@ -230,6 +256,7 @@ static void test(karst_context *context)
   test_infinite(context);
   test_zero(context);
   test_unread(context);
+  test_start_stays(context);
   test_norms(context);
   test_rounding(context);
   test_scaled_goal(context);

@@ -52,11 +52,13 @@ static karst_status solve(karst_context *context, const karst_matrix *A, double 
 static bool fail_and_read(struct work *work)
 {
   char name[LENGTH + 1], letters[2] = {(char)('X' + work->number), '\0'};
-  karst_options options;
+  karst_options *options;
   memset(name, letters[0], LENGTH);
   name[LENGTH] = '\0';
-  karst_options_default(&options);
-  if (karst_options_set(work->context, &options, name, "1") != KARST_ERROR_OPTION) return false;
+  if (karst_options_create(work->context, &options)) return false;
+  karst_status status = karst_options_set(options, name, "1");
+  karst_options_destroy(options);
+  if (status != KARST_ERROR_OPTION) return false;
   const char *error = karst_context_error(work->context);
   const char *begin = error + strcspn(error, "XY");
   letters[0] = *begin; /* the other thread's sentence may be the last one */

@@ -3,6 +3,7 @@
  * memory. */
 #include "failing_allocator.h"
 #include "matrix.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <math.h>
@@ -288,12 +289,12 @@ static void values_from_device(void)
 
 static karst_status solve(karst_context *context, void *user)
 {
-  karst_options options;
+  tap_settings options;
   karst_matrix *A = NULL;
   karst_vector *b = NULL, *x = NULL;
   karst_solver *solver = NULL;
   karst_result result;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = "jacobi";
   options.ordering = "rcm";
   options.scale = "block";
@@ -302,7 +303,7 @@ static karst_status solve(karst_context *context, void *user)
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
-  if (!status) status = karst_solver_create(context, &options, &solver);
+  if (!status) status = tap_solver_create(context, &options, &solver);
   if (!status) status = karst_solver_setup(solver, A);
   if (!status) status = karst_solver_solve(solver, b, x, &result);
   karst_solver_destroy(solver);

@@ -1,6 +1,7 @@
 /* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to
  * rounding, for new values too. A singular block and a NaN are named, and it recovers from both. Where it cannot be
  * had, a sentence says why. */
+#include "settings.h"
 #include "failing_allocator.h"
 #include "matrix.h"
 #include "precond.h"
@@ -11,11 +12,11 @@
 static karst_status create(karst_context *context, const char *name, int level, const karst_matrix *A,
                            karst_precond **precond)
 {
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.precond = name;
   options.level = level;
-  return karst_precond_create(context, &options, A, precond);
+  return tap_precond_create(context, &options, A, precond);
 }
 
 /* The largest difference of the two z = M^-1 r over the largest entry of the second. */
@@ -118,8 +119,8 @@ static void names_bad_blocks(karst_context *context, int b)
 static karst_status solve(karst_context *context, void *user)
 {
   const char *const problem[] = {"poisson2d:6x6", "convdiff:3x3x2"};
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.precond = "cusparse";
   options.level = 1;
   karst_status status = karst_context_set_device(context, user);
@@ -132,7 +133,7 @@ static karst_status solve(karst_context *context, void *user)
     if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
     if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
     if (!status) status = karst_vector_fill(b, 1);
-    if (!status) status = karst_solver_create(context, &options, &solver);
+    if (!status) status = tap_solver_create(context, &options, &solver);
     if (!status) status = karst_solver_setup(solver, A);
     if (!status) status = karst_solver_solve(solver, b, x, &result);
     if (!status && result.reason < 0) status = KARST_ERROR_DEVICE;

@@ -5,6 +5,7 @@
  * matrices: where a count is off, the median of nine decides, from right-hand sides that differ in their last bits.
  * The table's gmres orthogonalises once. Where that loses orthogonality, ours takes fewer iterations by default, and
  * the count is compared for Gram-Schmidt in one pass. */
+#include "settings.h"
 #include "tap.h"
 
 #include <float.h>
@@ -120,10 +121,10 @@ static long long table_entries(const struct expectation *expected, const karst_s
                                              : info->factor_entries;
 }
 
-static karst_options options_of(const struct expectation *expected)
+static tap_settings options_of(const struct expectation *expected)
 {
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.solver = expected->solver;
   options.precond = "iluk";
   options.level = expected->level;
@@ -212,12 +213,12 @@ static void compare(karst_context *context, const struct expectation *expected, 
 }
 
 /* Solves from zero with a solver of its own. */
-static karst_solver *solve(karst_context *context, const struct expectation *expected, const karst_options *options,
+static karst_solver *solve(karst_context *context, const struct expectation *expected, const tap_settings *options,
                            const karst_vector *b, karst_vector *x, karst_result *result)
 {
   karst_solver *solver;
   tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, held), expected->matrix);
   tap_need(context, karst_solver_solve(solver, b, x, result), expected->matrix);
   return solver;
@@ -225,7 +226,7 @@ static karst_solver *solve(karst_context *context, const struct expectation *exp
 
 static void test_line(karst_context *context, const struct expectation *expected)
 {
-  karst_options options = options_of(expected);
+  tap_settings options = options_of(expected);
   karst_vector *x;
   karst_result result;
   if (!need_matrix(context, expected)) {

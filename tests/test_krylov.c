@@ -2,6 +2,7 @@
  * with any restart and from any start; stops where its options say; reports the residual that its x has; and gives the
  * same bits each time. Solves go to a relative residual of 1e-12 on systems with condition numbers of some hundred at
  * most, so solutions agree to 1e-9. */
+#include "settings.h"
 #include "tap.h"
 
 #include <float.h>
@@ -90,10 +91,10 @@ static struct problem make_symmetric(karst_context *context, int b)
   return make_problem(context, A);
 }
 
-static karst_options tight_options(const char *solver, const char *precond)
+static tap_settings tight_options(const char *solver, const char *precond)
 {
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.solver = solver;
   options.precond = precond;
   options.rtol = 1e-12;
@@ -111,14 +112,14 @@ static void remember(void *user, int iteration, double residual)
 }
 
 /* Solves from start, or from zero where start is NULL. */
-static struct outcome solve(const struct problem *p, const karst_options *options, const double *start)
+static struct outcome solve(const struct problem *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = {.calls = 0};
   karst_solver *solver;
   karst_vector *x;
   tap_need(p->context, karst_vector_create(p->context, p->n, &x), "x");
   if (start) tap_need(p->context, karst_vector_set(x, p->n, start), "start");
-  tap_need(p->context, karst_solver_create(p->context, options, &solver), "solver");
+  tap_need(p->context, tap_solver_create(p->context, options, &solver), "solver");
   karst_solver_set_monitor(solver, remember, &outcome);
   tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   tap_need(p->context, karst_solver_solve(solver, p->b, x, &outcome.result), "solve");
@@ -142,7 +143,7 @@ static double largest_difference(int64_t n, const double *x, const double *y)
 
 /* Solves, and returns the distance from the dense solution; huge where the solve did not converge, or where the
  * reported residual is not the one that x has, but for the rounding errors of computing it: entries are about 1. */
-static double error_of(const struct problem *p, const karst_options *options, const double *start)
+static double error_of(const struct problem *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = solve(p, options, start);
   double error = largest_difference(p->n, outcome.x, p->solution);
@@ -172,9 +173,9 @@ static const struct {
 } preconditioners[] = {{"none", 0}, {"jacobi", 0}, {"iluk", 0}, {"iluk", 2}};
 enum { PRECONDITIONERS = sizeof preconditioners / sizeof preconditioners[0] };
 
-static karst_options variant_options(const struct variant *variant, int preconditioner)
+static tap_settings variant_options(const struct variant *variant, int preconditioner)
 {
-  karst_options options = tight_options(variant->solver, preconditioners[preconditioner].precond);
+  tap_settings options = tight_options(variant->solver, preconditioners[preconditioner].precond);
   options.side = variant->side;
   options.orthogonalise = variant->orthogonalise;
   options.level = preconditioners[preconditioner].level;
@@ -190,7 +191,7 @@ static void test_against_dense(karst_context *context)
     for (int v = 0; v < VARIANTS; v++)
       for (int m = 0; m < PRECONDITIONERS; m++)
         for (int r = 0; r < 3; r++) {
-          karst_options options = variant_options(&variants[v], m);
+          tap_settings options = variant_options(&variants[v], m);
           options.restart = restarts[r];
           worst[v][m] = fmax(worst[v][m], error_of(&p, &options, NULL));
         }
@@ -211,7 +212,7 @@ static void test_symmetric(karst_context *context)
     struct problem p = make_symmetric(context, b);
     for (int s = 0; s < 4; s++)
       for (int m = 0; m < PRECONDITIONERS; m++) {
-        karst_options options = tight_options(solvers[s], preconditioners[m].precond);
+        tap_settings options = tight_options(solvers[s], preconditioners[m].precond);
         options.level = preconditioners[m].level;
         worst[s] = fmax(worst[s], error_of(&p, &options, NULL));
       }
@@ -250,11 +251,11 @@ static void test_symmetric_operator(karst_context *context)
   for (int b = 1; b <= 3; b++)
     for (int level = 0; level <= 2; level++) {
       struct problem p = make_symmetric(context, b);
-      karst_options options = tight_options("cg", "iluk");
+      tap_settings options = tight_options("cg", "iluk");
       karst_precond *M;
       double *u, *v, *Mu, *Mv;
       options.level = level;
-      tap_need(context, karst_precond_create(context, &options, p.A, &M), "iluk");
+      tap_need(context, tap_precond_create(context, &options, p.A, &M), "iluk");
       apply_to_random(context, M, p.n, &u, &Mu);
       apply_to_random(context, M, p.n, &v, &Mv);
       worst = fmax(worst, fabs(dot(p.n, Mu, v) - dot(p.n, u, Mv)) / sqrt(dot(p.n, Mu, Mu) * dot(p.n, v, v)));
@@ -280,7 +281,7 @@ static void test_starts(karst_context *context)
   double *start = need(calloc((size_t)p.n, sizeof *start));
   for (int64_t i = 0; i < p.n; i++) start[i] = 50 * tap_random();
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = tight_options(every_solver[s], "iluk");
+    tap_settings options = tight_options(every_solver[s], "iluk");
     double error = error_of(&p, &options, start);
     tap_ok(error < agreement, "%s from a start that is not zero: %.1e", options.solver, error);
     struct outcome exact = solve(&p, &options, p.solution);
@@ -321,7 +322,7 @@ static void test_orthogonality(karst_context *context)
   for (int s = 0; s < SYSTEMS; s++) {
     struct problem p = make_convective(context);
     for (int i = 0; i < PASSES; i++) {
-      karst_options options = tight_options("gmres", "none");
+      tap_settings options = tight_options("gmres", "none");
       options.rtol = 1e-6;
       options.orthogonalise = passes[i];
       struct outcome outcome = solve(&p, &options, NULL);
@@ -342,7 +343,7 @@ static void test_zero_rhs(karst_context *context)
   start[p.n / 2] = 1;
   tap_need(context, karst_vector_fill(p.b, 0), "zero");
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = tight_options(every_solver[s], "jacobi");
+    tap_settings options = tight_options(every_solver[s], "jacobi");
     struct outcome from_zero = solve(&p, &options, NULL), from_one = solve(&p, &options, start);
     tap_ok(from_zero.result.reason == KARST_CONVERGED_RTOL && from_zero.result.iterations == 0 &&
                from_zero.result.residual == 0 && from_zero.result.relative_residual == 0,
@@ -361,7 +362,7 @@ static void test_targets(karst_context *context)
 {
   struct problem p = make_symmetric(context, 1);
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = tight_options(every_solver[s], "none");
+    tap_settings options = tight_options(every_solver[s], "none");
     options.atol = 1e-3;
     struct outcome loose = solve(&p, &options, NULL);
     options.atol = 1e-14;
@@ -381,7 +382,7 @@ static void test_history(karst_context *context)
 {
   struct problem p = make_problem(context, tap_random_matrix(context, 60, 2, 4, 0.6));
   for (int v = 0; v < VARIANTS; v++) {
-    karst_options options = variant_options(&variants[v], 1);
+    tap_settings options = variant_options(&variants[v], 1);
     options.restart = 7;
     struct outcome outcome = solve(&p, &options, NULL);
     bool minimises = strcmp(variants[v].solver, "gmres") == 0 && strcmp(variants[v].side, "right") == 0, falls = true;
@@ -402,7 +403,7 @@ static void test_history(karst_context *context)
 static void test_finite_termination(karst_context *context)
 {
   struct problem p = make_problem(context, tap_random_matrix(context, 12, 1, 4, 0.8));
-  karst_options options = tight_options("gmres", "none");
+  tap_settings options = tight_options("gmres", "none");
   options.restart = 1000000000;
   struct outcome full = solve(&p, &options, NULL);
   tap_ok(full.result.reason == KARST_CONVERGED_RTOL && full.result.iterations <= p.n,
@@ -428,7 +429,7 @@ static void test_exact_preconditioner(karst_context *context)
   tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "tridiagonal");
   struct problem p = make_problem(context, A);
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = tight_options(every_solver[s], "iluk");
+    tap_settings options = tight_options(every_solver[s], "iluk");
     struct outcome outcome = solve(&p, &options, NULL);
     tap_ok(outcome.result.reason == KARST_CONVERGED_RTOL && outcome.result.iterations <= 2,
            "%s with the exact factorization takes %d iterations", options.solver, outcome.result.iterations);
@@ -449,14 +450,14 @@ static void test_update(karst_context *context)
       for (int e = 0; e < 4; e++)
         doubled[4 * (int64_t)k + e] = 2 * dense[((int64_t)column[k] * 2 + e / 2) * p.n + (int64_t)i * 2 + e % 2];
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options = tight_options(every_solver[s], "iluk");
+    tap_settings options = tight_options(every_solver[s], "iluk");
     struct problem own = make_symmetric(context, 2);
     karst_solver *solver;
     karst_vector *x;
     karst_result first, second;
     double *host = need(calloc((size_t)p.n, sizeof *host));
     tap_need(context, karst_vector_create(context, p.n, &x), "x");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     tap_need(context, karst_solver_setup(solver, own.A), "setup");
     tap_need(context, karst_solver_solve(solver, own.b, x, &first), "first solve");
     tap_need(context, karst_matrix_update_values(own.A, doubled), "new values");
@@ -483,13 +484,13 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
   karst_matrix *A;
   karst_vector *b, *vector;
   karst_solver *solver;
-  karst_options options = tight_options(solver_name, "iluk");
+  tap_settings options = tight_options(solver_name, "iluk");
   options.rtol = 1e-8;
   tap_need(context, karst_gallery_create(context, "poisson3d:21x21x21", 1, &A, NULL), "poisson3d");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &vector), "x");
   tap_need(context, karst_vector_fill_random(b, 7), "b");
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_solver_solve(solver, b, vector, result), "solve");
   tap_need(context, karst_vector_get(vector, karst_matrix_rows(A), x), "x");

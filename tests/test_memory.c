@@ -1,5 +1,6 @@
 /* Whichever allocation fails, a solve ends in the no-memory status and gives everything back, on two threads too.
  * Solving and updating allocate nothing at all. */
+#include "settings.h"
 #include "failing_allocator.h"
 
 #include "symbolic.h"
@@ -18,12 +19,12 @@ static const char large[] = "poisson3d:64x20x20";
 static karst_status solve(karst_context *context, void *user)
 {
   const struct settings *settings = user;
-  karst_options options;
+  tap_settings options;
   karst_matrix *A = NULL;
   karst_vector *b = NULL, *x = NULL;
   karst_solver *solver = NULL;
   karst_result result;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.solver = settings->solver;
   options.precond = settings->precond;
   options.ordering = settings->ordering;
@@ -41,7 +42,7 @@ static karst_status solve(karst_context *context, void *user)
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
-  if (!status) status = karst_solver_create(context, &options, &solver);
+  if (!status) status = tap_solver_create(context, &options, &solver);
   if (!status) status = karst_solver_setup(solver, A);
   if (!status) status = karst_solver_solve(solver, b, x, &result);
   if (!status) status = karst_solver_update(solver);
@@ -82,8 +83,8 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   karst_vector *b, *x;
   karst_solver *solver;
   karst_result result;
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.solver = settings->solver;
   options.precond = settings->precond;
   options.ordering = settings->ordering;
@@ -95,7 +96,7 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
   tap_need(context, karst_vector_fill(b, 1), "fill");
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   long before = memory.calls;
   for (int i = 0; i < 3; i++) {

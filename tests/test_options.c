@@ -1,11 +1,10 @@
-/* test_options.c - every option can be set by name from text, has the default that the table tells, and refuses bad
- * values with one sentence, leaving the field as it was. */
+/* test_options.c - every option can be set by name from text or from a number, has the default that the library tells,
+ * and refuses bad values with one sentence, keeping the value that it had; sets are copied; methods read them. */
 #include "tap.h"
 
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,59 +17,47 @@ enum kind { NAME, INTEGER, REAL };
 static const struct option {
   const char *name;
   enum kind kind;
-  size_t field;
   const char *default_value;
   double least;
 } options_known[] = {
-    {"solver", NAME, offsetof(karst_options, solver), "gmres", 0},
-    {"restart", INTEGER, offsetof(karst_options, restart), "30", 1},
-    {"rtol", REAL, offsetof(karst_options, rtol), "1e-8", 0},
-    {"atol", REAL, offsetof(karst_options, atol), "0", 0},
-    {"max-iterations", INTEGER, offsetof(karst_options, max_iterations), "10000", 0},
-    {"side", NAME, offsetof(karst_options, side), "right", 0},
-    {"orthogonalise", NAME, offsetof(karst_options, orthogonalise), "auto", 0},
-    {"precond", NAME, offsetof(karst_options, precond), "iluk", 0},
-    {"level", INTEGER, offsetof(karst_options, level), "0", 0},
-    {"sweeps", INTEGER, offsetof(karst_options, sweeps), "5", 0},
-    {"sweep-mode", NAME, offsetof(karst_options, sweep_mode), "synchronous", 0},
-    {"sweep-scale", NAME, offsetof(karst_options, sweep_scale), "yes", 0},
-    {"ilu-residual", NAME, offsetof(karst_options, ilu_residual), "no", 0},
-    {"trisolve", NAME, offsetof(karst_options, trisolve), "auto", 0},
-    {"trisolve-sweeps", INTEGER, offsetof(karst_options, trisolve_sweeps), "5", 0},
-    {"ordering", NAME, offsetof(karst_options, ordering), "natural", 0},
-    {"scale", NAME, offsetof(karst_options, scale), "none", 0},
-    {"shift", REAL, offsetof(karst_options, shift), "0", 0},
+    {"solver", NAME, "gmres", 0},
+    {"precond", NAME, "iluk", 0},
+    {"ordering", NAME, "natural", 0},
+    {"scale", NAME, "none", 0},
+    {"rtol", REAL, "1e-8", 0},
+    {"atol", REAL, "0", 0},
+    {"max-iterations", INTEGER, "10000", 0},
+    {"restart", INTEGER, "30", 1},
+    {"orthogonalise", NAME, "auto", 0},
+    {"side", NAME, "right", 0},
+    {"level", INTEGER, "0", 0},
+    {"trisolve", NAME, "auto", 0},
+    {"trisolve-sweeps", INTEGER, "5", 0},
+    {"shift", REAL, "0", 0},
+    {"sweeps", INTEGER, "5", 0},
+    {"sweep-mode", NAME, "synchronous", 0},
+    {"sweep-scale", NAME, "yes", 0},
+    {"ilu-residual", NAME, "no", 0},
     /* for experiments */
-    {"sweep-order", NAME, offsetof(karst_options, sweep_order), "rows", 0},
-    {"sweep-block", INTEGER, offsetof(karst_options, sweep_block), "64", 1},
-    {"sweep-chunks", NAME, offsetof(karst_options, sweep_chunks), "forward", 0},
-    {"sweep-limit", INTEGER, offsetof(karst_options, sweep_limit), "0", 0},
+    {"sweep-order", NAME, "rows", 0},
+    {"sweep-block", INTEGER, "64", 1},
+    {"sweep-chunks", NAME, "forward", 0},
+    {"sweep-limit", INTEGER, "0", 0},
 };
 enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 4 };
 
-/* Option number i of both lists. */
-static int info_of(size_t i, karst_option_info *info)
+static karst_options *make_options(void)
 {
-  return i < OPTIONS - EXPERIMENTS ? karst_options_info(i, info)
-                                   : karst_options_experiment_info(i - (OPTIONS - EXPERIMENTS), info);
+  karst_options *options;
+  tap_need(context, karst_options_create(context, &options), "options");
+  return options;
 }
 
-static bool field_is(const karst_options *options, const struct option *option, const char *value)
+static bool value_is(const karst_options *options, const struct option *option, const char *value)
 {
-  const char *field = (const char *)options + option->field, *text;
-  double real;
-  int integer;
-  switch (option->kind) {
-  case NAME:
-    memcpy(&text, field, sizeof text);
-    return text && strcmp(text, value) == 0;
-  case INTEGER:
-    memcpy(&integer, field, sizeof integer);
-    return (double)integer == strtod(value, NULL);
-  default:
-    memcpy(&real, field, sizeof real);
-    return real == strtod(value, NULL);
-  }
+  const char *text;
+  if (karst_options_get(options, option->name, &text)) return false;
+  return option->kind == NAME ? strcmp(text, value) == 0 : strtod(text, NULL) == strtod(value, NULL);
 }
 
 /* One line that says something. */
@@ -78,48 +65,120 @@ static bool is_sentence(const char *text) { return strlen(text) > 10 && !strchr(
 
 static void refuse(const struct option *option, const char *value)
 {
-  karst_options options;
-  karst_options_default(&options);
-  karst_status status = karst_options_set(context, &options, option->name, value);
+  karst_options *options = make_options();
+  karst_status status = karst_options_set(options, option->name, value);
   const char *sentence = karst_context_error(context);
   tap_ok(status == KARST_ERROR_OPTION && is_sentence(sentence) && strstr(sentence, option->name) &&
-             field_is(&options, option, option->default_value),
+             value_is(options, option, option->default_value),
          "%s '%s' is refused: %s", option->name, value, sentence);
+  karst_options_destroy(options);
 }
 
 static void accept(const struct option *option, const char *name, const char *value)
 {
-  karst_options options;
-  karst_options_default(&options);
-  karst_status status = karst_options_set(context, &options, name, value);
-  tap_ok(status == KARST_SUCCESS && field_is(&options, option, value), "%s '%s' is taken", name, value);
+  karst_options *options = make_options();
+  karst_status status = karst_options_set(options, name, value);
+  tap_ok(status == KARST_SUCCESS && value_is(options, option, value), "%s '%s' is taken", name, value);
+  karst_options_destroy(options);
 }
 
 static void test_table(void)
 {
   karst_option_info info = {.name = NULL};
   size_t count = 0;
-  for (; info_of(count, &info); count++) {
+  for (; karst_options_info(count, &info); count++) {
     bool same = count < OPTIONS && strcmp(info.name, options_known[count].name) == 0 &&
-                strcmp(info.default_value, options_known[count].default_value) == 0;
+                strcmp(info.default_value, options_known[count].default_value) == 0 &&
+                info.experiment == (count >= OPTIONS - EXPERIMENTS);
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
-  tap_ok(!karst_options_info(OPTIONS - EXPERIMENTS, &info), "those for experiments are apart");
   tap_ok(!karst_options_info(count + 100, &info), "far past the last there is none");
 }
 
 static void test_defaults(void)
 {
-  karst_options options;
-  memset(&options, 0xff, sizeof options);
-  karst_options_default(&options);
+  karst_options *options = make_options();
   for (size_t i = 0; i < OPTIONS; i++)
-    tap_ok(field_is(&options, &options_known[i], options_known[i].default_value), "%s is %s by default",
+    tap_ok(value_is(options, &options_known[i], options_known[i].default_value), "%s is %s by default",
            options_known[i].name, options_known[i].default_value);
   karst_solver *solver;
-  tap_ok(karst_solver_create(context, &options, &solver) == KARST_SUCCESS, "a solver takes the defaults");
+  tap_ok(karst_solver_create(context, options, &solver) == KARST_SUCCESS, "a solver takes the defaults");
+  karst_options_destroy(options);
   karst_solver_destroy(solver);
+}
+
+/* Setting again replaces; a copy has the values and its own life, in another context too. */
+static void test_copy(void)
+{
+  karst_options *options = make_options(), *copy;
+  karst_context *other;
+  const char *text;
+  tap_need(NULL, karst_context_create(NULL, &other), "context");
+  for (size_t i = 0; i < OPTIONS; i++)
+    tap_need(context, karst_options_set(options, options_known[i].name, options_known[i].default_value), "set");
+  for (int level = 0; level < 20; level++) tap_need(context, karst_options_set_integer(options, "level", level), "set");
+  tap_need(other, karst_options_copy(other, options, &copy), "copy");
+  tap_need(context, karst_options_set(options, "level", "3"), "set");
+  karst_options_destroy(options);
+  tap_ok(!karst_options_get(copy, "level", &text) && strcmp(text, "19") == 0, "a copy keeps the value: %s", text);
+  tap_ok(!karst_options_set(copy, "precond", "jacobi") && !karst_options_get(copy, "precond", &text) &&
+             strcmp(text, "jacobi") == 0,
+         "and takes new ones");
+  tap_ok(karst_options_copy(context, NULL, &options) == KARST_ERROR_ARGUMENT && !options, "no copy of NULL");
+  karst_options_destroy(copy);
+  karst_options_destroy(NULL);
+  karst_context_destroy(other);
+}
+
+static void test_from_numbers(void)
+{
+  karst_options *options = make_options();
+  const char *text;
+  for (int i = 0; i < 100; i++) {
+    double value = fabs(tap_random()) * pow(10, (double)tap_random_index(40) - 30);
+    bool same = !karst_options_set_real(options, "rtol", value) && !karst_options_get(options, "rtol", &text) &&
+                strtod(text, NULL) == value;
+    if (!same || i == 0) tap_ok(same, "a real is kept to the last bit: %.17g", value);
+  }
+  tap_ok(!karst_options_set_integer(options, "restart", INT_MAX) && !karst_options_get(options, "restart", &text) &&
+             strcmp(text, "2147483647") == 0,
+         "an integer is kept");
+  tap_ok(karst_options_set_integer(options, "restart", (int64_t)INT_MAX + 1) == KARST_ERROR_OPTION &&
+             karst_options_set_integer(options, "level", -1) == KARST_ERROR_OPTION &&
+             karst_options_set_integer(options, "precond", 1) == KARST_ERROR_OPTION &&
+             karst_options_set_real(options, "rtol", NAN) == KARST_ERROR_OPTION &&
+             karst_options_set_real(options, "rtol", INFINITY) == KARST_ERROR_OPTION &&
+             karst_options_set_real(options, "shift", -1e-300) == KARST_ERROR_OPTION &&
+             karst_options_set_real(options, "level", 1.5) == KARST_ERROR_OPTION,
+         "numbers out of range are refused");
+  karst_options_destroy(options);
+}
+
+/* The solver that is made does what the options say, and goes on when they are gone. */
+static void test_is_read(void)
+{
+  karst_options *options = make_options();
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_solver *solver;
+  karst_result result;
+  tap_need(context, karst_gallery_create(context, "poisson2d:20x20", 0, &A, NULL), "matrix");
+  tap_need(context, karst_vector_create(context, 400, &b), "vector");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_need(context, karst_vector_create(context, 400, &x), "vector");
+  tap_need(context, karst_options_set(options, "max-iterations", "3"), "set");
+  tap_need(context, karst_options_set(options, "precond", "none"), "set");
+  tap_need(context, karst_options_set(options, "rtol", "1e-12"), "set");
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  karst_options_destroy(options);
+  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 3, "a solver keeps what it has read");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(x);
+  karst_vector_destroy(b);
+  karst_matrix_destroy(A);
 }
 
 /* Each of the names in "a|b|c" is taken, and none that is nearly one of them. */
@@ -128,7 +187,7 @@ static void test_names(size_t i)
   const struct option *option = &options_known[i];
   karst_option_info info;
   char names[sizeof info.value], wrong[sizeof info.value + 1], *rest = names;
-  if (!info_of(i, &info)) return;
+  if (!karst_options_info(i, &info)) return;
   snprintf(names, sizeof names, "%s", info.value);
   for (char *name; (name = strsep(&rest, "|"));) {
     accept(option, option->name, name);
@@ -171,7 +230,6 @@ static void test_locale(void)
   const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
   const double expected[] = {0.25, 0x1.f9add3746f65fp-4};
   const char *const text[] = {"0.25", "0.12345678901234567891"};
-  karst_options options;
   size_t i = 0;
   while (i < 5 && !setlocale(LC_NUMERIC, comma[i])) i++;
   if (i == 5) {
@@ -179,62 +237,53 @@ static void test_locale(void)
     return;
   }
   for (i = 0; i < 2; i++) {
-    karst_options_default(&options);
-    tap_ok(!karst_options_set(context, &options, "rtol", text[i]) && options.rtol == expected[i],
-           "options have a point whatever the language: %s", text[i]);
+    karst_options *options = make_options();
+    const char *kept;
+    double value;
+    bool taken = !karst_options_set(options, "rtol", text[i]) && !karst_options_get(options, "rtol", &kept);
+    tap_ok(taken && strcmp(kept, text[i]) == 0, "options have a point whatever the language: %s", text[i]);
+    taken = !karst_options_set_real(options, "rtol", expected[i]) && !karst_options_get(options, "rtol", &kept);
+    setlocale(LC_NUMERIC, "C");
+    value = taken ? strtod(kept, NULL) : -1;
+    tap_ok(value == expected[i], "also those made from numbers: %.17g", value);
+    karst_options_destroy(options);
+    size_t language = 0;
+    while (!setlocale(LC_NUMERIC, comma[language])) language++;
   }
   setlocale(LC_NUMERIC, "C");
 }
 
 static void test_unknown(void)
 {
-  karst_options options;
-  karst_options_default(&options);
+  karst_options *options = make_options();
+  const char *text;
   static const char *const bad[] = {"", "solve", "solvers", "Solver", "max", "--rtol", "restart "};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    bool refused = karst_options_set(context, &options, bad[i], "1") == KARST_ERROR_OPTION;
+    bool refused = karst_options_set(options, bad[i], "1") == KARST_ERROR_OPTION &&
+                   karst_options_get(options, bad[i], &text) == KARST_ERROR_OPTION && !text;
     const char *sentence = karst_context_error(context);
     for (size_t k = 0; k < OPTIONS - EXPERIMENTS; k++) refused = refused && strstr(sentence, options_known[k].name);
     tap_ok(refused && is_sentence(sentence), "option '%s' is refused with the list of names", bad[i]);
   }
-  accept(&options_known[4], "max_iterations", "12");
+  accept(&options_known[6], "max_iterations", "12");
+  karst_options_destroy(options);
 }
 
 static void test_null(void)
 {
-  karst_options options;
-  karst_options_default(&options);
-  tap_ok(karst_options_set(NULL, &options, "rtol", "1") == KARST_ERROR_ARGUMENT &&
-             karst_options_set(context, NULL, "rtol", "1") == KARST_ERROR_ARGUMENT &&
-             karst_options_set(context, &options, NULL, "1") == KARST_ERROR_ARGUMENT &&
-             karst_options_set(context, &options, "rtol", NULL) == KARST_ERROR_ARGUMENT,
+  karst_options *options = make_options(), *none;
+  const char *text;
+  tap_ok(karst_options_set(NULL, "rtol", "1") == KARST_ERROR_ARGUMENT &&
+             karst_options_set(options, NULL, "1") == KARST_ERROR_ARGUMENT &&
+             karst_options_set(options, "rtol", NULL) == KARST_ERROR_ARGUMENT &&
+             karst_options_get(NULL, "rtol", &text) == KARST_ERROR_ARGUMENT &&
+             karst_options_get(options, NULL, &text) == KARST_ERROR_ARGUMENT &&
+             karst_options_get(options, "rtol", NULL) == KARST_ERROR_ARGUMENT &&
+             karst_options_create(context, NULL) == KARST_ERROR_ARGUMENT &&
+             karst_options_create(NULL, &none) == KARST_ERROR_ARGUMENT && !none,
          "a NULL is an error of its own");
-  tap_ok(!karst_options_info(0, NULL) && !karst_options_experiment_info(0, NULL), "info into NULL");
-  karst_options_default(NULL);
-}
-
-/* What a caller wrote into the struct is checked when a solver is made. */
-static void test_fields(void)
-{
-  karst_solver *solver;
-  for (size_t i = 0; i < OPTIONS; i++) {
-    karst_options options;
-    karst_options_default(&options);
-    const struct option *option = &options_known[i];
-    char *field = (char *)&options + option->field;
-    static const char *const unknown = "unknown";
-    const double real = NAN;
-    const int integer = -1;
-    if (option->kind == NAME)
-      memcpy(field, &unknown, sizeof unknown);
-    else if (option->kind == REAL)
-      memcpy(field, &real, sizeof real);
-    else
-      memcpy(field, &integer, sizeof integer);
-    karst_status status = karst_solver_create(context, &options, &solver);
-    tap_ok(status == KARST_ERROR_OPTION && !solver && strstr(karst_context_error(context), option->name),
-           "a bad %s in the struct is refused: %s", option->name, karst_context_error(context));
-  }
+  tap_ok(!karst_options_info(0, NULL), "info into NULL");
+  karst_options_destroy(options);
 }
 
 int main(void)
@@ -251,7 +300,9 @@ int main(void)
   test_locale();
   test_unknown();
   test_null();
-  test_fields();
+  test_copy();
+  test_from_numbers();
+  test_is_read();
   karst_context_destroy(context);
   return tap_done();
 }

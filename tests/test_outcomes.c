@@ -1,9 +1,10 @@
 /* Each reason a solve can end for is given when, and only when, it is the case: breakdowns, indefinite operators, NaN
  * and infinities with the place where they were first seen, singular blocks, limits, stagnation. x is finite and no
  * worse than the start in every case. */
+#include "settings.h"
 #include "tap.h"
 
-#include "krylov.h"
+#include "solver/methods.h"
 #include "vector.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ struct trial {
   const double *b;     /* [n] */
   const double *start; /* [n]; NULL: zero */
   int block_size;      /* 0: 1 */
-  karst_options options;
+  tap_settings options;
 };
 
 struct verdict {
@@ -34,7 +35,7 @@ static struct trial make_trial(karst_context *context, const char *solver, const
                                const double *b)
 {
   struct trial trial = {.context = context, .n = n, .a = a, .b = b};
-  karst_options_default(&trial.options);
+  tap_settings_default(&trial.options);
   trial.options.solver = solver;
   trial.options.precond = precond;
   return trial;
@@ -68,7 +69,7 @@ static struct verdict run(const struct trial *trial)
   karst_matrix *A = make_matrix(trial);
   karst_vector *b = make_vector(trial, trial->b), *x = make_vector(trial, trial->start);
   karst_solver *solver;
-  tap_need(trial->context, karst_solver_create(trial->context, &trial->options, &solver), "solver");
+  tap_need(trial->context, tap_solver_create(trial->context, &trial->options, &solver), "solver");
   tap_need(trial->context, karst_solver_setup(solver, A), "setup");
   tap_need(trial->context, karst_solver_solve(solver, b, x, &verdict.result), "solve");
   tap_need(trial->context, karst_vector_get(x, trial->n, verdict.x), "x");
@@ -294,9 +295,9 @@ static void test_slow_is_not_stagnated(karst_context *context)
   karst_matrix *A;
   karst_vector *b, *x;
   karst_solver *solver;
-  karst_options options;
+  tap_settings options;
   karst_result result;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = "none";
   options.restart = 2;
   options.max_iterations = 150;
@@ -307,7 +308,7 @@ static void test_slow_is_not_stagnated(karst_context *context)
   for (int side = 0; side < 2; side++) {
     options.side = side ? "left" : "right";
     tap_need(context, karst_vector_fill(x, 0), "x");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 150 && result.relative_residual < 1,
@@ -351,7 +352,7 @@ static void test_recursive_residual_lies(karst_context *context)
   tap_need(context, karst_vector_fill(b, 1), "b");
   dense = tap_dense(A);
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options;
+    tap_settings options;
     karst_solver *solver;
     karst_result result;
     double residual;
@@ -361,11 +362,11 @@ static void test_recursive_residual_lies(karst_context *context)
         value[k] = dense[karst_matrix_column(A)[k] * rows + i];
     tap_need(context, karst_matrix_update_values(A, value), "old values");
     for (int64_t k = 0; k < blocks; k++) value[k] *= 1.4;
-    karst_options_default(&options);
+    tap_settings_default(&options);
     options.solver = every_solver[s];
     options.rtol = 1e-10;
     tap_need(context, karst_vector_fill(x, 0), "start");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     karst_solver_set_monitor(solver, meddle, &meddler);
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
@@ -394,17 +395,17 @@ static void test_far_start(karst_context *context)
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &r), "r");
   tap_need(context, karst_vector_fill(b, 1), "b");
   for (int s = 0; s < SOLVERS; s++) {
-    karst_options options;
+    tap_settings options;
     karst_solver *solver;
     karst_result result;
     double residual;
-    karst_options_default(&options);
+    tap_settings_default(&options);
     options.solver = every_solver[s];
     options.restart = 200;
     options.rtol = 1e-10;
     tap_need(context, karst_vector_fill_random(x, 5), "start");
     tap_need(context, karst_vector_add(1e12, x, x), "start");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
@@ -438,6 +439,22 @@ static void liar_apply(const karst_precond *p, const double *r, double *z)
 static const struct karst_precond_ops liar_ops = {
     .name = "liar", .setup = liar_setup, .update = liar_setup, .apply = liar_apply};
 
+/* A driver for the trial's options and a preconditioner that is not in the library's list. limits must outlive it. */
+static karst_krylov *make_driver(const struct trial *trial, const karst_matrix *A, const karst_precond *M,
+                                 karst_krylov_limits *limits)
+{
+  karst_options *options;
+  karst_krylov *krylov;
+  karst_methods chosen;
+  *limits = (karst_krylov_limits){trial->options.rtol, trial->options.atol, trial->options.max_iterations};
+  tap_need(trial->context, tap_options_create(trial->context, &trial->options, &options), "options");
+  karst_methods_read(options, "", &chosen);
+  tap_need(trial->context, karst_krylov_create(karst_krylov_table[chosen.solver], options, limits, A, M, &krylov),
+           "driver");
+  karst_options_destroy(options);
+  return krylov;
+}
+
 static void test_lying_preconditioner(karst_context *context)
 {
   for (int s = 0; s < SOLVERS; s++) {
@@ -445,11 +462,11 @@ static void test_lying_preconditioner(karst_context *context)
     karst_matrix *A = make_matrix(&trial);
     karst_vector *b = make_vector(&trial, load), *x = make_vector(&trial, NULL);
     karst_precond liar = {.ops = &liar_ops, .context = context, .A = A, .block_row = -1};
-    karst_krylov *krylov;
+    karst_krylov_limits limits;
     karst_result result;
     double found[4], target = 1e-8 * norm_of_residual(&trial, NULL);
     trial.options.max_iterations = 400;
-    tap_need(context, karst_krylov_create(context, &trial.options, A, &liar, &krylov), "driver");
+    karst_krylov *krylov = make_driver(&trial, A, &liar, &limits);
     tap_need(context, karst_krylov_solve(krylov, b->values, x->values, target, 0, &result), "solve");
     tap_need(context, karst_vector_get(x, 4, found), "x");
     double residual = norm_of_residual(&trial, found);
@@ -507,9 +524,9 @@ static void test_blame_in_a_correction(karst_context *context)
   struct saboteur saboteur = {0};
   struct meddler meddler = {.A = A, .value = larger};
   karst_precond precond = {.ops = &saboteur_ops, .context = context, .A = A, .data = &saboteur, .block_row = -1};
-  karst_krylov *krylov;
+  karst_krylov_limits limits;
   karst_result result;
-  tap_need(context, karst_krylov_create(context, &trial.options, A, &precond, &krylov), "driver");
+  karst_krylov *krylov = make_driver(&trial, A, &precond, &limits);
   saboteur.krylov = krylov;
   krylov->monitor = meddle_early;
   krylov->monitor_user = &meddler;

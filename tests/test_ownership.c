@@ -3,6 +3,7 @@
 #include "failing_allocator.h"
 #include "precond.h"
 #include "../solver/solver.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <math.h>
@@ -58,20 +59,20 @@ static void a_forgotten_change_is_noticed(karst_context *context)
   }
   for (int c = 0; c < 3; c++) {
     double value[BLOCKS];
-    karst_options options;
+    tap_settings options;
     karst_solver *solver;
     karst_vector *b, *x, *inside;
     karst_result result;
     tridiagonal(3, value);
     karst_matrix *A = make_matrix(context, value, KARST_REFERENCE);
-    karst_options_default(&options);
+    tap_settings_default(&options);
     options.ordering = copies[c][0];
     options.scale = copies[c][1];
     tap_need(context, karst_vector_create(context, ROWS, &b), "b");
     tap_need(context, karst_vector_create(context, ROWS, &x), "x");
     tap_need(context, karst_vector_wrap(context, ROWS, value + 2, &inside), "vector");
     tap_need(context, karst_vector_fill(b, 1), "b");
-    tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_ok(karst_solver_solve(solver, b, inside, &result) == KARST_ERROR_ARGUMENT,

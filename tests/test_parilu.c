@@ -1,25 +1,26 @@
 /* parilu and paric: sweeps and norms are those of a dense computation of the same formulas; with enough sweeps, as many
  * as the tasks' dependencies have levels, the factors are those of iluk; what diverges ends in iluk's factors, which is
  * said and counted; new values start from the last factors; bits and errors are as they should be. */
+#include "settings.h"
 #include "parilu_dense.h"
 
 #include <math.h>
 #include <string.h>
 
-static karst_options options_for(const char *precond, int level, int sweeps)
+static tap_settings options_for(const char *precond, int level, int sweeps)
 {
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   options.precond = precond;
   options.level = level;
   options.sweeps = sweeps;
   return options;
 }
 
-static karst_precond *make(karst_context *context, const karst_options *options, const karst_matrix *A)
+static karst_precond *make(karst_context *context, const tap_settings *options, const karst_matrix *A)
 {
   karst_precond *P;
-  tap_need(context, karst_precond_create(context, options, A, &P), options->precond);
+  tap_need(context, tap_precond_create(context, options, A, &P), options->precond);
   return P;
 }
 
@@ -67,7 +68,7 @@ static void exact_limit(karst_context *context, const char *precond, const char 
 {
   struct dense dense = dense_of(A, level, strcmp(precond, "paric") == 0);
   int depth = dense_depth(&dense);
-  karst_options options = options_for(precond, level, depth), exact = options_for("iluk", level, 0);
+  tap_settings options = options_for(precond, level, depth), exact = options_for("iluk", level, 0);
   options.sweep_mode = mode;
   karst_precond *P = make(context, &options, A), *reference = make(context, &exact, A);
   karst_solver_info info = info_of(context, P);
@@ -110,12 +111,12 @@ static void chain(karst_context *context)
   const double value[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2};
   karst_matrix *A;
   tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a chain");
-  karst_options exact = options_for("iluk", 0, 0);
+  tap_settings exact = options_for("iluk", 0, 0);
   karst_precond *reference = make(context, &exact, A);
   const char *const preconds[] = {"parilu", "paric"};
   for (int p = 0; p < 2; p++)
     for (int less = 0; less < 2; less++) {
-      karst_options options = options_for(preconds[p], 0, 2 * ROWS - 3 - less);
+      tap_settings options = options_for(preconds[p], 0, 2 * ROWS - 3 - less);
       karst_precond *P = make(context, &options, A);
       double error = difference(context, P, reference, ROWS);
       tap_ok(less ? error > 1e-6 : error < 1e-14, "%s: a chain of %d rows after %d sweeps (%.1e)", preconds[p], ROWS,
@@ -133,7 +134,7 @@ static void compare_sweeps(karst_context *context, const char *precond, const ka
   dense_guess(&dense, scaled);
   double before = dense_norm(&dense, true), worst = 0;
   for (int sweeps = 0; sweeps < 3; sweeps++) {
-    karst_options options = options_for(precond, level, sweeps);
+    tap_settings options = options_for(precond, level, sweeps);
     options.sweep_scale = scaled ? "yes" : "no";
     options.ilu_residual = "yes";
     karst_precond *P = make(context, &options, A);
@@ -191,7 +192,7 @@ static void falls_back(karst_context *context, const char *precond, const karst_
                        double shift, const char *what)
 {
   struct heard heard = {0, 0};
-  karst_options options = options_for(precond, 0, 2), exact = options_for("iluk", 0, 0);
+  tap_settings options = options_for(precond, 0, 2), exact = options_for("iluk", 0, 0);
   karst_index row, expected_row;
   options.sweep_scale = scale;
   options.shift = exact.shift = shift;
@@ -279,7 +280,7 @@ static void last_factors(karst_context *context)
     struct pattern grid = pattern_grid(6, 5, 4);
     const int b = t / 4 ? 3 : 1, level = t / 2 % 2;
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
-    karst_options options = options_for(preconds[t % 2], level, 2);
+    tap_settings options = options_for(preconds[t % 2], level, 2);
     karst_precond *P = make(context, &options, A);
     karst_solver_info first = info_of(context, P);
     tap_need(context, karst_precond_update(P), "update");
@@ -309,7 +310,7 @@ static void last_factors(karst_context *context)
 static void recovery(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 80, 2, 3, 2);
-  karst_options options = options_for("parilu", 1, 3);
+  tap_settings options = options_for("parilu", 1, 3);
   karst_precond *P = make(context, &options, A);
   double *value, *kept = pattern_memory(karst_entries(A), sizeof *kept);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
@@ -336,7 +337,7 @@ static void same_bits(karst_context *context)
   const char *const preconds[] = {"parilu", "paric"};
   const int threads = karst_context_threads(context);
   for (int p = 0; p < 2; p++) {
-    karst_options options = options_for(preconds[p], 0, 3);
+    tap_settings options = options_for(preconds[p], 0, 3);
     karst_precond *P = make(context, &options, A), *again = make(context, &options, A);
     karst_solver_info info = info_of(context, P), other = info_of(context, again);
     tap_ok(difference(context, P, again, karst_matrix_rows(A)) == -1 &&
@@ -366,11 +367,11 @@ static void orders(karst_context *context)
   const char *const order[] = {"rows", "blocks", "random"}, *const chunks[] = {"forward", "backward", "random"};
   struct pattern grid = pattern_grid(9, 8, 7);
   karst_matrix *A = symmetric_matrix(context, &grid, 2, 1);
-  karst_options exact = options_for("iluk", 1, 0);
+  tap_settings exact = options_for("iluk", 1, 0);
   karst_precond *reference = make(context, &exact, A);
   const int depth = 2 * (int)info_of(context, reference).levels_lower - 1;
   for (int t = 0; t < 18; t++) {
-    karst_options options = options_for(t / 9 ? "paric" : "parilu", 1, depth);
+    tap_settings options = options_for(t / 9 ? "paric" : "parilu", 1, depth);
     options.sweep_mode = "asynchronous";
     options.sweep_order = order[t / 3 % 3];
     options.sweep_chunks = chunks[t % 3];
@@ -397,7 +398,9 @@ static void task_lists(void)
     const karst_sweep_pattern pattern = {grid.n, grid.start, grid.column, t / 9};
     karst_index *task, blocks = grid.start[grid.n];
     int64_t tasks;
-    tap_need(context, karst_sweep_order(context, &pattern, order[t / 3 % 3], 20, chunks[t % 3], &task, &tasks),
+    tap_need(context,
+             karst_sweep_order(context, &pattern, (karst_task_order)(t / 3 % 3), 20, (karst_chunk_order)(t % 3), &task,
+                               &tasks),
              "order");
     bool *met = pattern_memory(blocks, sizeof *met), once = true;
     for (int64_t i = 0; i < tasks; i++) {
@@ -421,7 +424,7 @@ static void jacobi(karst_context *context)
     struct pattern grid = pattern_grid(7, 5, 3);
     const int b = t / 3 == 2 ? 9 : 1 + 2 * (t / 3);
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
-    karst_options options = options_for(preconds[t % 3], 1, 4);
+    tap_settings options = options_for(preconds[t % 3], 1, 4);
     karst_precond *exact = make(context, &options, A);
     karst_solver_info info = info_of(context, exact);
     int enough = (int)(info.levels_lower > info.levels_upper ? info.levels_lower : info.levels_upper) - 1;
@@ -452,7 +455,7 @@ static void small_and_refused(karst_context *context)
   tap_need(context, karst_matrix_create(context, 2, 1, unsymmetric, columns, value, KARST_COPY, &upper), "upper");
   tap_need(context, karst_matrix_create(context, 1, 1, empty, zero, value, KARST_COPY, &hollow), "no diagonal");
   for (int p = 0; p < 2; p++) {
-    karst_options options = options_for(preconds[p], 0, 3);
+    tap_settings options = options_for(preconds[p], 0, 3);
     P = make(context, &options, none);
     tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s: no rows", preconds[p]);
     karst_precond_destroy(P);
@@ -467,11 +470,11 @@ static void small_and_refused(karst_context *context)
     free(z);
     free(r);
     options.precond = preconds[p];
-    karst_status status = karst_precond_create(context, &options, hollow, &P);
+    karst_status status = tap_precond_create(context, &options, hollow, &P);
     tap_ok(status == KARST_ERROR_MATRIX && !P, "%s: refused: %s", preconds[p], karst_context_error(context));
   }
-  karst_options options = options_for("paric", 0, 3);
-  karst_status status = karst_precond_create(context, &options, upper, &P);
+  tap_settings options = options_for("paric", 0, 3);
+  karst_status status = tap_precond_create(context, &options, upper, &P);
   tap_ok(status == KARST_ERROR_MATRIX && !P && strstr(karst_context_error(context), "symmetric"), "refused: %s",
          karst_context_error(context));
   options.precond = "parilu";

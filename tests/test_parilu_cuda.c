@@ -2,6 +2,7 @@
  * same norms and, with Jacobi sweeps for the triangles, the same products with the preconditioner, within rounding. */
 #include "patterns.h"
 #include "precond.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <math.h>
@@ -32,15 +33,15 @@ static double *run(karst_context *context, const karst_matrix *A, const char *pr
 {
   const int64_t n = karst_matrix_rows(A);
   double *host = pattern_memory(n, sizeof *host);
-  karst_options options;
+  tap_settings options;
   karst_precond *P;
   karst_vector *r, *z;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = precond;
   options.sweeps = sweeps;
   options.trisolve = "jacobi";
   options.trisolve_sweeps = 3;
-  tap_need(context, karst_precond_create(context, &options, A, &P), "factors");
+  tap_need(context, tap_precond_create(context, &options, A, &P), "factors");
   tap_need(context, karst_vector_create(context, n, &r), "r");
   tap_need(context, karst_vector_create(context, n, &z), "z");
   tap_need(context, karst_vector_fill_random(r, 7), "random");

@@ -3,6 +3,7 @@
  * named by block row. A nearly full row makes no set-up long. */
 #include "backend.h"
 #include "precond.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <math.h>
@@ -11,13 +12,13 @@
 
 static karst_precond *make(karst_context *context, const char *name, int level, double shift, const karst_matrix *A)
 {
-  karst_options options;
+  tap_settings options;
   karst_precond *M;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = name;
   options.level = level;
   options.shift = shift;
-  tap_need(context, karst_precond_create(context, &options, A, &M), name);
+  tap_need(context, tap_precond_create(context, &options, A, &M), name);
   return M;
 }
 
@@ -387,18 +388,18 @@ static void much_work(void)
   const karst_allocator little = {allocate_little, release, NULL};
   int warnings = 0;
   karst_context *context;
-  karst_options options;
+  tap_settings options;
   karst_precond *P;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = "iluk";
   tap_need(NULL, karst_context_create(&little, &context), "context");
   karst_context_set_message(context, hear, &warnings);
   karst_matrix *A = arrow(context, 1500, 4);
-  tap_ok(karst_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
          "level 0 of an arrow is nothing to warn of");
   karst_precond_destroy(P);
   options.level = 1;
-  tap_ok(karst_precond_create(context, &options, A, &P) == KARST_ERROR_NO_MEMORY && warnings == 1,
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_NO_MEMORY && warnings == 1,
          "level 1 is, before memory is taken for its factors");
   karst_matrix_destroy(A);
   karst_context_destroy(context);
@@ -431,17 +432,17 @@ static void errors(karst_context *context)
   const double value[] = {1, 1, 1};
   karst_matrix *A;
   karst_precond *P;
-  karst_options options;
-  karst_options_default(&options);
+  tap_settings options;
+  tap_settings_default(&options);
   tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
   for (int i = 0; i < 2; i++) {
     options.precond = i ? "jacobi" : "iluk";
-    tap_ok(karst_precond_create(context, &options, A, &P) == KARST_ERROR_MATRIX && !P &&
+    tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_MATRIX && !P &&
                strstr(karst_context_error(context), "block row 1 "),
            "%s names the row without a diagonal", options.precond);
   }
   options.precond = "amg";
-  tap_ok(karst_precond_create(context, &options, A, &P) == KARST_ERROR_OPTION && !P, "an unknown name is refused");
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_OPTION && !P, "an unknown name is refused");
   tap_ok(karst_precond_create(context, NULL, NULL, &P) == KARST_ERROR_ARGUMENT && !P, "a NULL matrix is refused");
   karst_matrix_destroy(A);
   karst_precond_destroy(NULL);

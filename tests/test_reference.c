@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "matrix.h"
+#include "settings.h"
 #include "tap.h"
 
 #ifdef HAVE_SUITESPARSE
@@ -99,14 +100,14 @@ static double residual_of(karst_context *context, const karst_matrix *A, const k
 /* Solves by iteration to 1e-10. */
 static bool iterate(karst_context *context, const karst_matrix *A, const karst_vector *b, karst_vector *x)
 {
-  karst_options options;
+  tap_settings options;
   karst_solver *solver;
   karst_result result;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.rtol = 1e-10;
   options.restart = 100;
   options.max_iterations = 2000;
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
   bool converged = karst_solver_setup(solver, A) == KARST_SUCCESS &&
                    karst_solver_solve(solver, b, x, &result) == KARST_SUCCESS && result.reason > 0;
   karst_solver_destroy(solver);

@@ -118,7 +118,7 @@ static void check_lines(karst_context *context, karst_index lines, karst_index c
                    .upper_column = pattern.upper_column,
                    .lower_blocks = pattern.lower_start[A.n],
                    .upper_blocks = pattern.upper_start[A.n]};
-  const karst_ilu_analysis analysis = {.trisolve = "auto"};
+  const karst_ilu_analysis analysis = {.trisolve = KARST_TRISOLVE_AUTO};
   tap_need(context, karst_context_set_threads(context, 2), "threads");
   tap_need(context, context->backend->ilu->plan(context, &analysis, &ilu), "plan");
   const karst_ilu_plan *plan = ilu.plan;

@@ -59,13 +59,14 @@ static double error_of(karst_context *context, const struct problem *p)
 
 static karst_solver *make_solver(karst_context *context, const char *const *settings)
 {
-  karst_options options;
+  karst_options *options;
   karst_solver *solver;
-  karst_options_default(&options);
-  options.rtol = 1e-12;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "rtol", "1e-12"), "rtol");
   for (; settings[0]; settings += 2)
-    tap_need(context, karst_options_set(context, &options, settings[0], settings[1]), settings[0]);
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+    tap_need(context, karst_options_set(options, settings[0], settings[1]), settings[0]);
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  karst_options_destroy(options);
   return solver;
 }
 
@@ -188,7 +189,6 @@ static void out_of_turn(karst_context *context)
   karst_solver_info info;
   karst_result result;
   karst_vector *wrong;
-  karst_options options;
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before setup is refused");
   tap_ok(karst_solver_update(solver) == KARST_ERROR_ARGUMENT, "update before setup is refused");
@@ -205,12 +205,6 @@ static void out_of_turn(karst_context *context)
   karst_vector_destroy(wrong);
   karst_solver_destroy(solver);
   karst_solver_destroy(NULL);
-  karst_options_default(&options);
-  options.rtol = NAN;
-  tap_ok(karst_solver_create(context, &options, &solver) == KARST_ERROR_OPTION && !solver, "an rtol of NaN is refused");
-  karst_options_default(&options);
-  options.precond = NULL;
-  tap_ok(karst_solver_create(context, &options, &solver) == KARST_ERROR_OPTION && !solver, "a NULL name is refused");
   free_problem(&p);
 }
 

@@ -1,6 +1,7 @@
 /* A context on a GPU works on the stream that it is given, which must be one of its device and comes before its
  * objects; no call changes the calling thread's current device or context; what is queued can be waited for. On the CPU
  * there is no stream. */
+#include "settings.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -40,13 +41,13 @@ static karst_context *open_gpu(const char *device, bool needed)
 /* Solves with one method and measures the residual. */
 static bool solve(karst_context *context, const char *precond, const char *trisolve, const char *ordering)
 {
-  karst_options options;
+  tap_settings options;
   karst_matrix *A;
   karst_vector *b, *x, *r;
   karst_solver *solver;
   karst_result result;
   double norm, b_norm;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = precond;
   options.trisolve = trisolve;
   options.ordering = ordering;
@@ -56,7 +57,7 @@ static bool solve(karst_context *context, const char *precond, const char *triso
   tap_need(context, karst_vector_create(context, rows, &x), "x");
   tap_need(context, karst_vector_create(context, rows, &r), "r");
   tap_need(context, karst_vector_fill_random(b, 8), "b");
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");

@@ -1,5 +1,6 @@
 /* paric warns of values that are not symmetric, once for a set-up and its updates, by the caller's row, and takes
  * rounding for what it is. */
+#include "settings.h"
 #include "parilu_dense.h"
 #include "search.h"
 
@@ -39,14 +40,14 @@ static void warns(karst_context *context, const char *ordering, const karst_matr
                   const char *what)
 {
   struct warned warned = {.count = 0};
-  karst_options options;
+  tap_settings options;
   karst_solver *solver;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.precond = "paric";
   options.level = 1;
   options.sweeps = 2;
   options.ordering = ordering;
-  tap_need(context, karst_solver_create(context, &options, &solver), "solver");
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
   karst_context_set_message(context, note_warning, &warned);
   tap_need(context, karst_solver_setup(solver, A), "set-up");
   tap_need(context, karst_solver_update(solver), "update");

@@ -4,6 +4,7 @@
 #include "matrix.h"
 #include "patterns.h"
 #include "precond.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <math.h>
@@ -50,13 +51,13 @@ static karst_matrix *reference_of(karst_context *context, const karst_matrix *A)
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level,
                              double shift)
 {
-  karst_options options;
+  tap_settings options;
   karst_precond *P;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   options.trisolve = trisolve;
   options.level = level;
   options.shift = shift;
-  tap_need(context, karst_precond_create(context, &options, A, &P), "factors");
+  tap_need(context, tap_precond_create(context, &options, A, &P), "factors");
   return P;
 }
 

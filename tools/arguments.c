@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const karst_option_info help_info = {"help", "", "", "print this text; so does -h"};
-static const karst_option_info version_info = {"version", "", "", "print the version and what it was built with"};
+static const struct tool_info help_info = {"help", "", "", "print this text; so does -h"};
+static const struct tool_info version_info = {"version", "", "", "print the version and what it was built with"};
 
 /* Whether name, of which length characters count, is the option known; '-' and '_' are alike. */
 static bool is_named(const char *name, size_t length, const char *known)
@@ -19,8 +19,22 @@ static bool is_named(const char *name, size_t length, const char *known)
   return true;
 }
 
+/* Option number i of the library that is not for experiments, or how many there are; false past the last. */
+static bool library_info(size_t i, struct tool_info *info, size_t *count)
+{
+  karst_option_info known;
+  *count = 0;
+  for (size_t n = 0; karst_options_info(n, &known); n++) {
+    if (known.experiment || (*count)++ != i) continue;
+    *info = (struct tool_info){.name = known.name, .default_value = known.default_value, .help = known.help};
+    memcpy(info->value, known.value, sizeof info->value);
+    return true;
+  }
+  return false;
+}
+
 /* Option number i of the command: its own, then the library's, then help and version; false past the last. */
-static bool option_info(const struct tool_command *command, size_t i, karst_option_info *info)
+static bool option_info(const struct tool_command *command, size_t i, struct tool_info *info)
 {
   size_t own = 0, library = 0;
   while (command->options[own].info.name) own++;
@@ -30,8 +44,7 @@ static bool option_info(const struct tool_command *command, size_t i, karst_opti
   }
   i -= own;
   if (command->library_options) {
-    if (karst_options_info(i, info)) return true;
-    while (karst_options_info(library, info)) library++;
+    if (library_info(i, info, &library)) return true;
     i -= library;
   }
   *info = i == 0 ? help_info : version_info;
@@ -47,7 +60,7 @@ static void print_methods(const char *option, const char *title)
 
 static void print_help(const struct tool_command *command)
 {
-  karst_option_info info;
+  struct tool_info info;
   printf("usage: %s %s [options]\n%s\n\noptions:\n", tool_name(), command->operand_names, command->about);
   for (size_t i = 0; option_info(command, i, &info); i++) {
     int width = printf("  --%s%s%s", info.name, info.value[0] ? " " : "", info.value);
@@ -93,7 +106,7 @@ static bool find_nearest(const struct tool_command *command, const char *argumen
 {
   const char *given = argument + strspn(argument, "-");
   size_t length = strcspn(given, "="), nearest = length / 4 + 2;
-  karst_option_info info;
+  struct tool_info info;
   if (length < 2) return false;
   name[0] = '\0';
   for (size_t i = 0; option_info(command, i, &info); i++) {
@@ -111,7 +124,7 @@ static int fail_unknown(const struct tool_command *command, const char *argument
 {
   char list[1024] = "", name[64];
   size_t used = 0;
-  karst_option_info info;
+  struct tool_info info;
   for (size_t i = 0; option_info(command, i, &info) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", i ? ", " : "", info.name);
   bool near = find_nearest(command, argument, name, sizeof name);
@@ -144,17 +157,17 @@ static int set_own(const struct tool_option *option, const char *value)
 }
 
 /* Sets an option, name of length characters, that takes or refuses value as the tables say. */
-static int set(karst_context *context, const struct tool_command *command, const karst_option_info *info,
+static int set(karst_context *context, const struct tool_command *command, const struct tool_info *info,
                const char *value)
 {
   for (const struct tool_option *option = command->options; option->info.name; option++)
     if (option->info.name == info->name) return set_own(option, value);
-  karst_status status = karst_options_set(context, command->library_options, info->name, value);
+  karst_status status = karst_options_set(command->library_options, info->name, value);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
 /* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. */
-static bool find_option(const struct tool_command *command, const char *argument, karst_option_info *info,
+static bool find_option(const struct tool_command *command, const char *argument, struct tool_info *info,
                         const char **value)
 {
   const char *name = argument + 2, *equals = strchr(name, '=');
@@ -169,7 +182,7 @@ static bool find_option(const struct tool_command *command, const char *argument
 static int take_option(karst_context *context, const struct tool_command *command, int argc, char *argv[], int *i)
 {
   const char *argument = argv[*i], *value;
-  karst_option_info info;
+  struct tool_info info;
   if (strcmp(argument, "-h") == 0) {
     print_help(command);
     return TOOL_YES;
@@ -194,7 +207,7 @@ static int take_option(karst_context *context, const struct tool_command *comman
 /* Whether --json is among the arguments, of a command that has it, and not the value of another option. */
 static bool asks_for_json(const struct tool_command *command, int argc, char *argv[])
 {
-  karst_option_info info;
+  struct tool_info info;
   const char *value;
   for (int i = 1; i < argc; i++) {
     if (strncmp(argv[i], "--", 2) != 0 || !find_option(command, argv[i], &info, &value)) continue;

@@ -21,7 +21,7 @@ typedef struct bench_settings {
   double rtol;
   bool cpu, gpu;
   const char *peer, *set;
-  karst_options options;
+  karst_options *options;
   bool quick, json;
 } bench_settings;
 
@@ -67,7 +67,8 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
 {
   char text[1024], *rest = text;
 
-  karst_options_default(&settings->options);
+  karst_status status = karst_options_create(context, &settings->options);
+  if (status) return tool_fail_library(context, status);
   if (!settings->set) return TOOL_GO_ON;
   if (snprintf(text, sizeof text, "%s", settings->set) >= (int)sizeof text)
     return tool_fail(TOOL_FAILED, "--set: more than %d characters", (int)sizeof text - 1);
@@ -78,7 +79,7 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
     for (const struct tool_option *option = own; option->info.name; option++)
       if (strcmp(option->info.name, name) == 0) return tool_fail(TOOL_FAILED, "--set %s: it is --%s", name, name);
     if (is_fixed(name)) return tool_fail(TOOL_FAILED, "--set %s: what is timed leaves no choice", name);
-    karst_status status = karst_options_set(context, &settings->options, name, value);
+    status = karst_options_set(settings->options, name, value);
     if (status) return tool_fail_library(context, status);
   }
   return TOOL_GO_ON;
@@ -94,9 +95,10 @@ static const char *about(void)
       "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
       "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
       "of solve but for solver, max-iterations, atol, ordering and scale, and these for experiments:\n");
-  for (size_t i = 0; karst_options_experiment_info(i, &info) && used < sizeof text; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
-                             info.help, info.default_value);
+  for (size_t i = 0; karst_options_info(i, &info) && used < sizeof text; i++)
+    if (info.experiment)
+      used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
+                               info.help, info.default_value);
   return text;
 }
 
@@ -221,7 +223,8 @@ static int add_cpu(const bench_settings *settings, bench_place *place, bench_res
   const int64_t length = settings->quick ? 1 << 20 : 1 << 24; /* 8 or 128 MiB an array */
 
   for (int t = 0; t < settings->thread_counts; t++) {
-    bench_variant *variant = add_variant(result, place, settings->options.precond, settings->threads[t]);
+    bench_variant *variant =
+        add_variant(result, place, tool_option_text(settings->options, "precond"), settings->threads[t]);
     snprintf(variant->name, sizeof variant->name, "karst, %d thread%s", variant->threads,
              variant->threads > 1 ? "s" : "");
     karst_status status = karst_context_set_threads(place->context, variant->threads);
@@ -240,7 +243,7 @@ static int add_gpu(bench_place *place, bench_result *result)
 
   if (copy == 0) return tool_fail_memory("the arrays in device memory that measure the bandwidth");
   result->cache = bench_gpu_cache(place->gpu);
-  bench_variant *own = add_variant(result, place, result->what.options.precond, threads);
+  bench_variant *own = add_variant(result, place, tool_option_text(result->what.options, "precond"), threads);
   snprintf(own->name, sizeof own->name, "karst, cuda");
   own->copy = copy;
   if (!place->product) return TOOL_GO_ON;
@@ -367,6 +370,7 @@ int main(int argc, char *argv[])
   if (exit_status == TOOL_GO_ON && karst_context_create(NULL, &gpu_context))
     exit_status = tool_fail_memory("the GPU's context");
   if (exit_status == TOOL_GO_ON) exit_status = run(context, gpu_context, &settings);
+  karst_options_destroy(settings.options);
   karst_context_destroy(gpu_context);
   karst_context_destroy(context);
   return tool_finish(exit_status);

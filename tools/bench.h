@@ -15,13 +15,13 @@
 #define BENCH_KERNEL_REPEATS 8
 
 typedef struct bench_case {
-  const char *matrix;    /* a gallery problem NAME:SIZES, or a file */
-  int block;             /* its block size; 0: its own */
-  int level;             /* k of ILU(k) */
-  int restart;           /* m of GMRES(m) */
-  int iterations;        /* that are timed */
-  double rtol;           /* of whole solves; 0: none are timed */
-  karst_options options; /* of Karst, besides what the fields above say */
+  const char *matrix;           /* a gallery problem NAME:SIZES, or a file */
+  int block;                    /* its block size; 0: its own */
+  int level;                    /* k of ILU(k) */
+  int restart;                  /* m of GMRES(m) */
+  int iterations;               /* that are timed */
+  double rtol;                  /* of whole solves; 0: none are timed */
+  const karst_options *options; /* of Karst, besides what the fields above say */
 } bench_case;
 
 /* Solvers of the whole solves, by name. */

@@ -10,17 +10,19 @@
 
 const char *const bench_solver[BENCH_SOLVERS] = {"gmres", "bicgstab"};
 
-static karst_options options_of(const bench_case *what, const char *precond, int max_iterations)
+/* The options of a case for a preconditioner; they are to be destroyed. The tolerance is never met, so that the number
+ * of iterations is fixed. */
+static karst_status make_options(karst_context *context, const bench_case *what, const char *precond,
+                                 int max_iterations, karst_options **options)
 {
-  karst_options options = what->options;
-
-  options.restart = what->restart;
-  options.precond = precond;
-  options.level = what->level;
-  options.rtol = 1e-300; /* never met: the number of iterations is fixed */
-  options.atol = 0.0;
-  options.max_iterations = max_iterations;
-  return options;
+  karst_status status = karst_options_copy(context, what->options, options);
+  if (!status) status = karst_options_set_integer(*options, "restart", what->restart);
+  if (!status) status = karst_options_set(*options, "precond", precond);
+  if (!status) status = karst_options_set_integer(*options, "level", what->level);
+  if (!status) status = karst_options_set_real(*options, "rtol", 1e-300);
+  if (!status) status = karst_options_set_real(*options, "atol", 0);
+  if (!status) status = karst_options_set_integer(*options, "max-iterations", max_iterations);
+  return status;
 }
 
 static void monitor(void *watch, int iteration, double residual) { bench_stopwatch_step(watch, iteration, residual); }
@@ -28,12 +30,14 @@ static void monitor(void *watch, int iteration, double residual) { bench_stopwat
 static karst_status time_solver(const bench_case *what, bench_variant *variant, bench_sample *sample)
 {
   bench_stopwatch watch = bench_stopwatch_new(what);
-  const karst_options options = options_of(what, variant->precond, watch.last);
   const bench_place *place = variant->place;
+  karst_options *options;
   karst_solver *solver = NULL;
   karst_result result;
 
-  karst_status status = karst_solver_create(place->context, &options, &solver);
+  karst_status status = make_options(place->context, what, variant->precond, watch.last, &options);
+  if (!status) status = karst_solver_create(place->context, options, &solver);
+  karst_options_destroy(options);
   if (!status) {
     karst_solver_set_monitor(solver, monitor, &watch);
     const double start = tool_clock();
@@ -61,10 +65,14 @@ static karst_status time_solver(const bench_case *what, bench_variant *variant, 
 
 karst_status bench_karst_precond(const bench_case *what, bench_variant *variant)
 {
-  const karst_options options = options_of(what, variant->precond, 1);
+  karst_context *context = variant->place->context;
+  karst_options *options;
 
-  karst_status status = karst_context_set_threads(variant->place->context, variant->threads);
-  return status ? status : karst_precond_create(variant->place->context, &options, variant->place->A, &variant->M);
+  karst_status status = make_options(context, what, variant->precond, 1, &options);
+  if (!status) status = karst_context_set_threads(context, variant->threads);
+  if (!status) status = karst_precond_create(context, options, variant->place->A, &variant->M);
+  karst_options_destroy(options);
+  return status;
 }
 
 static karst_status multiply(const bench_variant *variant)
@@ -98,14 +106,16 @@ static karst_status time_kernel(const bench_variant *variant, karst_status (*ker
 /* From a matrix to a solution, with solver number s. */
 static karst_status time_whole(const bench_case *what, const bench_variant *variant, int s, bench_sample *sample)
 {
-  karst_options options = options_of(what, variant->precond, 10000);
   const bench_place *place = variant->place;
+  karst_options *options;
   karst_solver *solver = NULL;
   karst_result result = {.reason = KARST_SOUND};
 
-  options.solver = bench_solver[s];
-  options.rtol = what->rtol;
-  karst_status status = karst_solver_create(place->context, &options, &solver);
+  karst_status status = make_options(place->context, what, variant->precond, 10000, &options);
+  if (!status) status = karst_options_set(options, "solver", bench_solver[s]);
+  if (!status) status = karst_options_set_real(options, "rtol", what->rtol);
+  if (!status) status = karst_solver_create(place->context, options, &solver);
+  karst_options_destroy(options);
   if (!status) status = karst_vector_fill(place->x, 0.0);
   const double start = tool_clock();
   if (!status) status = karst_solver_setup(solver, place->A);
@@ -135,8 +145,8 @@ karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_s
 /* What the child does whose memory is measured; the exit status. */
 static int run_cycle(const bench_case *what)
 {
-  const karst_options options = options_of(what, what->options.precond, what->restart);
   karst_context *context;
+  karst_options *options = NULL;
   karst_matrix *A;
   karst_vector *b, *x;
   karst_solver *solver = NULL;
@@ -146,11 +156,14 @@ static int run_cycle(const bench_case *what)
   int exit_status = bench_system_load(context, what, &A, &b);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
-    if (!status) status = karst_solver_create(context, &options, &solver);
+    if (!status)
+      status = make_options(context, what, tool_option_text(what->options, "precond"), what->restart, &options);
+    if (!status) status = karst_solver_create(context, options, &solver);
     if (!status) status = karst_solver_setup(solver, A);
     if (!status) status = karst_solver_solve(solver, b, x, &result);
     exit_status = status ? tool_fail_library(context, status) : TOOL_YES;
     karst_solver_destroy(solver);
+    karst_options_destroy(options);
     karst_vector_destroy(x);
     karst_vector_destroy(b);
     karst_matrix_destroy(A);

@@ -186,7 +186,8 @@ static void print_sweeps(const bench_result *result)
     const karst_solver_info *info = &variant->info;
     if (!variant->place || info->sweep_residual_before == -1) continue;
     printf("%s, %s: %d %s sweeps change the nonlinear residual norm from %.3e to %.3e%s\n", variant->name,
-           variant->precond, result->what.options.sweeps, result->what.options.sweep_mode, info->sweep_residual_before,
+           variant->precond, (int)tool_option_number(result->what.options, "sweeps"),
+           tool_option_text(result->what.options, "sweep-mode"), info->sweep_residual_before,
            info->sweep_residual_after, info->fallbacks ? "; the factors are the exact ones instead" : "");
   }
 }
@@ -220,14 +221,15 @@ void bench_report_table(const bench_result *result)
 {
   const bench_traffic *t = &result->traffic;
   const bench_case *what = &result->what;
+  const char *precond = tool_option_text(what->options, "precond");
   const double megabytes[COLUMNS] = {
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
   tool_print_safely(stdout, what->matrix);
   printf(": %lld rows, %lld blocks of %d; %s(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
          (long long)result->rows, (long long)result->blocks, result->block_size,
-         strcmp(what->options.precond, "iluk") == 0 ? "ILU" : what->options.precond, what->level,
-         (long long)result->factor_entries, what->restart, what->iterations, result->repeat);
+         strcmp(precond, "iluk") == 0 ? "ILU" : precond, what->level, (long long)result->factor_entries, what->restart,
+         what->iterations, result->repeat);
   printf("%-26s", "milliseconds");
   for (int c = 0; c < COLUMNS; c++) printf("%10s", heading[c]);
   printf("\n");
@@ -310,9 +312,10 @@ static json_t *sweeps_json(const bench_result *result, const bench_variant *vari
   const karst_solver_info *info = &variant->info;
 
   if (!variant->place || info->sweep_residual_before == -1) return json_null();
-  return json_pack("{si ss so so sI}", "count", result->what.options.sweeps, "mode", result->what.options.sweep_mode,
-                   "residual_before", number(info->sweep_residual_before), "residual_after",
-                   number(info->sweep_residual_after), "fallbacks", (json_int_t)info->fallbacks);
+  return json_pack("{si ss so so sI}", "count", (int)tool_option_number(result->what.options, "sweeps"), "mode",
+                   tool_option_text(result->what.options, "sweep-mode"), "residual_before",
+                   number(info->sweep_residual_before), "residual_after", number(info->sweep_residual_after),
+                   "fallbacks", (json_int_t)info->fallbacks);
 }
 
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)

@@ -158,3 +158,14 @@ bool tool_real(const char *text, double *number)
   *number = strtod(text, &end);
   return end != text && !*end && isfinite(*number) && *number >= 0;
 }
+
+const char *tool_option_text(const karst_options *options, const char *name)
+{
+  const char *text;
+  return karst_options_get(options, name, &text) ? "" : text;
+}
+
+double tool_option_number(const karst_options *options, const char *name)
+{
+  return strtod(tool_option_text(options, name), NULL);
+}

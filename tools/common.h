@@ -54,9 +54,17 @@ bool tool_integer(const char *text, long long minimum, long long maximum, long l
 /* A finite decimal number >= 0 that fills all of text. */
 bool tool_real(const char *text, double *number);
 
+/* What --help says of an option. */
+struct tool_info {
+  const char *name;
+  char value[128];           /* what it takes; "" for a switch */
+  const char *default_value; /* "" where there is none to name */
+  const char *help;          /* one line */
+};
+
 /* An option of a tool and the variable that it sets. A text points into argv; a count is 1 or more. */
 struct tool_option {
-  karst_option_info info; /* value: "" for a switch; default_value: "" where there is none to name */
+  struct tool_info info;
   enum { TOOL_SWITCH, TOOL_TEXT, TOOL_COUNT, TOOL_REAL } kind;
   union {
     bool *flag;
@@ -65,6 +73,10 @@ struct tool_option {
     double *real;
   } to;
 };
+
+/* The value of an option of the library; a number where it takes one. */
+const char *tool_option_text(const karst_options *options, const char *name);
+double tool_option_number(const karst_options *options, const char *name);
 
 struct tool_command {
   const char *about;                 /* one line */

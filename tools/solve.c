@@ -67,7 +67,7 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
 
 static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
 {
-  karst_status status = karst_solver_create(run->context, &report->settings->options, &run->solver);
+  karst_status status = karst_solver_create(run->context, report->settings->options, &run->solver);
   if (status) return tool_fail_library(run->context, status);
   karst_solver_set_monitor(run->solver, watch_iteration, watch);
   status = karst_solver_setup(run->solver, run->A);
@@ -220,6 +220,7 @@ int main(int argc, char *argv[])
   watch_erase(&watch);
   watch_close_history(&watch);
   release(&run);
+  karst_options_destroy(settings.options);
   karst_context_destroy(run.context);
   return tool_finish(status);
 }

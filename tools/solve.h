@@ -16,7 +16,7 @@ struct solve_settings {
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
   bool reference, json, quiet;
-  karst_options options;
+  karst_options *options; /* of the library; the caller's to destroy */
 };
 
 /* The times of --repeat, in seconds. */

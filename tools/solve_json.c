@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A file name may be no UTF-8, which JSON cannot hold: it has U+FFFD for what is not. NULL becomes null. */
 static void set_text(json_t *object, const char *key, const char *value)
@@ -42,25 +43,22 @@ static void set_input(json_t *object, const struct solve_report *report)
   set_integer(object, "threads", report->threads);
 }
 
+/* All that are not for experiments, by their names with '_' for '-'. What a result has the same name as replaces them. */
 static void set_options(json_t *object, const karst_options *options)
 {
-  set_text(object, "solver", options->solver);
-  set_integer(object, "restart", options->restart);
-  set_real(object, "rtol", options->rtol);
-  set_real(object, "atol", options->atol);
-  set_integer(object, "max_iterations", options->max_iterations);
-  set_text(object, "side", options->side);
-  set_text(object, "orthogonalise", options->orthogonalise);
-  set_text(object, "precond", options->precond);
-  set_integer(object, "level", options->level);
-  set_integer(object, "sweeps", options->sweeps);
-  set_text(object, "sweep_mode", options->sweep_mode);
-  set_text(object, "sweep_scale", options->sweep_scale);
-  set_text(object, "trisolve", options->trisolve);
-  set_integer(object, "trisolve_sweeps", options->trisolve_sweeps);
-  set_text(object, "ordering", options->ordering);
-  set_text(object, "scale", options->scale);
-  set_real(object, "shift", options->shift);
+  karst_option_info info;
+  for (size_t i = 0; karst_options_info(i, &info); i++) {
+    char key[64];
+    if (info.experiment) continue;
+    snprintf(key, sizeof key, "%s", info.name);
+    for (char *dash = key; (dash = strchr(dash, '-'));) *dash = '_';
+    if (strcmp(info.value, "N") == 0)
+      set_integer(object, key, (int64_t)tool_option_number(options, info.name));
+    else if (strcmp(info.value, "R") == 0)
+      set_real(object, key, tool_option_number(options, info.name));
+    else
+      set_text(object, key, tool_option_text(options, info.name));
+  }
 }
 
 /* What is -1 where there is none becomes null. */
@@ -130,7 +128,7 @@ int solve_print_json(const struct solve_report *report)
   json_t *object = json_object();
   if (!object) return tool_fail_memory("the JSON report");
   set_input(object, report);
-  set_options(object, &report->settings->options);
+  set_options(object, report->settings->options);
   set_result(object, report);
   set_info(object, report);
   set_extras(object, report);

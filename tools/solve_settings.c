@@ -4,7 +4,8 @@
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
 {
   *settings = (struct solve_settings){.device = "cpu"};
-  karst_options_default(&settings->options);
+  karst_status status = karst_options_create(context, &settings->options);
+  if (status) return tool_fail_library(context, status);
   const struct tool_option options[] = {
       {{"rhs", "FILE|ones|Aones|random[:SEED]", "what came with the matrix, else ones", "right-hand side"},
        TOOL_TEXT,
@@ -34,7 +35,7 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .operand_count = 1,
       .operand = &settings->matrix,
       .options = options,
-      .library_options = &settings->options,
+      .library_options = settings->options,
       .gallery = true,
       .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 no such device",
   };

@@ -30,17 +30,19 @@ static void print_bytes(int64_t bytes)
 
 static void print_method(const karst_options *options, const karst_solver_info *info)
 {
-  bool gmres = strcmp(options->solver, "gmres") == 0, orthomin = strcmp(options->solver, "orthomin") == 0;
-  printf("solver      %s", options->solver);
-  if (gmres || orthomin) printf("(%d)", options->restart);
-  if (gmres) printf(", %s preconditioning", options->side);
-  printf(", rtol %g, atol %g, at most %d iterations\n", options->rtol, options->atol, options->max_iterations);
-  printf("precond     %s", options->precond);
-  if (strcmp(options->precond, "none") != 0 && strcmp(options->precond, "jacobi") != 0)
-    printf(", level %d", options->level);
+  const char *solver = tool_option_text(options, "solver"), *precond = tool_option_text(options, "precond");
+  const bool gmres = strcmp(solver, "gmres") == 0, orthomin = strcmp(solver, "orthomin") == 0;
+  printf("solver      %s", solver);
+  if (gmres || orthomin) printf("(%s)", tool_option_text(options, "restart"));
+  if (gmres) printf(", %s preconditioning", tool_option_text(options, "side"));
+  printf(", rtol %g, atol %g, at most %s iterations\n", tool_option_number(options, "rtol"),
+         tool_option_number(options, "atol"), tool_option_text(options, "max-iterations"));
+  printf("precond     %s", precond);
+  if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
+    printf(", level %s", tool_option_text(options, "level"));
   if (info->trisolve && strcmp(info->trisolve, "jacobi") == 0)
-    printf(", triangular solves by %d Jacobi sweeps", options->trisolve_sweeps);
-  printf(", ordering %s, scale %s\n", options->ordering, options->scale);
+    printf(", triangular solves by %s Jacobi sweeps", tool_option_text(options, "trisolve-sweeps"));
+  printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
 }
 
 static void print_factors(const struct solve_report *report)
@@ -61,8 +63,9 @@ static void print_factors(const struct solve_report *report)
 static void print_sweeps(const karst_options *options, const karst_solver_info *info)
 {
   if (info->sweep_residual_before == -1) return;
-  printf("sweeps      %d %s; nonlinear residual norm %s before, %s after", options->sweeps, options->sweep_mode,
-         number(info->sweep_residual_before), number(info->sweep_residual_after));
+  printf("sweeps      %s %s; nonlinear residual norm %s before, %s after", tool_option_text(options, "sweeps"),
+         tool_option_text(options, "sweep-mode"), number(info->sweep_residual_before),
+         number(info->sweep_residual_after));
   if (info->ilu_residual != -1) printf("; |A - LU| = %s", number(info->ilu_residual));
   if (info->fallbacks) printf("; %lld times the exact factors instead", (long long)info->fallbacks);
   printf("\n");
@@ -93,10 +96,10 @@ void solve_print_text(const struct solve_report *report)
     tool_print_safely(stdout, report->rhs_file);
   }
   printf("\n");
-  print_method(&settings->options, info);
+  print_method(settings->options, info);
   printf("device      %s\n", report->device);
   print_factors(report);
-  print_sweeps(&settings->options, info);
+  print_sweeps(settings->options, info);
   printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
          info->time_solve);

@@ -4,8 +4,6 @@
 
 #include "cpu/cpu.h"
 
-#include <string.h>
-
 /* The blocks of the widest row of L, D and U. */
 static int64_t widest_row(const karst_ilu *ilu)
 {
@@ -78,7 +76,7 @@ static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis
 {
   karst_ilu_plan *made = ilu->plan;
   int64_t scalars = 2 * (int64_t)ilu->rows * ilu->block_size;
-  if (strcmp(analysis->trisolve, "jacobi") != 0) return KARST_SUCCESS;
+  if (analysis->trisolve != KARST_TRISOLVE_JACOBI) return KARST_SUCCESS;
   made->jacobi_sweeps = analysis->trisolve_sweeps;
   ilu->trisolve = "jacobi";
   ilu->plan_memory += scalars * (int64_t)sizeof(double);

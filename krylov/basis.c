@@ -1,0 +1,22 @@
+/* basis.c - see basis.h. */
+#include "basis.h"
+
+static const char *passes_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_PASSES_AUTO] = "auto", [KARST_PASSES_ONCE] = "once", [KARST_PASSES_TWICE] = "twice", NULL};
+  return names[i];
+}
+
+const karst_option karst_basis_rows[] = {
+    {"restart", KARST_OPTION_INTEGER, offsetof(karst_basis, restart), NULL, 1, "30",
+     "basis vectors of gmres, directions kept by orthomin", false},
+    {"orthogonalise", KARST_OPTION_NAME, offsetof(karst_basis, passes), passes_name, 0, "auto",
+     "Gram-Schmidt of gmres and orthomin: repeated where the first pass lost digits, never, always", false},
+    {0}};
+
+void karst_basis_limit(const karst_krylov *k, karst_basis *basis)
+{
+  const int64_t useful = k->n < k->limits->max_iterations ? k->n : k->limits->max_iterations;
+  if (basis->restart > useful) basis->restart = useful > 1 ? (int)useful : 1;
+}

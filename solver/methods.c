@@ -1,0 +1,48 @@
+/* methods.c - the lists of preconditioners and of Krylov drivers. A new one adds its name to both places. */
+#include "methods.h"
+
+extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk,
+    karst_precond_parilu, karst_precond_paric, karst_precond_cusparse;
+
+const struct karst_precond_ops *const karst_precond_table[] = {
+    &karst_precond_none,
+    &karst_precond_jacobi,
+    &karst_precond_iluk,
+    &karst_precond_parilu,
+    &karst_precond_paric,
+    &karst_precond_cusparse,
+    NULL,
+};
+
+extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_bicgstab, karst_krylov_cg, karst_krylov_orthomin;
+
+const struct karst_krylov_ops *const karst_krylov_table[] = {
+    &karst_krylov_gmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
+};
+
+static const char *precond_name(size_t i) { return karst_precond_table[i] ? karst_precond_table[i]->name : NULL; }
+static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
+static const char *ordering_name(size_t i) { return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL; }
+
+static const char *scale_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_SCALE_NONE] = "none", [KARST_SCALE_DIAGONAL] = "diagonal", [KARST_SCALE_BLOCK] = "block", NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_methods, name)
+
+const karst_option karst_methods_rows[] = {
+    {"solver", KARST_OPTION_NAME, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method", false},
+    {"precond", KARST_OPTION_NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner", false},
+    {"ordering", KARST_OPTION_NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows", false},
+    {"scale", KARST_OPTION_NAME, FIELD(scale), scale_name, 0, "none",
+     "scale by diagonal entries (symmetric) or diagonal blocks", false},
+    {0}};
+
+void karst_methods_read(const karst_options *options, const char *prefix, karst_methods *methods)
+{
+  static const karst_option *const list[] = {karst_methods_rows, NULL};
+  karst_options_read(options, prefix, list, methods);
+}

@@ -1,0 +1,36 @@
+/* settings.h - options by value, for tests that vary them: a field for each option of the library. */
+#ifndef KARST_TESTS_SETTINGS_H
+#define KARST_TESTS_SETTINGS_H
+
+#include "karst.h"
+
+typedef struct tap_settings {
+  const char *solver, *precond, *ordering, *scale;
+  double rtol, atol;
+  int max_iterations;
+  int restart;
+  const char *orthogonalise, *side;
+  int level;
+  const char *trisolve;
+  int trisolve_sweeps;
+  double shift;
+  int sweeps;
+  const char *sweep_mode, *sweep_scale, *ilu_residual;
+  const char *sweep_order;
+  int sweep_block;
+  const char *sweep_chunks;
+  int sweep_limit;
+} tap_settings;
+
+/* Each option's default, as the library tells it. */
+void tap_settings_default(tap_settings *settings);
+
+/* The options, for the caller to destroy. KARST_ERROR_OPTION where the library refuses one. */
+karst_status tap_options_create(karst_context *context, const tap_settings *settings, karst_options **options);
+
+/* The library's calls with options that live as long as the call. */
+karst_status tap_solver_create(karst_context *context, const tap_settings *settings, karst_solver **solver);
+karst_status tap_precond_create(karst_context *context, const tap_settings *settings, const karst_matrix *A,
+                                karst_precond **precond);
+
+#endif
