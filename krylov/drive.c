@@ -309,6 +309,16 @@ static void fall_back_on_best(karst_krylov *k)
   k->judged = k->best_judged;
 }
 
+/* The call fails, perhaps in the middle of a cycle: x becomes the best that is known, what the cycle has made of it
+ * included. Where not even a residual is to be had, that is the best between cycles. */
+static void salvage(karst_krylov *k)
+{
+  if (isinf(k->best_judged)) return;
+  k->claimed = false;
+  if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged))
+    k->context->backend->copy(k->context, k->n, k->best, k->x);
+}
+
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
 static karst_status look_again(karst_krylov *k, double rtol_target, double atol_target, karst_reason *reason)
 {
@@ -350,7 +360,10 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
     reason = judge(k, rtol_target, atol_target, cycle_reason);
     if (reason == KARST_NOT_FINITE && !k->not_finite_in) record(k, "the true residual", k->iterations, -1);
   }
-  if (status) return status;
+  if (status) {
+    salvage(k);
+    return status;
+  }
   fall_back_on_best(k);
   status = look_again(k, rtol_target, atol_target, &reason);
   if (status) return status;

@@ -134,15 +134,15 @@ static void solve_triangle(const struct triangle *T, double *y)
 }
 
 /* w = B v; k->r takes what is between the two operators. */
-static void apply_operator(karst_krylov *k, bool left, const double *v, double *w)
+static karst_status apply_operator(karst_krylov *k, bool left, const double *v, double *w)
 {
   if (left) {
     karst_krylov_multiply(k, v, k->r);
-    karst_krylov_precondition(k, k->r, w);
-  } else {
-    karst_krylov_precondition(k, v, k->r);
-    karst_krylov_multiply(k, k->r, w);
+    return karst_krylov_precondition(k, k->r, w);
   }
+  karst_status status = karst_krylov_precondition(k, v, k->r);
+  if (!status) karst_krylov_multiply(k, k->r, w);
+  return status;
 }
 
 /* The first basis vector, and the norm that it was divided by. */
@@ -155,9 +155,10 @@ static karst_status begin_basis(karst_krylov *k, const struct arnoldi *a, double
     backend->normalise(k->context, k->n, k->norm2, k->r, first);
     return KARST_SUCCESS;
   }
-  karst_krylov_precondition(k, k->r, first);
+  karst_status status = karst_krylov_precondition(k, k->r, first);
+  if (status) return status;
   backend->dots(k->context, k->n, 1, (const double *const *)&first, first, k->scalar + a->norm2);
-  karst_status status = karst_krylov_look(k, a->norm2, 1);
+  status = karst_krylov_look(k, a->norm2, 1);
   if (status) return status;
   *norm = sqrt(k->host[a->norm2]);
   if (!isfinite(*norm))
@@ -187,7 +188,8 @@ static karst_status grow_basis(karst_krylov *k, const struct arnoldi *a, int j, 
   const int64_t first = a->norm2 - (a->late ? j + 1 : 0), last = a->norm2 + (a->twice ? 2 : 1) * (j + 1);
   double *w = k->vector[j + 1], *norm2 = k->scalar + a->norm2, *h = norm2 + 1, *correction = h + j + 1;
   if (a->late) repeat_pass(k, j, k->scalar + first);
-  apply_operator(k, a->left, V[j], w);
+  karst_status status = apply_operator(k, a->left, V[j], w);
+  if (status) return status;
   backend->dots(k->context, k->n, j + 1, V, w, h);
   backend->combine(k->context, k->n, j + 1, -1, h, V, NULL, w, a->twice ? NULL : norm2);
   if (a->twice) {
@@ -195,7 +197,7 @@ static karst_status grow_basis(karst_krylov *k, const struct arnoldi *a, int j, 
     backend->combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
   }
   if (j + 1 < k->options.restart) backend->normalise(k->context, k->n, norm2, w, w);
-  karst_status status = karst_krylov_look(k, first, last + 1 - first);
+  status = karst_krylov_look(k, first, last + 1 - first);
   *finite = true;
   for (int64_t i = first; i <= last; i++) *finite = *finite && isfinite(k->host[i]);
   if (a->twice)
@@ -258,7 +260,8 @@ static bool amend(struct arnoldi *a, const karst_krylov *k, struct triangle *T)
 static karst_status blame_growth(karst_krylov *k, bool left, int j, karst_reason *reason)
 {
   double *w = k->vector[j + 1];
-  apply_operator(k, left, k->vector[j], w);
+  karst_status status = apply_operator(k, left, k->vector[j], w);
+  if (status) return status;
   const karst_krylov_suspect suspect[] = {{left ? "the matrix times a vector" : "the preconditioned vector", k->r},
                                           {left ? "the preconditioned vector" : "the matrix times a vector", w}};
   return karst_krylov_blame(k, 2, suspect, reason);
@@ -276,7 +279,8 @@ static karst_status correct(karst_krylov *k, const struct arnoldi *a, const stru
   karst_status status = backend->upload(k->context, y, host_y, (size_t)T->columns * sizeof(double));
   if (status) return status;
   backend->combine(k->context, k->n, last, 1, y, (const double *const *)k->vector, y + last, u, NULL);
-  if (!a->left) karst_krylov_precondition(k, u, step);
+  if (!a->left) status = karst_krylov_precondition(k, u, step);
+  if (status) return status;
   backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&step, NULL, k->x, NULL);
   return KARST_SUCCESS;
 }

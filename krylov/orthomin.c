@@ -85,7 +85,8 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->scalar;
-  karst_krylov_precondition(k, k->r, p);
+  karst_status status = karst_krylov_precondition(k, k->r, p);
+  if (status) return status;
   karst_krylov_multiply(k, p, q);
   orthogonalise(k, ring);
   backend->dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
@@ -102,7 +103,8 @@ static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason
   backend->copy(k->context, k->n, k->x, p);
   if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
   backend->residual(k->context, k->A, k->b, p, k->r, NULL);
-  karst_krylov_precondition(k, k->r, p);
+  karst_status status = karst_krylov_precondition(k, k->r, p);
+  if (status) return status;
   karst_krylov_multiply(k, p, q);
   const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {"the matrix times a vector", q}};
   return karst_krylov_blame(k, 2, suspect, reason);

@@ -6,7 +6,7 @@
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
  * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns.
- * Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
+ * A preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
@@ -103,7 +103,8 @@ void karst_krylov_destroy(karst_krylov *krylov);
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
- * if it was at the start, and the residual that is judged is never larger than at the start. */
+ * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
+ * with the status of an apply of M or of the device, in the middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
@@ -116,9 +117,9 @@ static inline void karst_krylov_multiply(const karst_krylov *k, const double *x,
 }
 
 /* z = M^-1 r */
-static inline void karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
+static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  k->M->ops->apply(k->M, r, z);
+  return k->M->ops->apply(k->M, r, z);
 }
 
 /* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */

@@ -427,12 +427,13 @@ static karst_status liar_setup(karst_precond *p)
   return KARST_SUCCESS;
 }
 
-static void liar_apply(const karst_precond *p, const double *r, double *z)
+static karst_status liar_apply(const karst_precond *p, const double *r, double *z)
 {
   static const double part[] = {0.4, 0.1, 0.3, 0.2, 0.25};
   const struct karst_backend *backend = p->context->backend;
   backend->fill(p->context, 4, part[lies++ % 5], z);
   backend->multiply_elements(p->context, 4, z, r, z);
+  return KARST_SUCCESS;
 }
 
 static const struct karst_precond_ops liar_ops = {
@@ -472,17 +473,18 @@ struct saboteur {
   double norm[2];
 };
 
-static void saboteur_apply(const karst_precond *p, const double *r, double *z)
+static karst_status saboteur_apply(const karst_precond *p, const double *r, double *z)
 {
   struct saboteur *saboteur = p->data;
   const struct karst_backend *backend = p->context->backend;
   double host[4];
   backend->copy(p->context, 4, r, z);
-  if (saboteur->krylov->false_claims == 0) return;
+  if (saboteur->krylov->false_claims == 0) return KARST_SUCCESS;
   tap_need(p->context, backend->download(p->context, host, r, sizeof host), "r");
   saboteur->norm[0] = saboteur->norm[1];
   saboteur->norm[1] = sqrt(host[0] * host[0] + host[1] * host[1] + host[2] * host[2] + host[3] * host[3]);
   if (++saboteur->calls > 1) backend->fill(p->context, 1, INFINITY, z + 2);
+  return KARST_SUCCESS;
 }
 
 static const struct karst_precond_ops saboteur_ops = {
