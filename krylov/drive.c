@@ -68,10 +68,16 @@ static bool may_be_unread(const karst_matrix *A)
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  const karst_precond *M, karst_krylov **krylov)
 {
+  const struct karst_krylov_ops *ops = karst_krylov_table[karst_find_name(karst_krylov_name, options->solver)];
+  *krylov = NULL;
+  if (M->varies && !ops->flexible)
+    return karst_fail(context, KARST_ERROR_OPTION,
+                      "%s needs a preconditioner that is the same in each apply, and %s varies: fgmres takes it",
+                      ops->name, M->ops->name);
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;
-  k->ops = karst_krylov_table[karst_find_name(karst_krylov_name, options->solver)];
+  k->ops = ops;
   k->context = context;
   k->A = A;
   k->M = M;

@@ -7,6 +7,10 @@
  *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
+ * Nothing here asks for the same M in each step: every q is A p whatever p is, and alpha minimises |r| along it. With
+ * all directions kept that is GMRESR (Van der Vorst and Vuik, Numer. Linear Algebra Appl. 1 (1994), 369-386), whose M
+ * is an inner iteration. So a preconditioner that varies is taken.
+ *
  * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
  * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept; with "twice" every
  * pair, with "once" none.
@@ -169,6 +173,7 @@ extern const struct karst_krylov_ops karst_krylov_orthomin;
 const struct karst_krylov_ops karst_krylov_orthomin = {
     .name = "orthomin",
     .help = "truncated minimal residual method, for any matrix",
+    .flexible = true,
     .workspace = workspace,
     .cycle = cycle,
 };

@@ -5,8 +5,9 @@
  * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns.
- * A preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
+ * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
+ * preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once
+ * more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
@@ -25,6 +26,8 @@ typedef struct karst_krylov_workspace {
 struct karst_krylov_ops {
   const char *name;
   const char *help; /* one line */
+  bool flexible;    /* takes a preconditioner that is another one in each apply */
+  bool right_only;  /* the option side is looked at, and left refused */
   /* options->restart has been cut to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_options *options);
   /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
@@ -95,7 +98,7 @@ static inline const char *karst_krylov_name(size_t i)
   return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL;
 }
 
-/* Work space for systems with A's size. */
+/* Work space for systems with A's size. An M that varies under a driver that is not flexible is KARST_ERROR_OPTION. */
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  const karst_precond *M, karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);

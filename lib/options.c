@@ -77,13 +77,14 @@ static const char *yes_or_no(size_t i)
 
 static const struct option table[] = {
     {"solver", NAME, FIELD(solver), karst_krylov_name, 0, "gmres", "the Krylov method"},
-    {"restart", INTEGER, FIELD(restart), NULL, 1, "30", "basis vectors of gmres, directions kept by orthomin"},
+    {"restart", INTEGER, FIELD(restart), NULL, 1, "30",
+     "basis vectors of gmres and fgmres, directions kept by orthomin"},
     {"rtol", REAL, FIELD(rtol), NULL, 0, "1e-8", "stop when the true residual is at most R times the norm of b"},
     {"atol", REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
     {"max-iterations", INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
-    {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner"},
+    {"side", NAME, FIELD(side), side_name, 0, "right", "where gmres applies the preconditioner; fgmres: right"},
     {"orthogonalise", NAME, FIELD(orthogonalise), orthogonalise_name, 0, "auto",
-     "Gram-Schmidt of gmres and orthomin: repeated where the first pass lost digits, never, always"},
+     "Gram-Schmidt of gmres, fgmres and orthomin: repeated where the first pass lost digits, never, always"},
     {"precond", NAME, FIELD(precond), karst_precond_name, 0, "iluk", "the preconditioner"},
     {"level", INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"},
     {"sweeps", INTEGER, FIELD(sweeps), NULL, 0, "5", "sweeps of parilu and paric in each factorization"},
@@ -250,6 +251,15 @@ static karst_status check_number(karst_context *context, const struct option *op
                     option->least);
 }
 
+/* What one option says of another. */
+static karst_status check_together(karst_context *context, const karst_options *options)
+{
+  const struct karst_krylov_ops *ops = karst_krylov_table[karst_find_name(karst_krylov_name, options->solver)];
+  if (!ops->right_only || strcmp(options->side, "right") == 0) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_OPTION, "side \"%s\" is not for %s, which preconditions from the right",
+                    options->side, ops->name);
+}
+
 karst_status karst_options_normalise(karst_context *context, karst_options *options)
 {
   karst_status status = KARST_SUCCESS;
@@ -263,5 +273,5 @@ karst_status karst_options_normalise(karst_context *context, karst_options *opti
       status = check_number(context, &table[i], field);
     }
   }
-  return status;
+  return status ? status : check_together(context, options);
 }

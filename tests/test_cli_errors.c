@@ -82,6 +82,7 @@ static void test_options(void)
   expect(2, "solve", (const char *[]){"--quiet", NULL});
   expect(2, "solve", (const char *[]){matrix, matrix, NULL});
   expect(2, "solve", (const char *[]){matrix, "--rtol", NULL});
+  expect(2, "solve", (const char *[]){matrix, "--solver", "fgmres", "--side", "left", NULL});
   expect(2, "solve", (const char *[]){matrix, "--json=yes", NULL});
   expect(2, "solve", (const char *[]){matrix, "--rtol=", NULL});
   expect(2, "solve", (const char *[]){matrix, "--solution", "/nonexistent/x.mtx", NULL});

@@ -237,6 +237,22 @@ static void test_fields(void)
   }
 }
 
+/* Values that are good each and do not go together. */
+static void test_together(void)
+{
+  karst_options options;
+  karst_solver *solver;
+  karst_options_default(&options);
+  options.solver = "fgmres";
+  tap_ok(karst_solver_create(context, &options, &solver) == KARST_SUCCESS, "fgmres preconditions from the right");
+  karst_solver_destroy(solver);
+  options.side = "left";
+  karst_status status = karst_solver_create(context, &options, &solver);
+  const char *sentence = karst_context_error(context);
+  tap_ok(status == KARST_ERROR_OPTION && !solver && strstr(sentence, "side \"left\"") && strstr(sentence, "fgmres"),
+         "and not from the left: %s", sentence);
+}
+
 int main(void)
 {
   tap_need(NULL, karst_context_create(NULL, &context), "context");
@@ -252,6 +268,7 @@ int main(void)
   test_unknown();
   test_null();
   test_fields();
+  test_together();
   karst_context_destroy(context);
   return tap_done();
 }

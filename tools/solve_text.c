@@ -30,10 +30,11 @@ static void print_bytes(int64_t bytes)
 
 static void print_method(const karst_options *options, const karst_solver_info *info)
 {
-  bool gmres = strcmp(options->solver, "gmres") == 0, orthomin = strcmp(options->solver, "orthomin") == 0;
+  bool gmres = strcmp(options->solver, "gmres") == 0, fgmres = strcmp(options->solver, "fgmres") == 0,
+       orthomin = strcmp(options->solver, "orthomin") == 0;
   printf("solver      %s", options->solver);
-  if (gmres || orthomin) printf("(%d)", options->restart);
-  if (gmres) printf(", %s preconditioning", options->side);
+  if (gmres || fgmres || orthomin) printf("(%d)", options->restart);
+  if (gmres || fgmres) printf(", %s preconditioning", options->side);
   printf(", rtol %g, atol %g, at most %d iterations\n", options->rtol, options->atol, options->max_iterations);
   printf("precond     %s", options->precond);
   if (strcmp(options->precond, "none") != 0 && strcmp(options->precond, "jacobi") != 0)
