@@ -102,6 +102,9 @@ static inline const char *karst_krylov_name(size_t i)
 karst_status karst_krylov_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  const karst_precond *M, karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);
+/* options->max_iterations from the next solve on, the other options being those of create. The work space is made anew
+ * where it was cut to fewer iterations; nothing has changed where there is no memory for that. */
+karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options);
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.

@@ -25,6 +25,19 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   return KARST_SUCCESS;
 }
 
+karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_options options = solver->options;
+  options.rtol = rtol;
+  options.atol = atol;
+  options.max_iterations = max_iterations;
+  karst_status status = karst_options_normalise(solver->context, &options);
+  if (!status && solver->krylov) status = karst_krylov_limit(&solver->krylov, &options);
+  if (!status) solver->options = options;
+  return status;
+}
+
 /* Back to the state after create. */
 static void clear(karst_solver *solver)
 {
