@@ -1,5 +1,5 @@
-/* rtol, atol and max_iterations can be changed on a solver that has been set up: the next solve is that of a solver made
- * with them, also where there is now use for more directions than set-up had made room for. */
+/* rtol, atol and max_iterations can be changed on a solver that has been set up: the next solve is that of a solver
+ * made with them, also where there is now use for more directions than set-up had made room for. */
 #include "failing_allocator.h"
 #include "tap.h"
 
