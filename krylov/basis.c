@@ -10,9 +10,9 @@ static const char *passes_name(size_t i)
 
 const karst_option karst_basis_rows[] = {
     {"restart", KARST_OPTION_INTEGER, offsetof(karst_basis, restart), NULL, 1, "30",
-     "basis vectors of gmres, directions kept by orthomin", false},
+     "basis vectors of gmres and fgmres, directions kept by orthomin", false},
     {"orthogonalise", KARST_OPTION_NAME, offsetof(karst_basis, passes), passes_name, 0, "auto",
-     "Gram-Schmidt of gmres and orthomin: repeated where the first pass lost digits, never, always", false},
+     "Gram-Schmidt of gmres, fgmres and orthomin: repeated where the first pass lost digits, never, always", false},
     {0}};
 
 void karst_basis_limit(const karst_krylov *k, karst_basis *basis)

@@ -1,4 +1,4 @@
-/* basis.h - the options of methods that keep an orthogonal basis: gmres and orthomin. */
+/* basis.h - the options of methods that keep an orthogonal basis: gmres, fgmres and orthomin. */
 #ifndef KARST_KRYLOV_BASIS_H
 #define KARST_KRYLOV_BASIS_H
 
@@ -14,6 +14,8 @@ typedef struct karst_basis {
 } karst_basis;
 
 extern const karst_option karst_basis_rows[];
+
+static inline const karst_basis *karst_basis_of(const karst_krylov *k) { return k->settings; }
 
 /* No more vectors than the system and the iteration limit can use. */
 void karst_basis_limit(const karst_krylov *k, karst_basis *basis);

@@ -56,30 +56,34 @@ static void begin(karst_krylov *k)
 }
 
 /* From p to alpha and s, which is formed in r. */
-static void first_half(karst_krylov *k, int now)
+static karst_status first_half(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *v = k->vector[V], *s = k->scalar;
   const double *against[] = {k->vector[SHADOW], v};
-  karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
+  karst_status status = karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
+  if (status) return status;
   karst_krylov_multiply(k, k->vector[P_HAT], v);
   backend->dots(k->context, k->n, 2, against, v, s + SIGMA);
   backend->quotient(k->context, 1, s + RHO + now, s + SIGMA, NULL, NULL, s + ALPHA);
   backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
+  return KARST_SUCCESS;
 }
 
 /* From s to omega, r and the next rho. */
-static void second_half(karst_krylov *k, int now)
+static karst_status second_half(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *t = k->vector[T], *s = k->scalar;
   const double *against[] = {k->r, t};
-  karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
+  karst_status status = karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
+  if (status) return status;
   karst_krylov_multiply(k, k->vector[S_HAT], t);
   backend->dots(k->context, k->n, 2, against, t, s + TS);
   backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
   backend->combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
   backend->dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);
+  return KARST_SUCCESS;
 }
 
 /* p = r + beta (p - omega v) */
@@ -158,9 +162,9 @@ static karst_status cycle(karst_krylov *k, karst_reason *reason)
   bool done = false;
   begin(k);
   for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
-    first_half(k, now);
-    second_half(k, now);
-    karst_status status = karst_krylov_look(k, 0, LOOK);
+    karst_status status = first_half(k, now);
+    if (!status) status = second_half(k, now);
+    if (!status) status = karst_krylov_look(k, 0, LOOK);
     if (!status) status = take(k, now, &norm, reason, &done);
     if (status) return status;
     if (!done) turn(k, now);

@@ -29,12 +29,14 @@ static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 }
 
 /* p = z = M^-1 r */
-static void begin(karst_krylov *k)
+static karst_status begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  karst_krylov_precondition(k, k->r, k->vector[Z]);
+  karst_status status = karst_krylov_precondition(k, k->r, k->vector[Z]);
+  if (status) return status;
   backend->copy(k->context, k->n, k->vector[Z], k->vector[P]);
   backend->dots(k->context, k->n, 1, (const double *const *)&k->r, k->vector[Z], k->scalar + RZ);
+  return KARST_SUCCESS;
 }
 
 /* The step length along p, and the residual after that step. */
@@ -66,30 +68,33 @@ static karst_status check(karst_krylov *k, int now, karst_reason *reason)
 }
 
 /* p = z + beta p with z = M^-1 r */
-static void turn(karst_krylov *k, int now)
+static karst_status turn(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *z = k->vector[Z], *rz = k->scalar + RZ;
-  karst_krylov_precondition(k, k->r, z);
+  karst_status status = karst_krylov_precondition(k, k->r, z);
+  if (status) return status;
   backend->dots(k->context, k->n, 1, (const double *const *)&k->r, z, rz + 1 - now);
   backend->quotient(k->context, 1, rz + 1 - now, rz + now, NULL, NULL, k->scalar + BETA);
   backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&z, k->scalar + BETA, k->vector[P], NULL);
+  return KARST_SUCCESS;
 }
 
 static karst_status cycle(karst_krylov *k, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
-  begin(k);
-  for (int now = 0;; now = 1 - now) {
-    karst_status status = advance(k, now);
+  karst_status status = begin(k);
+  for (int now = 0; !status; now = 1 - now) {
+    status = advance(k, now);
     if (!status) status = check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
     double residual = sqrt(k->host[RR]);
     if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
     if (status || karst_krylov_step(k, residual, k->goal)) return status;
-    turn(k, now);
+    status = turn(k, now);
   }
+  return status;
 }
 
 extern const struct karst_krylov_ops karst_krylov_cg;

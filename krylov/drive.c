@@ -1,4 +1,4 @@
-/* drive.c - what all Krylov drivers have in common: work space, the true residual, and when to stop.
+/* drive.c - what all Krylov drivers have in common: the true residual, and when to stop.
  *
  *     repeat
  *       r = b - A x, computed from x
@@ -15,16 +15,12 @@
  * worse. */
 #include "krylov.h"
 #include "norm.h"
-#include "search.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-enum {
-  LINE = 8,      /* scalars in a cache line */
-  IDLE_LIMIT = 3 /* cycles in a row without gain: stagnation */
-};
+enum { IDLE_LIMIT = 3 /* cycles in a row without gain: stagnation */ };
 
 /* A cycle has gained something when it lowered the true residual to less than this part of the best so far, for one
  * that claimed to have converged; for another, the norm that the method lowers. The first catches rounding, the second
@@ -33,106 +29,6 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 
 /* A recursive residual that has fallen to this part of where it began is rounding. */
 static const double rounding = 64 * DBL_EPSILON;
-
-/* Cuts one allocation of device memory into vectors and scalars. */
-static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *need)
-{
-  /* Vectors begin on cache lines, an odd number of lines apart: no power of two puts them into one cache set. */
-  int64_t stride = ((k->n + LINE - 1) / LINE | 1) * LINE, count;
-  if (__builtin_mul_overflow(stride, need->vectors + 2, &count) || count > INT64_MAX / 16 - need->scalars)
-    return karst_fail(k->context, KARST_ERROR_NO_MEMORY, "out of memory: %lld Krylov vectors of %lld scalars",
-                      (long long)need->vectors, (long long)k->n);
-  count += need->scalars + 3;
-  karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->memory);
-  if (status) return status;
-  k->memory_size += count * (int64_t)sizeof(double);
-  for (int64_t i = 0; i < need->vectors; i++) k->vector[i] = k->memory + i * stride;
-  k->r = k->memory + need->vectors * stride;
-  k->best = k->r + stride;
-  k->norm2 = k->best + stride;
-  k->one = k->norm2 + 2;
-  k->scalar = k->one + 1;
-  k->context->backend->fill(k->context, need->scalars + 3, 0, k->norm2); /* some are looked at before they are made */
-  k->context->backend->fill(k->context, 1, 1, k->one);
-  return KARST_SUCCESS;
-}
-
-/* Whether an unknown may appear in no equation: certainly not where each block row has its diagonal block. */
-static bool may_be_unread(const karst_matrix *A)
-{
-  for (karst_index i = 0; i < A->block_rows; i++)
-    if (karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i) < 0) return true;
-  return false;
-}
-
-#define FIELD(name) offsetof(karst_krylov_limits, name)
-
-const karst_option karst_krylov_limits_rows[] = {
-    {"rtol", KARST_OPTION_REAL, FIELD(rtol), NULL, 0, "1e-8",
-     "stop when the true residual is at most R times the norm of b", false},
-    {"atol", KARST_OPTION_REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R", false},
-    {"max-iterations", KARST_OPTION_INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations", false},
-    {0}};
-
-/* The method's settings, as the options have them and as the system can use them, and what it needs with them. */
-static karst_status make_settings(karst_krylov *k, const karst_options *options, karst_krylov_workspace *need)
-{
-  char *settings = NULL;
-  if (k->ops->settings > 0) {
-    karst_status status =
-        karst_allocate_zero(k->context, &settings, (int64_t)k->ops->settings, 1, "the Krylov driver's settings");
-    if (status) return status;
-    karst_options_read(options, "", k->ops->options, settings);
-    k->settings = settings;
-  }
-  *need = k->ops->workspace(k, settings);
-  return KARST_SUCCESS;
-}
-
-karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
-                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
-                                 karst_krylov **krylov)
-{
-  karst_context *context = A->context;
-  karst_krylov_workspace need = {0};
-  karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
-  if (status) return status;
-  karst_krylov *k = *krylov;
-  k->ops = ops;
-  k->context = context;
-  k->A = A;
-  k->M = M;
-  k->limits = limits;
-  k->n = karst_matrix_rows(A);
-  k->unit = karst_residual_unit(A);
-  k->unread = may_be_unread(A);
-  status = make_settings(k, options, &need);
-  if (!status)
-    status = karst_allocate(context, &k->vector, need.vectors, sizeof *k->vector, "the Krylov driver's vector list");
-  if (!status)
-    status =
-        karst_allocate(context, &k->host, need.scalars + need.host, sizeof *k->host, "the Krylov driver's scalars");
-  if (!status) status = make_vectors(k, &need);
-  if (status) {
-    karst_krylov_destroy(k);
-    *krylov = NULL;
-    return status;
-  }
-  k->host_extra = k->host + need.scalars;
-  k->memory_size += need.vectors * (int64_t)sizeof *k->vector + (need.scalars + need.host) * (int64_t)sizeof *k->host;
-  return KARST_SUCCESS;
-}
-
-void karst_krylov_destroy(karst_krylov *krylov)
-{
-  if (!krylov) return;
-  karst_context *context = krylov->context;
-  if (krylov->memory) context->backend->release(context, krylov->memory);
-  karst_release(context, krylov->host);
-  karst_release(context, krylov->vector);
-  karst_release(context, (void *)krylov->settings);
-  karst_release(context, krylov);
-}
 
 bool karst_krylov_step(karst_krylov *k, double residual, double goal)
 {
@@ -335,6 +231,16 @@ static void fall_back_on_best(karst_krylov *k)
   k->kept_start = k->best_iteration == 0;
 }
 
+/* The call fails, perhaps in the middle of a cycle: x becomes the best that is known, what the cycle has made of it
+ * included. Where not even a residual is to be had, that is the best between cycles. */
+static void salvage(karst_krylov *k)
+{
+  if (isinf(k->best_judged)) return;
+  k->claimed = false;
+  if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged))
+    k->context->backend->copy(k->context, k->n, k->best, k->x);
+}
+
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
 static karst_status look_again(karst_krylov *k, double rtol_target, double atol_target, karst_reason *reason)
 {
@@ -376,7 +282,10 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
     reason = judge(k, rtol_target, atol_target, cycle_reason);
     if (reason == KARST_NOT_FINITE && !k->not_finite_in) record(k, "the true residual", k->iterations, -1);
   }
-  if (status) return status;
+  if (status) {
+    salvage(k);
+    return status;
+  }
   fall_back_on_best(k);
   status = look_again(k, rtol_target, atol_target, &reason);
   if (status) return status;

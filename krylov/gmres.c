@@ -1,63 +1,13 @@
 /* gmres.c - GMRES(m), the restarted generalised minimal residual method, preconditioned from the right or the left.
  *
  * Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869; Saad, Iterative Methods for Sparse Linear Systems,
- * 2nd edition, Algorithms 9.4 (left) and 9.5 (right). Arnoldi's process, with classical Gram-Schmidt in one pass or
- * two, builds an orthonormal basis V of the Krylov space of B = A M^-1 (right) or M^-1 A (left) with B V = V H;
- * Givens rotations on the host turn H into R while it grows and give the residual norm of each step; at the end
- * R y = g and x = x + M^-1 V y or x + V y. From the right that norm is the true one but for rounding. From the left
- * it is |M^-1 (b - A x)|, scaled here to begin at the true one; the cycle asks for less than the target, and for ever
- * less when that turns out to have been too little.
+ * 2nd edition, Algorithms 9.4 (left) and 9.5 (right). Arnoldi's process (arnoldi.c) builds an orthonormal basis V of
+ * the Krylov space of A M^-1 (right) or M^-1 A (left); at the end R y = g and x = x + M^-1 V y or x + V y.
  *
- * One pass leaves in w what V lacks of orthogonality, V'w = (I - V'V) h, and its own rounding errors, and where little
- * of B v is left in w, dividing by |w| makes much of that. Daniel, Gragg, Kaufman and Stewart, Math. Comp. 30 (1976),
- * 772-795, repeat the pass wherever |w| has fallen far below |B v|: with a good preconditioner nearly everywhere.
- * Giraud and Langou, IMA J. Numer. Anal. 25 (2005), ask for it only where orthogonality really is lost. With "auto" the
- * host follows the loss as it follows H: the equation above is a recurrence for V'V, exact but for the rounding errors
- * of a pass, for which it takes random numbers of their size (as Simon's for Lanczos's process, Linear Algebra Appl. 61
- * (1984), 101-131). Where it passes a limit, the second pass over v is queued with the next iteration, ahead of B v:
- * what it takes from v comes with that iteration's look, and the column of H is made anew.
- *
- * Vectors read (r) and written (w) in iteration j = 0, 1, ..., besides the apply of M and the product with A:
- *     h = V' w            j+2 r
- *     w = w - V h, |w|^2  j+2 r, 1 w    with "twice", both once more; with "auto" where digits were lost
- *     v = w / |w|         1 r, 1 w      not in the last of a cycle; once more after a late second pass
- * and one download of j + 2 scalars, 2 j + 3 with a second pass. Where the caller's norm is another one, iterations
- * that compare read V once more (lib/krylov.h). Memory: m + 1 vectors for V; the driver's residual serves as the one
+ * M^-1 V y is what the columns of H stand for only where M is the same linear operator in each apply; fgmres takes
+ * others. Vectors read and written: see arnoldi.c. Memory: m + 1 vectors for V; the driver's residual serves as the one
  * between A and M. */
-#include "basis.h"
-#include "random.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-/* A column of H below this part of its own length is rounding. */
-static const double negligible = 64 * DBL_EPSILON;
-
-/* An entry of V'V that is as large as this shall not be. The recurrence has been seen to be too low by a factor of 30.
- * With this limit the systems that need them took as many iterations as with two passes, and others one pass. */
-static const double loss_limit = 1e-6;
-
-/* The least squares problem min |g - H y|, as R and rotations. */
-struct triangle {
-  double *R;             /* [m (m + 1) / 2] columns one after the other */
-  double *cosine, *sine; /* [m] */
-  double *g;             /* [m + 1] the right-hand side, rotated; |g[j]| is the residual norm after j columns */
-  double unrotated;      /* g[columns - 1] before the last column's rotation */
-  int columns;
-};
-
-/* Arnoldi's process. Its scalars in device memory, with the mirror on the host: of a late second pass |v|^2 and then
- * its part of h, ending where those of the iteration begin: |w|^2 at norm2, then h[0..j], then what a second pass
- * without delay adds to h. At the end y takes the place of h. */
-struct arnoldi {
-  bool left, twice, watched; /* side and passes, from the options */
-  int64_t norm2;             /* m + 1 */
-  double *overlap;           /* [m * m] v_i'v_l for i != l as the recurrence has it, 0 for i = l, where watched */
-  uint64_t noise;            /* where its random numbers are */
-  bool late;                 /* the newest basis vector is to be made orthogonal once more */
-  double *h, next;           /* [m] and below it: the column of H that this will change */
-};
+#include "arnoldi.h"
 
 enum side { RIGHT, LEFT };
 
@@ -73,300 +23,33 @@ static const char *side_name(size_t i)
 }
 
 static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, offsetof(struct settings, side), side_name, 0,
-                                          "right", "where gmres applies the preconditioner", false},
+                                          "right", "where gmres applies the preconditioner; fgmres: right", false},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 
-static int restart_of(const karst_krylov *k) { return ((const struct settings *)k->settings)->basis.restart; }
-
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
-{
-  karst_basis *basis = &((struct settings *)settings)->basis;
-  karst_basis_limit(k, basis);
-  int64_t m = basis->restart;
-  int64_t watched = basis->passes == KARST_PASSES_AUTO ? m * m : 0;
-  return (karst_krylov_workspace){
-      .vectors = m + 1, .scalars = 2 + 3 * m, .host = m * (m + 1) / 2 + 4 * m + 1 + watched};
-}
-
-static struct arnoldi begin_arnoldi(const karst_krylov *k)
-{
-  const struct settings *settings = k->settings;
-  int64_t m = settings->basis.restart;
-  return (struct arnoldi){.left = settings->side == LEFT,
-                          .twice = settings->basis.passes == KARST_PASSES_TWICE,
-                          .watched = settings->basis.passes == KARST_PASSES_AUTO,
-                          .norm2 = m + 1,
-                          .overlap = k->host_extra + m * (m + 1) / 2 + 4 * m + 1,
-                          .noise = 1,
-                          .h = k->host_extra + m * (m + 1) / 2 + 3 * m + 1};
-}
-
-static struct triangle begin_triangle(const karst_krylov *k, double norm)
-{
-  int64_t m = restart_of(k);
-  struct triangle T = {.R = k->host_extra, .columns = 0};
-  T.cosine = T.R + m * (m + 1) / 2;
-  T.sine = T.cosine + m;
-  T.g = T.sine + m;
-  T.g[0] = norm;
-  return T;
-}
-
-/* Adds a column of H: h[0..j], and below it next >= 0. False, and nothing is added, when the column depends on those
- * before and the space cannot grow. */
-static bool add_column(struct triangle *T, const double *h, double next)
-{
-  int j = T->columns;
-  double *column = T->R + (int64_t)j * (j + 1) / 2, below = h[0], length2 = next * next;
-  for (int i = 0; i < j; i++) {
-    column[i] = T->cosine[i] * below + T->sine[i] * h[i + 1];
-    below = T->cosine[i] * h[i + 1] - T->sine[i] * below;
-  }
-  for (int i = 0; i <= j; i++) length2 += h[i] * h[i];
-  if (next <= negligible * sqrt(length2)) {
-    if (fabs(below) <= negligible * sqrt(length2)) return false;
-    next = 0;
-  }
-  column[j] = hypot(below, next);
-  T->unrotated = T->g[j];
-  T->cosine[j] = below / column[j];
-  T->sine[j] = next / column[j];
-  T->g[j + 1] = -T->sine[j] * T->g[j];
-  T->g[j] *= T->cosine[j];
-  T->columns++;
-  return true;
-}
-
-/* Takes the last column out again. */
-static void remove_column(struct triangle *T)
-{
-  T->columns--;
-  T->g[T->columns] = T->unrotated;
-}
-
-/* R y = g */
-static void solve_triangle(const struct triangle *T, double *y)
-{
-  for (int j = T->columns - 1; j >= 0; j--) y[j] = T->g[j];
-  for (int j = T->columns - 1; j >= 0; j--) {
-    const double *column = T->R + (int64_t)j * (j + 1) / 2;
-    y[j] /= column[j];
-    for (int i = 0; i < j; i++) y[i] -= column[i] * y[j];
-  }
-}
-
-/* w = B v; k->r takes what is between the two operators. */
-static void apply_operator(karst_krylov *k, bool left, const double *v, double *w)
-{
-  if (left) {
-    karst_krylov_multiply(k, v, k->r);
-    karst_krylov_precondition(k, k->r, w);
-  } else {
-    karst_krylov_precondition(k, v, k->r);
-    karst_krylov_multiply(k, k->r, w);
-  }
-}
-
-/* The first basis vector, and the norm that it was divided by. */
-static karst_status begin_basis(karst_krylov *k, const struct arnoldi *a, double *norm, karst_reason *reason)
-{
-  const struct karst_backend *backend = k->context->backend;
-  double *first = k->vector[0];
-  *norm = k->residual;
-  if (!a->left) {
-    backend->normalise(k->context, k->n, k->norm2, k->r, first);
-    return KARST_SUCCESS;
-  }
-  karst_krylov_precondition(k, k->r, first);
-  backend->dots(k->context, k->n, 1, (const double *const *)&first, first, k->scalar + a->norm2);
-  karst_status status = karst_krylov_look(k, a->norm2, 1);
-  if (status) return status;
-  *norm = sqrt(k->host[a->norm2]);
-  if (!isfinite(*norm))
-    return karst_krylov_blame(k, 1, &(karst_krylov_suspect){"the preconditioned residual", first}, reason);
-  if (*norm == 0) *reason = KARST_BREAKDOWN_ARNOLDI;
-  k->measure = *norm;
-  backend->normalise(k->context, k->n, k->scalar + a->norm2, first, first);
-  return KARST_SUCCESS;
-}
-
-/* The second pass over V[j] that is late; scalars: |V[j]|^2 after it and its j products. */
-static void repeat_pass(karst_krylov *k, int j, double *scalars)
-{
-  const struct karst_backend *backend = k->context->backend;
-  const double *const *V = (const double *const *)k->vector;
-  backend->dots(k->context, k->n, j, V, V[j], scalars + 1);
-  backend->combine(k->context, k->n, j, -1, scalars + 1, V, NULL, k->vector[j], scalars);
-  backend->normalise(k->context, k->n, scalars, V[j], k->vector[j]);
-}
-
-/* One step of Arnoldi's process: the next basis vector, and on the host h[0..j] (both passes added) and |w|^2, and the
- * scalars of a late second pass. *finite: whether all of them are. */
-static karst_status grow_basis(karst_krylov *k, const struct arnoldi *a, int j, bool *finite)
-{
-  const struct karst_backend *backend = k->context->backend;
-  const double *const *V = (const double *const *)k->vector;
-  const int64_t first = a->norm2 - (a->late ? j + 1 : 0), last = a->norm2 + (a->twice ? 2 : 1) * (j + 1);
-  double *w = k->vector[j + 1], *norm2 = k->scalar + a->norm2, *h = norm2 + 1, *correction = h + j + 1;
-  if (a->late) repeat_pass(k, j, k->scalar + first);
-  apply_operator(k, a->left, V[j], w);
-  backend->dots(k->context, k->n, j + 1, V, w, h);
-  backend->combine(k->context, k->n, j + 1, -1, h, V, NULL, w, a->twice ? NULL : norm2);
-  if (a->twice) {
-    backend->dots(k->context, k->n, j + 1, V, w, correction);
-    backend->combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
-  }
-  if (j + 1 < restart_of(k)) backend->normalise(k->context, k->n, norm2, w, w);
-  karst_status status = karst_krylov_look(k, first, last + 1 - first);
-  *finite = true;
-  for (int64_t i = first; i <= last; i++) *finite = *finite && isfinite(k->host[i]);
-  if (a->twice)
-    for (int64_t i = a->norm2 + 1; i <= a->norm2 + 1 + j; i++) k->host[i] += k->host[i + j + 1];
-  return status;
-}
-
-static double norm_of(const double *h, int count)
-{
-  double square = 0;
-  for (int i = 0; i < count; i++) square += h[i] * h[i];
-  return sqrt(square);
-}
-
-/* A pass has taken the products h[0..count-1] with the first vectors out of one, of which next is left as the norm of
- * number count: what the recurrence has for its products with them now. Returns the largest. */
-static double follow_loss(struct arnoldi *a, const double *h, int count, double next)
-{
-  const int64_t m = a->norm2 - 1;
-  const double noise = DBL_EPSILON * hypot(norm_of(h, count), next);
-  double *made = a->overlap + count * m, largest = 0;
-  for (int i = 0; i < count; i++) made[i] = noise * (2 * karst_random_uniform(&a->noise) - 1);
-  for (int l = 0; l < count; l++) {
-    const double *row = a->overlap + l * m;
-    for (int i = 0; i < count; i++) made[i] -= row[i] * h[l];
-  }
-  for (int i = 0; i < count; i++) {
-    made[i] /= next;
-    a->overlap[i * m + count] = made[i];
-    largest = fmax(largest, fabs(made[i]));
-  }
-  made[count] = 0;
-  return largest;
-}
-
-/* After column j, with one to come: whether its basis vector has to be made orthogonal once more, for which the column
- * is kept. */
-static void watch(struct arnoldi *a, const karst_krylov *k, int j, double next)
-{
-  const double *h = k->host + a->norm2 + 1;
-  a->late = a->watched && follow_loss(a, h, j + 1, next) > loss_limit;
-  if (!a->late) return;
-  memcpy(a->h, h, (size_t)(j + 1) * sizeof *h);
-  a->next = next;
-}
-
-/* Column j - 1 as the late second pass has changed it: w = next v, V h + w = V (h + next c) + next |v| v'. False where
- * it turns out to depend on those before. */
-static bool amend(struct arnoldi *a, const karst_krylov *k, struct triangle *T)
-{
-  const int j = T->columns;
-  const double *c = k->host + a->norm2 - j, left = sqrt(c[-1]);
-  for (int i = 0; i < j; i++) a->h[i] += a->next * c[i];
-  follow_loss(a, c, j, left);
-  remove_column(T);
-  return add_column(T, a->h, a->next * left);
-}
-
-/* What grew out of V[j] was not finite: computes it again, for Gram-Schmidt has spread it over all of w. */
-static karst_status blame_growth(karst_krylov *k, bool left, int j, karst_reason *reason)
-{
-  double *w = k->vector[j + 1];
-  apply_operator(k, left, k->vector[j], w);
-  const karst_krylov_suspect suspect[] = {{left ? "the matrix times a vector" : "the preconditioned vector", k->r},
-                                          {left ? "the preconditioned vector" : "the matrix times a vector", w}};
-  return karst_krylov_blame(k, 2, suspect, reason);
-}
-
 /* x = x + M^-1 V y or x + V y; V y is formed in V's last column. */
-static karst_status correct(karst_krylov *k, const struct arnoldi *a, const struct triangle *T)
+static karst_status correct(karst_krylov *k, const karst_arnoldi *a)
 {
   const struct karst_backend *backend = k->context->backend;
-  int last = T->columns - 1;
+  const double *y;
+  int last = a->T.columns - 1;
   if (last < 0) return KARST_SUCCESS;
-  double *y = k->scalar + a->norm2 + 1, *u = k->vector[last], *step = a->left ? u : k->r;
-  double *host_y = k->host + a->norm2 + 1;
-  solve_triangle(T, host_y);
-  karst_status status = backend->upload(k->context, y, host_y, (size_t)T->columns * sizeof(double));
+  double *u = k->vector[last], *step = a->left ? u : k->r;
+  karst_status status = karst_arnoldi_solve(k, a, &y);
   if (status) return status;
   backend->combine(k->context, k->n, last, 1, y, (const double *const *)k->vector, y + last, u, NULL);
-  if (!a->left) karst_krylov_precondition(k, u, step);
-  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&step, NULL, k->x, NULL);
-  return KARST_SUCCESS;
-}
-
-/* Where the caller's norm is another one: from the right, what the residual is now, in k->r, tells the goal anew. In
- * the basis it is Q' (0, ..., 0, g), Q the product of the rotations. */
-static karst_status compare(karst_krylov *k, const struct arnoldi *a, const struct triangle *T)
-{
-  const struct karst_backend *backend = k->context->backend;
-  const int last = T->columns;
-  const double residual = fabs(T->g[last]);
-  double *y = k->host + a->norm2 + 1;
-  if (a->left || last == restart_of(k) || !karst_krylov_compares(k, residual)) return KARST_SUCCESS;
-  y[last] = T->g[last];
-  for (int j = last - 1; j >= 0; j--) {
-    y[j] = -T->sine[j] * y[j + 1];
-    y[j + 1] *= T->cosine[j];
-  }
-  karst_status status = backend->upload(k->context, k->scalar + a->norm2 + 1, y, ((size_t)last + 1) * sizeof(double));
+  if (!a->left) status = karst_krylov_precondition(k, u, step);
   if (status) return status;
-  backend->fill(k->context, k->n, 0, k->r);
-  backend->combine(k->context, k->n, last + 1, 1, k->scalar + a->norm2 + 1, (const double *const *)k->vector, NULL,
-                   k->r, NULL);
-  return karst_krylov_compare(k, residual, k->r);
-}
-
-/* Lets the basis grow until the residual norm is at the goal, or until it cannot. *grows: false in the latter case. */
-static karst_status grow(karst_krylov *k, struct arnoldi *a, struct triangle *T, bool *grows, karst_reason *reason)
-{
-  const double scale = k->residual / T->g[0];
-  bool done = false, finite;
-  *grows = true;
-  while (!done && T->columns < restart_of(k)) {
-    const int j = T->columns;
-    karst_status status = grow_basis(k, a, j, &finite);
-    if (status) return status;
-    if (!finite) return blame_growth(k, a->left, j, reason);
-    if (a->late && (!amend(a, k, T) || T->g[j] == 0)) { /* V[j] is rounding, and so is all that grew out of it */
-      *grows = T->columns == j;
-      k->claimed = *grows;
-      return KARST_SUCCESS;
-    }
-    double next = sqrt(k->host[a->norm2]);
-    *grows = add_column(T, k->host + a->norm2 + 1, next);
-    if (j + 1 < restart_of(k)) watch(a, k, j, next);
-    if (*grows) status = compare(k, a, T);
-    if (status) return status;
-    double goal = a->left ? 0.5 * pow(0.1, k->false_claims) * k->target : k->goal;
-    done = karst_krylov_step(k, scale * fabs(T->g[T->columns]), goal) || !*grows;
-  }
+  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&step, NULL, k->x, NULL);
   return KARST_SUCCESS;
 }
 
 static karst_status cycle(karst_krylov *k, karst_reason *reason)
 {
-  struct arnoldi a = begin_arnoldi(k);
-  double norm;
-  bool grows;
-  karst_status status = begin_basis(k, &a, &norm, reason);
-  if (status || *reason != KARST_SOUND) return status;
-
-  if (a.watched) a.overlap[0] = 0;
-  struct triangle T = begin_triangle(k, norm);
-  status = grow(k, &a, &T, &grows, reason);
-  if (status) return status;
-  if (*reason == KARST_SOUND && !grows && fabs(T.g[T.columns]) > 0.9 * norm) *reason = KARST_BREAKDOWN_ARNOLDI;
-  return correct(k, &a, &T);
+  const struct settings *settings = k->settings;
+  karst_arnoldi a = karst_arnoldi_begin(k, settings->side == LEFT, NULL);
+  karst_status status = karst_arnoldi_grow(k, &a, reason);
+  return status ? status : correct(k, &a);
 }
 
 extern const struct karst_krylov_ops karst_krylov_gmres;
@@ -376,6 +59,6 @@ const struct karst_krylov_ops karst_krylov_gmres = {
     .help = "restarted generalised minimal residual method, for any matrix",
     .options = rows,
     .settings = sizeof(struct settings),
-    .workspace = workspace,
+    .workspace = karst_arnoldi_workspace,
     .cycle = cycle,
 };

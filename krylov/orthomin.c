@@ -7,6 +7,10 @@
  *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
+ * Nothing here asks for the same M in each step: every q is A p whatever p is, and alpha minimises |r| along it. With
+ * all directions kept that is GMRESR (Van der Vorst and Vuik, Numer. Linear Algebra Appl. 1 (1994), 369-386), whose M
+ * is an inner iteration. So a preconditioner that varies is taken.
+ *
  * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
  * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept; with "twice" every
  * pair, with "once" none.
@@ -56,7 +60,7 @@ static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 
 static struct ring begin(const karst_krylov *k)
 {
-  const karst_basis *basis = k->settings;
+  const karst_basis *basis = karst_basis_of(k);
   int m = basis->restart;
   return (struct ring){.p = k->vector,
                        .q = k->vector + m + 1,
@@ -86,7 +90,8 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->scalar;
-  karst_krylov_precondition(k, k->r, p);
+  karst_status status = karst_krylov_precondition(k, k->r, p);
+  if (status) return status;
   karst_krylov_multiply(k, p, q);
   orthogonalise(k, ring);
   backend->dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
@@ -103,7 +108,8 @@ static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason
   backend->copy(k->context, k->n, k->x, p);
   if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
   backend->residual(k->context, k->A, k->b, p, k->r, NULL);
-  karst_krylov_precondition(k, k->r, p);
+  karst_status status = karst_krylov_precondition(k, k->r, p);
+  if (status) return status;
   karst_krylov_multiply(k, p, q);
   const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {"the matrix times a vector", q}};
   return karst_krylov_blame(k, 2, suspect, reason);
@@ -170,6 +176,7 @@ static const karst_option *const rows[] = {karst_basis_rows, NULL};
 const struct karst_krylov_ops karst_krylov_orthomin = {
     .name = "orthomin",
     .help = "truncated minimal residual method, for any matrix",
+    .flexible = true,
     .options = rows,
     .settings = sizeof(karst_basis),
     .workspace = workspace,

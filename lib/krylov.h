@@ -5,8 +5,9 @@
  * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns.
- * Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
+ * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
+ * preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once
+ * more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
@@ -32,7 +33,8 @@ typedef struct karst_krylov_workspace {
 
 struct karst_krylov_ops {
   const char *name;
-  const char *help; /* one line */
+  const char *help;                   /* one line */
+  bool flexible;                      /* takes a preconditioner that is another one in each apply */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   /* May change the settings to what a system of this size can use. */
@@ -59,7 +61,8 @@ struct karst_krylov {
   const karst_precond *M;
   const karst_krylov_limits *limits; /* not owned; may change between solves */
   const void *settings;              /* what the rows of ops->options were set to; NULL where there are none */
-  int64_t n; /* scalar unknowns */
+  int64_t n;                         /* scalar unknowns */
+  karst_krylov_workspace need;
 
   double *memory;      /* all of the device memory, one allocation */
   int64_t memory_size; /* bytes held, host and device */
@@ -100,16 +103,21 @@ struct karst_krylov {
   void *monitor_user;
 };
 
-/* Settings from the options, and work space for systems with A's size. limits must outlive the driver. */
+/* Settings from the options, and work space for systems with A's size. limits must outlive the driver. An M that varies
+ * under a driver that is not flexible is KARST_ERROR_OPTION. */
 karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
                                  const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
                                  karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);
+/* The limits have changed, the other options are those of create. The work space is made anew where it was cut to fewer
+ * iterations; where there is no memory for that, the driver is as it was. */
+karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options);
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
- * if it was at the start, and the residual that is judged is never larger than at the start. */
+ * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
+ * with the status of an apply of M or of the device, in the middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
@@ -122,9 +130,9 @@ static inline void karst_krylov_multiply(const karst_krylov *k, const double *x,
 }
 
 /* z = M^-1 r */
-static inline void karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
+static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  k->M->ops->apply(k->M, r, z);
+  return k->M->ops->apply(k->M, r, z);
 }
 
 /* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */

@@ -158,6 +158,22 @@ static void store(const karst_option *row, const char *text, void *settings)
     memcpy(field, &whole, sizeof whole);
 }
 
+karst_status karst_options_check(karst_context *context, const karst_options *options, const char *prefix,
+                                 const karst_option *const *list, const char *owner)
+{
+  char name[KARST_OPTION_NAME_SIZE], takes[128];
+  for (; list && *list; list++)
+    for (const karst_option *row = *list; row->name; row++) {
+      snprintf(name, sizeof name, "%s%s", prefix, row->name);
+      const char *text = karst_options_find(options, name);
+      if (!text || karst_option_check(context, row, text) == KARST_SUCCESS) continue;
+      karst_option_takes(row, takes, sizeof takes);
+      return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not for %s, which takes %s", name, text, owner,
+                        takes);
+    }
+  return KARST_SUCCESS;
+}
+
 void karst_options_read(const karst_options *options, const char *prefix, const karst_option *const *list,
                         void *settings)
 {

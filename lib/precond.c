@@ -123,6 +123,5 @@ karst_status karst_precond_apply(const karst_precond *precond, const karst_vecto
   if (precond->reason != KARST_SOUND)
     return karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
                       karst_reason_text(precond->reason), (long long)precond->block_row);
-  precond->ops->apply(precond, r->values, z->values);
-  return KARST_SUCCESS;
+  return precond->ops->apply(precond, r->values, z->values);
 }

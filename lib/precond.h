@@ -22,8 +22,10 @@ struct karst_precond_ops {
   /* The numeric half, for the first and for new values; allocates nothing. A singular block or a NaN is no error: it
    * is left in p->reason and p->block_row. */
   karst_status (*update)(karst_precond *p);
-  /* z = M^-1 r on device memory; r and z do not overlap. Allocates nothing, synchronizes nothing. */
-  void (*apply)(const karst_precond *p, const double *r, double *z);
+  /* z = M^-1 r on device memory; r and z do not overlap. Karst's own methods allocate nothing, wait for nothing and
+   * succeed. One from outside may wait or fail: it has then given karst_fail a sentence, z is worth nothing, and the
+   * solve under way ends with its status. */
+  karst_status (*apply)(const karst_precond *p, const double *r, double *z);
   /* Accepts what a failed setup left behind. */
   void (*destroy)(karst_precond *p);
 };
@@ -32,10 +34,11 @@ struct karst_precond {
   const struct karst_precond_ops *ops;
   karst_context *context;
   const karst_matrix *A; /* not owned */
-  const void *settings; /* what the rows of ops->options were set to; NULL where there are none */
-  int64_t generation;  /* of A's values at the last update, -1 where it failed */
-  void *data;          /* the method's own */
-  karst_reason reason; /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
+  const void *settings;  /* what the rows of ops->options were set to; NULL where there are none */
+  int64_t generation;    /* of A's values at the last update, -1 where it failed */
+  void *data;            /* the method's own */
+  bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
+  karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
   karst_index block_row;
   int64_t factor_entries;
   int64_t levels_lower, levels_upper;

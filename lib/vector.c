@@ -118,22 +118,69 @@ karst_status karst_vector_norm(const karst_vector *vector, double *norm)
   return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
 }
 
-karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector *y)
+/* Two vectors of one context and one length. */
+static karst_status check_pair(const karst_vector *x, const karst_vector *y)
+{
+  if (!x || !y) return karst_missing(x ? x->context : y ? y->context : NULL, "a vector");
+  if (x->context != y->context)
+    return karst_fail(y->context, KARST_ERROR_ARGUMENT, "a vector belongs to another context");
+  if (x->length != y->length)
+    return karst_fail(y->context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld do not go together",
+                      (long long)x->length, (long long)y->length);
+  return KARST_SUCCESS;
+}
+
+/* The same, and they have no memory in common, or all of it: *same. */
+static karst_status check_disjoint(const karst_vector *x, const karst_vector *y, bool *same)
+{
+  karst_status status = check_pair(x, y);
+  if (status) return status;
+  *same = x->values == y->values;
+  if (*same || !karst_vectors_overlap(x, y)) return KARST_SUCCESS;
+  return karst_fail(y->context, KARST_ERROR_ARGUMENT, "the vectors overlap in memory, in part");
+}
+
+karst_status karst_vector_dot(const karst_vector *x, const karst_vector *y, double *result)
 {
   double on_host;
-  if (!x || !y) return karst_missing(x ? x->context : y ? y->context : NULL, "a vector");
+  karst_status status = check_pair(x, y);
+  if (status) return status;
   karst_context *context = y->context;
-  if (x->context != context || x->length != y->length)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld cannot be added",
-                      (long long)x->length, (long long)y->length);
-  bool same = x->values == y->values; /* then y = (1 + alpha) y, for the operands of combine do not overlap */
-  if (!same && karst_vectors_overlap(x, y))
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory, in part");
+  if (!result) return karst_missing(context, "the place for the dot product");
   const double *values = x->values;
-  double value = same ? 1 + alpha : alpha;
-  double *factor = context->backend->scalar(context, &on_host);
-  karst_status status = context->backend->upload(context, factor, &value, sizeof value);
-  if (!status)
-    context->backend->combine(context, y->length, !same, 1, factor, &values, same ? factor : NULL, y->values, NULL);
+  double *sum = context->backend->scalar(context, &on_host);
+  context->backend->dots(context, y->length, 1, &values, y->values, sum);
+  return context->backend->download(context, result, sum, sizeof *result);
+}
+
+karst_status karst_vector_copy(const karst_vector *from, karst_vector *to)
+{
+  bool same;
+  karst_status status = check_disjoint(from, to, &same);
+  if (!status && !same) to->context->backend->copy(to->context, to->length, from->values, to->values);
   return status;
+}
+
+/* y = y + factor x, or y = factor y where x is NULL. */
+static karst_status combine(double factor, const double *x, karst_vector *y)
+{
+  karst_context *context = y->context;
+  double on_host, *scalar = context->backend->scalar(context, &on_host);
+  karst_status status = context->backend->upload(context, scalar, &factor, sizeof factor);
+  if (!status)
+    context->backend->combine(context, y->length, x ? 1 : 0, 1, scalar, &x, x ? NULL : scalar, y->values, NULL);
+  return status;
+}
+
+karst_status karst_vector_scale(double alpha, karst_vector *x)
+{
+  return x ? combine(alpha, NULL, x) : KARST_ERROR_ARGUMENT;
+}
+
+karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector *y)
+{
+  bool same; /* then y = (1 + alpha) y, for the operands of combine do not overlap */
+  karst_status status = check_disjoint(x, y, &same);
+  if (status) return status;
+  return same ? combine(1 + alpha, NULL, y) : combine(alpha, x->values, y);
 }

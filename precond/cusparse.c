@@ -104,10 +104,11 @@ static karst_status update(karst_precond *p)
   return status;
 }
 
-static void apply(const karst_precond *p, const double *r, double *z)
+static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct filled *filled = p->data;
   p->context->backend->cusparse->solve(p->context, &filled->factors, r, z);
+  return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)

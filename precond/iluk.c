@@ -30,9 +30,10 @@ static karst_status update(karst_precond *p)
   return status;
 }
 
-static void apply(const karst_precond *p, const double *r, double *z)
+static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   p->context->backend->ilu->solve(p->context, p->data, r, z);
+  return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)

@@ -31,10 +31,11 @@ static karst_status update(karst_precond *p)
                                               &p->block_row);
 }
 
-static void apply(const karst_precond *p, const double *r, double *z)
+static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct jacobi *jacobi = p->data;
   p->context->backend->multiply_diagonal(p->context, p->A->block_rows, p->A->block_size, jacobi->inverse, r, z);
+  return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)

@@ -7,9 +7,10 @@ static karst_status setup(karst_precond *p)
   return KARST_SUCCESS;
 }
 
-static void apply(const karst_precond *p, const double *r, double *z)
+static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   p->context->backend->copy(p->context, karst_matrix_rows(p->A), r, z);
+  return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p) { (void)p; }

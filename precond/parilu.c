@@ -99,10 +99,11 @@ static karst_status update(karst_precond *p)
   return status;
 }
 
-static void apply(const karst_precond *p, const double *r, double *z)
+static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const karst_sweeps *s = p->data;
   p->context->backend->ilu->solve(p->context, &s->ilu, r, z);
+  return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)

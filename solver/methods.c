@@ -14,10 +14,11 @@ const struct karst_precond_ops *const karst_precond_table[] = {
     NULL,
 };
 
-extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_bicgstab, karst_krylov_cg, karst_krylov_orthomin;
+extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_fgmres, karst_krylov_bicgstab, karst_krylov_cg,
+    karst_krylov_orthomin;
 
 const struct karst_krylov_ops *const karst_krylov_table[] = {
-    &karst_krylov_gmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
+    &karst_krylov_gmres, &karst_krylov_fgmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
 };
 
 static const char *precond_name(size_t i) { return karst_precond_table[i] ? karst_precond_table[i]->name : NULL; }

@@ -5,9 +5,19 @@
 
 #include "clock.h"
 
+static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
+
+/* Options that are valid each, but not for the methods chosen. */
+static karst_status check_chosen(const karst_solver *solver)
+{
+  const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
+  const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
+  karst_status status = karst_options_check(solver->context, solver->options, "", krylov->options, krylov->name);
+  return status ? status : karst_options_check(solver->context, solver->options, "", precond->options, precond->name);
+}
+
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
 {
-  static const karst_option *const limits[] = {karst_krylov_limits_rows, NULL};
   karst_options *own = NULL;
   if (solver) *solver = NULL;
   if (!context || !solver) return karst_missing(context, "the place for the solver");
@@ -20,8 +30,44 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   (*solver)->context = context;
   (*solver)->options = own;
   karst_methods_read(own, "", &(*solver)->chosen);
-  karst_options_read(own, "", limits, &(*solver)->limits);
+  karst_options_read(own, "", limit_rows, &(*solver)->limits);
   karst_count_object(context, 1);
+  status = check_chosen(*solver);
+  if (!status) return KARST_SUCCESS;
+  karst_solver_destroy(*solver);
+  *solver = NULL;
+  return status;
+}
+
+/* The solver's options with other limits, or the defaults with them. */
+static karst_status change_limits(const karst_solver *solver, double rtol, double atol, int max_iterations,
+                                  karst_options **changed)
+{
+  karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, changed)
+                                        : karst_options_create(solver->context, changed);
+  if (!status) status = karst_options_set_real(*changed, "rtol", rtol);
+  if (!status) status = karst_options_set_real(*changed, "atol", atol);
+  if (!status) status = karst_options_set_integer(*changed, "max-iterations", max_iterations);
+  return status;
+}
+
+karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
+{
+  karst_options *changed = NULL;
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  const karst_krylov_limits before = solver->limits;
+  karst_status status = change_limits(solver, rtol, atol, max_iterations, &changed);
+  if (!status) {
+    karst_options_read(changed, "", limit_rows, &solver->limits);
+    if (solver->krylov) status = karst_krylov_limit(&solver->krylov, changed);
+  }
+  if (status) {
+    solver->limits = before;
+    karst_options_destroy(changed);
+    return status;
+  }
+  karst_options_destroy(solver->options);
+  solver->options = changed;
   return KARST_SUCCESS;
 }
 

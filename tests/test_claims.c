@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const solvers[] = {"gmres", "bicgstab", "cg", "orthomin"};
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
 static const char *const scales[] = {"none", "diagonal", "block"};
-enum { SOLVERS = 4, SCALES = 3, MOST = 12 };
+enum { SOLVERS = sizeof solvers / sizeof solvers[0], SCALES = 3, MOST = 12 };
 
 static tap_settings options_for(const char *solver, const char *scale)
 {
@@ -226,12 +226,12 @@ static karst_matrix *make_graded(karst_context *context)
  * iterations less would not have reached it. */
 static void test_scaled_goal(karst_context *context)
 {
-  static const char *const methods[] = {"gmres", "orthomin", "bicgstab"};
+  static const char *const methods[] = {"gmres", "fgmres", "orthomin", "bicgstab"};
   karst_matrix *A = make_graded(context);
   const int64_t n = karst_matrix_rows(A);
   karst_vector *b = make_vector(context, n, 1);
   const double target = 1e-6 * sqrt((double)n);
-  for (int m = 0; m < 3; m++)
+  for (int m = 0; m < 4; m++)
     for (int c = 1; c < SCALES; c++) {
       tap_settings options = options_for(methods[m], scales[c]);
       options.rtol = 1e-6;

@@ -286,6 +286,22 @@ static void test_null(void)
   karst_options_destroy(options);
 }
 
+/* Values that are good each and do not go together. */
+static void test_together(void)
+{
+  karst_options *options = make_options();
+  karst_solver *solver;
+  tap_need(context, karst_options_set(options, "solver", "fgmres"), "set");
+  tap_ok(karst_solver_create(context, options, &solver) == KARST_SUCCESS, "fgmres preconditions from the right");
+  karst_solver_destroy(solver);
+  tap_need(context, karst_options_set(options, "side", "left"), "set");
+  karst_status status = karst_solver_create(context, options, &solver);
+  const char *sentence = karst_context_error(context);
+  tap_ok(status == KARST_ERROR_OPTION && !solver && strstr(sentence, "side \"left\"") && strstr(sentence, "fgmres"),
+         "and not from the left: %s", sentence);
+  karst_options_destroy(options);
+}
+
 int main(void)
 {
   tap_need(NULL, karst_context_create(NULL, &context), "context");
@@ -303,6 +319,7 @@ int main(void)
   test_copy();
   test_from_numbers();
   test_is_read();
+  test_together();
   karst_context_destroy(context);
   return tap_done();
 }

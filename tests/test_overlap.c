@@ -68,6 +68,10 @@ static void overlaps(karst_context *context)
     refused(context, karst_precond_apply(precond, v.first, shared[i]), "apply");
   }
   refused(context, karst_vector_add(1, v.first, v.shifted), "add");
+  refused(context, karst_vector_copy(v.first, v.shifted), "copy");
+  refused(context, karst_vector_copy(v.shifted, v.first), "copy, turned round");
+  tap_ok(karst_vector_copy(v.first, v.same) == KARST_SUCCESS, "the same memory copied to itself");
+  tap_ok(karst_vector_copy(v.first, v.behind) == KARST_SUCCESS, "neighbours copied");
   tap_ok(karst_vector_add(1, v.first, v.same) == KARST_SUCCESS, "the same memory added to itself");
   tap_ok(karst_vector_add(1, v.first, v.behind) == KARST_SUCCESS, "neighbours added");
   tap_ok(karst_matrix_multiply(A, v.first, v.behind) == KARST_SUCCESS, "neighbours multiplied");
@@ -96,6 +100,10 @@ static void missing_objects(karst_context *context)
   said(context, karst_matrix_multiply(A, NULL, v.behind), "the vector x is NULL");
   said(context, karst_matrix_residual(NULL, v.first, v.behind, v.shifted, NULL), "the matrix is NULL");
   said(context, karst_precond_apply(NULL, v.first, v.behind), "the preconditioner is NULL");
+  said(context, karst_vector_dot(v.first, v.behind, NULL), "the place for the dot product is NULL");
+  said(context, karst_vector_dot(NULL, v.behind, NULL), "a vector is NULL");
+  said(context, karst_vector_copy(v.first, NULL), "a vector is NULL");
+  said(context, karst_vector_add(1, NULL, v.first), "a vector is NULL");
   said(context, karst_matrix_convert(A, 1, NULL), "the place for the matrix is NULL");
   said(context, karst_gallery_create(context, "poisson2d:5x5", 1, NULL, NULL), "the place for the matrix is NULL");
   tap_ok(karst_matrix_multiply(NULL, NULL, NULL) == KARST_ERROR_ARGUMENT, "where all are missing there is no sentence");
@@ -117,7 +125,7 @@ static void small_operations_allocate_nothing(karst_context *context)
 {
   struct vectors v = make_vectors(context);
   struct karst_backend counting = *context->backend;
-  double norm;
+  double norm, dot;
   counted = context->backend;
   counting.allocate = count_allocation;
   context->backend = &counting;
@@ -125,8 +133,11 @@ static void small_operations_allocate_nothing(karst_context *context)
   tap_need(context, karst_vector_norm(v.first, &norm), "norm");
   tap_need(context, karst_vector_add(0.5, v.first, v.behind), "add");
   tap_need(context, karst_vector_add(0.5, v.behind, v.behind), "add");
+  tap_need(context, karst_vector_scale(2, v.first), "scale");
+  tap_need(context, karst_vector_copy(v.first, v.behind), "copy");
+  tap_need(context, karst_vector_dot(v.first, v.behind, &dot), "dot");
   context->backend = counted;
-  tap_ok(allocated == 0 && norm == 5, "a norm and an add allocate no device memory");
+  tap_ok(allocated == 0 && norm == 5 && dot == 4 * ROWS, "norm, add, scale, copy and dot allocate no device memory");
   destroy_vectors(&v);
 }
 

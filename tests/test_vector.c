@@ -129,18 +129,123 @@ static void operations(karst_context *context)
   tap_ok(normalised(context, NAN, 8) == 0, "normalised by NaN is zero");
 }
 
+/* The operations that users see, on vectors of each length. */
+static void public_operations(karst_context *context)
+{
+  const int64_t lengths[] = {0, 1, 7, 64, 513, 100003};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    const int64_t n = lengths[i];
+    struct bundle x;
+    double sum = 0, square = 0, dot = -1, self = -1, worst = 0;
+    double *host = malloc((size_t)(n > 0 ? n : 1) * sizeof *host);
+    make_bundle(context, n, 2, &x);
+    for (int64_t k = 0; k < n; k++) {
+      sum += x.host[0][k] * x.host[1][k];
+      square += x.host[0][k] * x.host[0][k];
+    }
+    tap_need(context, karst_vector_dot(x.vector[0], x.vector[1], &dot), "dot");
+    tap_need(context, karst_vector_dot(x.vector[0], x.vector[0], &self), "dot with itself");
+    tap_ok(fabs(dot - sum) <= tolerance(n) && fabs(self - square) <= tolerance(n) * (1 + square),
+           "dot products of %lld scalars: %.1e, %.1e", (long long)n, fabs(dot - sum), fabs(self - square));
+    tap_need(context, karst_vector_copy(x.vector[0], x.vector[1]), "copy");
+    tap_need(context, karst_vector_copy(x.vector[1], x.vector[1]), "copy to itself");
+    tap_need(context, karst_vector_scale(-0.3, x.vector[1]), "scale");
+    tap_need(context, karst_vector_get(x.vector[1], n, host), "get");
+    for (int64_t k = 0; k < n; k++) worst = fmax(worst, fabs(host[k] - -0.3 * x.host[0][k]));
+    tap_ok(worst == 0, "a copy of %lld scalars, scaled", (long long)n);
+    free_bundle(2, &x);
+    free(host);
+  }
+}
+
+/* A vector with these two values. */
+static karst_vector *make_pair(karst_context *context, double first, double second)
+{
+  const double values[] = {first, second};
+  karst_vector *vector;
+  tap_need(context, karst_vector_create(context, 2, &vector), "vector");
+  tap_need(context, karst_vector_set(vector, 2, values), "set");
+  return vector;
+}
+
+static double dot_of(karst_context *context, const karst_vector *x, const karst_vector *y)
+{
+  double dot = -1;
+  tap_need(context, karst_vector_dot(x, y, &dot), "dot");
+  return dot;
+}
+
+/* What double precision cannot hold. */
+static void public_extremes(karst_context *context)
+{
+  karst_vector *large = make_pair(context, 1e200, 1e200), *mixed = make_pair(context, 1e200, -1e200);
+  karst_vector *tiny = make_pair(context, 1e-200, 1e-200), *nan = make_pair(context, NAN, INFINITY);
+  double values[2];
+  tap_ok(dot_of(context, large, large) == INFINITY, "a product that overflows is infinite");
+  tap_ok(!isfinite(dot_of(context, large, mixed)), "and with one of the other sign not finite, whatever fuses them");
+  tap_ok(dot_of(context, tiny, tiny) == 0 && dot_of(context, tiny, large) == 2, "what underflows is lost");
+  tap_ok(isnan(dot_of(context, nan, tiny)), "a NaN stays one");
+  tap_need(context, karst_vector_scale(0, nan), "scale");
+  tap_need(context, karst_vector_get(nan, 2, values), "get");
+  tap_ok(values[0] == 0 && values[1] == 0, "scaled by 0 all are zero");
+  tap_need(context, karst_vector_scale(1e200, large), "scale");
+  tap_need(context, karst_vector_get(large, 2, values), "get");
+  tap_ok(values[0] == INFINITY && values[1] == INFINITY, "scaled too far they are infinite");
+  karst_vector_destroy(large);
+  karst_vector_destroy(mixed);
+  karst_vector_destroy(tiny);
+  karst_vector_destroy(nan);
+}
+
+static void refused(karst_context *context, karst_status status, const char *words, const char *what)
+{
+  tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), words), "%s: %s", what,
+         karst_context_error(context));
+}
+
+/* Arguments that two vectors do not go together with; those that are missing or overlap are in test_overlap.c. */
+static void public_errors(karst_context *context)
+{
+  karst_context *other;
+  karst_vector *three, *two = make_pair(context, 1, 2), *foreign;
+  double dot = 7, values[2];
+  tap_need(NULL, karst_context_create(NULL, &other), "context");
+  foreign = make_pair(other, 3, 4);
+  tap_need(context, karst_vector_create(context, 3, &three), "vector");
+  refused(context, karst_vector_dot(three, two, &dot), "length 3 and 2", "dot");
+  refused(context, karst_vector_copy(three, two), "length 3 and 2", "copy");
+  refused(context, karst_vector_add(1, three, two), "length 3 and 2", "add");
+  refused(context, karst_vector_dot(foreign, two, &dot), "another context", "dot");
+  refused(other, karst_vector_copy(two, foreign), "another context", "copy");
+  refused(context, karst_vector_add(1, foreign, two), "another context", "add");
+  tap_ok(karst_vector_dot(NULL, NULL, &dot) == KARST_ERROR_ARGUMENT &&
+             karst_vector_copy(NULL, NULL) == KARST_ERROR_ARGUMENT &&
+             karst_vector_scale(1, NULL) == KARST_ERROR_ARGUMENT,
+         "without a vector there is nobody to tell");
+  tap_need(context, karst_vector_get(two, 2, values), "get");
+  tap_ok(dot == 7 && values[0] == 1 && values[1] == 2, "what is refused changes nothing");
+  karst_vector_destroy(three);
+  karst_vector_destroy(two);
+  karst_vector_destroy(foreign);
+  karst_context_destroy(other);
+}
+
 /* A sum that rounding makes depend on the order of additions. */
-static double delicate_sum(int threads)
+static double delicate_sum(int threads, double *dot)
 {
   karst_context *context;
-  karst_vector *x;
+  karst_vector *x, *y;
   double norm;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, tap_set_threads(context, threads), "threads");
   tap_need(context, karst_vector_create(context, 300007, &x), "vector");
   tap_need(context, karst_vector_fill_random(x, 2385), "random");
   tap_need(context, karst_vector_norm(x, &norm), "norm");
+  tap_need(context, karst_vector_create(context, 300007, &y), "vector");
+  tap_need(context, karst_vector_fill_random(y, 2386), "random");
+  tap_need(context, karst_vector_dot(x, y, dot), "dot");
   karst_vector_destroy(x);
+  karst_vector_destroy(y);
   karst_context_destroy(context);
   return norm;
 }
@@ -257,12 +362,17 @@ int main(void)
 {
   tap_each_device(operations, "vector operations");
   tap_each_device(errors, "errors");
+  tap_each_device(public_operations, "operations of users");
+  tap_each_device(public_extremes, "extreme values");
+  tap_each_device(public_errors, "vectors that do not go together");
   surveys();
   device_names();
-  if (have_threads())
-    tap_ok(delicate_sum(1) == delicate_sum(2) && delicate_sum(1) == delicate_sum(3),
+  if (have_threads()) {
+    double dot[3], norm[3];
+    for (int i = 0; i < 3; i++) norm[i] = delicate_sum(i + 1, &dot[i]);
+    tap_ok(norm[0] == norm[1] && norm[0] == norm[2] && dot[0] == dot[1] && dot[0] == dot[2],
            "the same bits with 1, 2, 3 threads");
-  else
+  } else
     tap_skip("built without OpenMP", "the same bits with 1, 2, 3 threads");
   return tap_done();
 }

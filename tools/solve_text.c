@@ -31,10 +31,11 @@ static void print_bytes(int64_t bytes)
 static void print_method(const karst_options *options, const karst_solver_info *info)
 {
   const char *solver = tool_option_text(options, "solver"), *precond = tool_option_text(options, "precond");
-  const bool gmres = strcmp(solver, "gmres") == 0, orthomin = strcmp(solver, "orthomin") == 0;
+  const bool gmres = strcmp(solver, "gmres") == 0, fgmres = strcmp(solver, "fgmres") == 0,
+             orthomin = strcmp(solver, "orthomin") == 0;
   printf("solver      %s", solver);
-  if (gmres || orthomin) printf("(%s)", tool_option_text(options, "restart"));
-  if (gmres) printf(", %s preconditioning", tool_option_text(options, "side"));
+  if (gmres || fgmres || orthomin) printf("(%s)", tool_option_text(options, "restart"));
+  if (gmres || fgmres) printf(", %s preconditioning", tool_option_text(options, "side"));
   printf(", rtol %g, atol %g, at most %s iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), tool_option_text(options, "max-iterations"));
   printf("precond     %s", precond);

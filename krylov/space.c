@@ -1,0 +1,129 @@
+/* space.c - a Krylov driver as an object: with its settings and its work space in one piece of device memory. */
+#include "krylov.h"
+#include "search.h"
+
+enum { LINE = 8 /* scalars in a cache line */ };
+
+/* Cuts one allocation of device memory into vectors and scalars. */
+static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *need)
+{
+  /* Vectors begin on cache lines, an odd number of lines apart: no power of two puts them into one cache set. */
+  int64_t stride = ((k->n + LINE - 1) / LINE | 1) * LINE, count;
+  if (__builtin_mul_overflow(stride, need->vectors + 2, &count) || count > INT64_MAX / 16 - need->scalars)
+    return karst_fail(k->context, KARST_ERROR_NO_MEMORY, "out of memory: %lld Krylov vectors of %lld scalars",
+                      (long long)need->vectors, (long long)k->n);
+  count += need->scalars + 3;
+  karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->memory);
+  if (status) return status;
+  k->memory_size += count * (int64_t)sizeof(double);
+  for (int64_t i = 0; i < need->vectors; i++) k->vector[i] = k->memory + i * stride;
+  k->r = k->memory + need->vectors * stride;
+  k->best = k->r + stride;
+  k->norm2 = k->best + stride;
+  k->one = k->norm2 + 2;
+  k->scalar = k->one + 1;
+  k->context->backend->fill(k->context, need->scalars + 3, 0, k->norm2); /* some are looked at before they are made */
+  k->context->backend->fill(k->context, 1, 1, k->one);
+  return KARST_SUCCESS;
+}
+
+/* Whether an unknown may appear in no equation: certainly not where each block row has its diagonal block. */
+static bool may_be_unread(const karst_matrix *A)
+{
+  for (karst_index i = 0; i < A->block_rows; i++)
+    if (karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i) < 0) return true;
+  return false;
+}
+
+#define FIELD(name) offsetof(karst_krylov_limits, name)
+
+const karst_option karst_krylov_limits_rows[] = {
+    {"rtol", KARST_OPTION_REAL, FIELD(rtol), NULL, 0, "1e-8",
+     "stop when the true residual is at most R times the norm of b", false},
+    {"atol", KARST_OPTION_REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R", false},
+    {"max-iterations", KARST_OPTION_INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations", false},
+    {0}};
+
+/* The method's settings, as the options have them and as the system can use them, and what it needs with them. */
+static karst_status make_settings(karst_krylov *k, const karst_options *options)
+{
+  char *settings = NULL;
+  if (k->ops->settings > 0) {
+    karst_status status =
+        karst_allocate_zero(k->context, &settings, (int64_t)k->ops->settings, 1, "the Krylov driver's settings");
+    if (status) return status;
+    karst_options_read(options, "", k->ops->options, settings);
+    k->settings = settings;
+  }
+  k->need = k->ops->workspace(k, settings);
+  return KARST_SUCCESS;
+}
+
+static karst_status make_space(karst_krylov *k)
+{
+  const karst_krylov_workspace *need = &k->need;
+  karst_status status =
+      karst_allocate(k->context, &k->vector, need->vectors, sizeof *k->vector, "the Krylov driver's vector list");
+  if (!status)
+    status = karst_allocate(k->context, &k->host, need->scalars + need->host, sizeof *k->host,
+                            "the Krylov driver's scalars");
+  if (!status) status = make_vectors(k, need);
+  if (status) return status;
+  k->host_extra = k->host + need->scalars;
+  k->memory_size +=
+      need->vectors * (int64_t)sizeof *k->vector + (need->scalars + need->host) * (int64_t)sizeof *k->host;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
+                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
+                                 karst_krylov **krylov)
+{
+  karst_context *context = A->context;
+  *krylov = NULL;
+  if (M->varies && !ops->flexible)
+    return karst_fail(context, KARST_ERROR_OPTION,
+                      "%s needs a preconditioner that is the same in each apply, and %s varies: fgmres takes it",
+                      ops->name, M->ops->name);
+  karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
+  if (status) return status;
+  karst_krylov *k = *krylov;
+  k->ops = ops;
+  k->context = context;
+  k->A = A;
+  k->M = M;
+  k->limits = limits;
+  k->n = karst_matrix_rows(A);
+  k->unit = karst_residual_unit(A);
+  k->unread = may_be_unread(A);
+  status = make_settings(k, options);
+  if (!status) status = make_space(k);
+  if (!status) return KARST_SUCCESS;
+  karst_krylov_destroy(k);
+  *krylov = NULL;
+  return status;
+}
+
+void karst_krylov_destroy(karst_krylov *krylov)
+{
+  if (!krylov) return;
+  karst_context *context = krylov->context;
+  if (krylov->memory) context->backend->release(context, krylov->memory);
+  karst_release(context, krylov->host);
+  karst_release(context, krylov->vector);
+  karst_release(context, (void *)krylov->settings);
+  karst_release(context, krylov);
+}
+
+karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options)
+{
+  karst_krylov *k = *krylov, *larger, trial = {.ops = k->ops, .context = k->context, .limits = k->limits, .n = k->n};
+  karst_status status = make_settings(&trial, options);
+  karst_release(k->context, (void *)trial.settings);
+  if (status || trial.need.vectors <= k->need.vectors) return status;
+  status = karst_krylov_create(k->ops, options, k->limits, k->A, k->M, &larger);
+  if (status) return status;
+  karst_krylov_destroy(k);
+  *krylov = larger;
+  return KARST_SUCCESS;
+}
