@@ -78,11 +78,20 @@ static int threads_used(void)
 
 static void test_variable(int processors)
 {
+#ifdef __clang__
+  const bool clang = true;
+#else
+  const bool clang = false;
+#endif
   const struct {
     const char *value;
     int least;
   } cases[] = {{"1", 1}, {"1,4", 1}, {"100000", processors}, {"0", processors}, {"many", processors}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    if (clang && strcmp(cases[i].value, "many") == 0) {
+      tap_skip("clang's OpenMP (LLVM 14) now and then ends a program for it", "OMP_NUM_THREADS that is no number");
+      continue;
+    }
     setenv("OMP_NUM_THREADS", cases[i].value, 1);
     int used = threads_used();
     tap_ok(used == cases[i].least, "OMP_NUM_THREADS=%s: %d threads of %d processors", cases[i].value, used, processors);
