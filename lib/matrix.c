@@ -220,8 +220,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
 {
   if (!matrix) return;
   karst_context *context = matrix->context;
-  bool on_cpu = context->backend->host_memory;
-  if (!on_cpu) {
+  if (!context->backend->host_memory) {
     context->backend->release(context, matrix->device_row_start);
     context->backend->release(context, matrix->device_column);
     context->backend->release(context, matrix->value);

@@ -24,7 +24,7 @@ static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_sweeps *sweeps;
-  if (!context->backend->parilu)
+  if (!context->backend->parilu || !context->backend->ilu)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", p->ops->name,
                       context->backend->name);
   karst_status status = karst_allocate_zero(context, &sweeps, 1, sizeof *sweeps, "the sweeps");

@@ -448,6 +448,39 @@ static void errors(karst_context *context)
   karst_precond_destroy(NULL);
 }
 
+/* What needs kernels of its own is refused, by name, where the backend has none; the others work. */
+static void without_kernels(void)
+{
+  static const char *const name[] = {"iluk", "parilu", "paric", "cusparse", "jacobi", "none"};
+  karst_context *context;
+  karst_matrix *A;
+  karst_precond *M;
+  karst_options options;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "a matrix");
+  struct karst_backend bare = *context->backend;
+  karst_options_default(&options);
+  for (int solves = 0; solves < 2; solves++) {
+    bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both */
+    bare.parilu = solves ? NULL : karst_backends[0]->parilu;
+    context->backend = &bare;
+    for (int i = solves; i < 6; i++) {
+      options.precond = name[i];
+      karst_status status = karst_precond_create(context, &options, A, &M);
+      if (i < 4)
+        tap_ok(status == KARST_ERROR_NOT_BUILT && !M && strstr(karst_context_error(context), name[i]) &&
+                   strstr(karst_context_error(context), "is not available on cpu"),
+               "%s needs kernels: %s", name[i], karst_context_error(context));
+      else
+        tap_ok(!status, "%s needs none", name[i]);
+      karst_precond_destroy(M);
+    }
+    context->backend = karst_backends[0];
+  }
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
 int main(void)
 {
   tap_each_device(iluk, "block ILU(k)");
@@ -457,6 +490,7 @@ int main(void)
   tap_each_device(long_row, "a long row");
   long_row_sweeps();
   much_work();
+  without_kernels();
   tap_each_device(update, "update");
   tap_each_device(errors, "errors");
   if (strstr(karst_build_features(), "OpenMP"))
