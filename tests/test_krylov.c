@@ -348,7 +348,7 @@ static void test_flexible_is_gmres(karst_context *context)
   double worst = 0;
   for (int trial = 0; trial < 24; trial++) {
     struct problem p = make_problem(context, tap_random_matrix(context, 60, 1 + trial % 3, 4, 0.7));
-    karst_options options = tight_options("gmres", preconditioners[trial % PRECONDITIONERS].precond);
+    tap_settings options = tight_options("gmres", preconditioners[trial % PRECONDITIONERS].precond);
     options.level = preconditioners[trial % PRECONDITIONERS].level;
     options.orthogonalise = passes[trial / 3 % 3];
     options.restart = trial % 2 ? 5 : 100;

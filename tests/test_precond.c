@@ -455,18 +455,18 @@ static void without_kernels(void)
   karst_context *context;
   karst_matrix *A;
   karst_precond *M;
-  karst_options options;
+  tap_settings options;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "a matrix");
   struct karst_backend bare = *context->backend;
-  karst_options_default(&options);
+  tap_settings_default(&options);
   for (int solves = 0; solves < 2; solves++) {
     bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both */
     bare.parilu = solves ? NULL : karst_backends[0]->parilu;
     context->backend = &bare;
     for (int i = solves; i < 6; i++) {
       options.precond = name[i];
-      karst_status status = karst_precond_create(context, &options, A, &M);
+      karst_status status = tap_precond_create(context, &options, A, &M);
       if (i < 4)
         tap_ok(status == KARST_ERROR_NOT_BUILT && !M && strstr(karst_context_error(context), name[i]) &&
                    strstr(karst_context_error(context), "is not available on cpu"),
