@@ -2,14 +2,17 @@
 #include "ilu.h"
 #include "dense.h"
 
+namespace
+{
+
 /* How many levels' tasks are held by warps at a time. Measured on an H100; the work on a whole row hides more of the
  * way to its first value. */
 enum { LEVELS_OF_SLICES = 12, LEVELS_OF_ROWS = 4 };
 
 /* How many blocks of threads take part: all are resident together, and they hold the tasks of some levels, one a warp.
  * More would only slow the others down, for those that wait keep the second-level cache busy. */
-static karst_status resident(karst_context *context, const void *kernel, size_t shared, int64_t tasks, int64_t levels,
-                             int *grid)
+karst_status resident(karst_context *context, const void *kernel, size_t shared, int64_t tasks, int64_t levels,
+                      int *grid)
 {
   enum { WARPS = KARST_ILU_THREADS / 32 };
   int each = 0;
@@ -22,7 +25,7 @@ static karst_status resident(karst_context *context, const void *kernel, size_t 
 }
 
 /* How many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. */
-static int choose_parts(const karst_triangle *t, int b, bool upper)
+int choose_parts(const karst_triangle *t, int b, bool upper)
 {
   const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
   int parts = 1;
@@ -32,8 +35,7 @@ static int choose_parts(const karst_triangle *t, int b, bool upper)
   return parts;
 }
 
-static karst_status resident_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t,
-                                   int *grid)
+karst_status resident_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
 {
   t->parts = choose_parts(t, b, upper);
   const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
@@ -41,6 +43,85 @@ static karst_status resident_sweep(karst_context *context, int b, bool upper, in
   return resident(context, karst_ilu_sweep_kernel_cuda(b, t->parts, upper), 0, LEVELS_OF_SLICES * pieces * t->tasks,
                   levels, grid);
 }
+
+/* finding->norm, which starts as 0: the bits of numbers that are not negative ascend as they do. NaNs are left out. */
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    measure(int64_t entries, const double *value, karst_ilu_finding_cuda *finding)
+{
+  double largest = 0;
+  for (int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; v < entries; v += (int64_t)gridDim.x * blockDim.x)
+    largest = fmax(largest, fabs(value[v]));
+  for (int distance = 16; distance > 0; distance /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
+  if (threadIdx.x % 32 == 0)
+    atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
+}
+
+void report(const karst_ilu_finding_cuda *finding, karst_factor_outcome *outcome)
+{
+  outcome->reason = KARST_SOUND;
+  outcome->block_row = -1;
+  outcome->shifted = (int64_t)finding->shifted;
+  if (finding->first == ~0ull) return;
+  outcome->reason = finding->first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
+  outcome->block_row = (karst_index)(finding->first / 4);
+}
+
+karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+                    karst_factor_outcome *outcome)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_finding_cuda found = {~0ull, 0, 0};
+  karst_status status = KARST_SUCCESS;
+  if (ilu->rows > 0) {
+    status = context->backend->upload(context, plan->finding, &found, sizeof found);
+    if (status) return status;
+    if (shift > 0) {
+      const struct karst_cuda *cuda = karst_cuda_of(context);
+      measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A),
+                                                                                              A->value, plan->finding);
+    }
+    if (plan->longest > 0)
+      karst_ilu_factor_row_cuda(context, A, shift, plan);
+    else if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+      karst_ilu_factor_small_cuda(context, A, shift, plan);
+    else
+      karst_ilu_factor_large_cuda(context, A, shift, plan);
+    status = context->backend->download(context, &found, plan->finding, sizeof found);
+  }
+  report(&found, outcome);
+  return status;
+}
+
+karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                  karst_factor_outcome *outcome)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_finding_cuda found = {~0ull, 0, 0};
+  karst_status status = KARST_SUCCESS;
+  (void)A; /* the plan knows its pattern */
+  if (ilu->rows > 0) {
+    status = context->backend->upload(context, plan->finding, &found, sizeof found);
+    if (status) return status;
+    karst_ilu_load_cuda(context, value, plan);
+    status = context->backend->download(context, &found, plan->finding, sizeof found);
+  }
+  report(&found, outcome);
+  return status;
+}
+
+void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  if (ilu->rows == 0) return;
+  if (plan->jacobi)
+    karst_ilu_solve_jacobi_cuda(context, plan, r, z);
+  else if (plan->by_levels)
+    karst_ilu_solve_level_cuda(context, plan, r, z);
+  else
+    karst_ilu_solve_dataflow_cuda(context, plan, r, z);
+}
+
+} // namespace
 
 karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                      karst_ilu_cuda *plan)
@@ -65,83 +146,6 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pat
   if (!status) status = resident_sweep(context, b, false, lower, &plan->lower, &plan->lower_grid);
   if (!status) status = resident_sweep(context, b, true, upper, &plan->upper, &plan->upper_grid);
   return status;
-}
-
-/* finding->norm, which starts as 0: the bits of numbers that are not negative ascend as they do. NaNs are left out. */
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    measure(int64_t entries, const double *value, karst_ilu_finding *finding)
-{
-  double largest = 0;
-  for (int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; v < entries; v += (int64_t)gridDim.x * blockDim.x)
-    largest = fmax(largest, fabs(value[v]));
-  for (int distance = 16; distance > 0; distance /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
-  if (threadIdx.x % 32 == 0)
-    atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
-}
-
-static void report(const karst_ilu_finding *finding, karst_factor_outcome *outcome)
-{
-  outcome->reason = KARST_SOUND;
-  outcome->block_row = -1;
-  outcome->shifted = (int64_t)finding->shifted;
-  if (finding->first == ~0ull) return;
-  outcome->reason = finding->first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
-  outcome->block_row = (karst_index)(finding->first / 4);
-}
-
-static karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
-                           karst_factor_outcome *outcome)
-{
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding found = {~0ull, 0, 0};
-  karst_status status = KARST_SUCCESS;
-  if (ilu->rows > 0) {
-    status = context->backend->upload(context, plan->finding, &found, sizeof found);
-    if (status) return status;
-    if (shift > 0) {
-      const struct karst_cuda *cuda = karst_cuda_of(context);
-      measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A),
-                                                                                              A->value, plan->finding);
-    }
-    if (plan->longest > 0)
-      karst_ilu_factor_row_cuda(context, A, shift, plan);
-    else if (ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
-      karst_ilu_factor_small_cuda(context, A, shift, plan);
-    else
-      karst_ilu_factor_large_cuda(context, A, shift, plan);
-    status = context->backend->download(context, &found, plan->finding, sizeof found);
-  }
-  report(&found, outcome);
-  return status;
-}
-
-static karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
-                         karst_factor_outcome *outcome)
-{
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding found = {~0ull, 0, 0};
-  karst_status status = KARST_SUCCESS;
-  (void)A; /* the plan knows its pattern */
-  if (ilu->rows > 0) {
-    status = context->backend->upload(context, plan->finding, &found, sizeof found);
-    if (status) return status;
-    karst_ilu_load_cuda(context, value, plan);
-    status = context->backend->download(context, &found, plan->finding, sizeof found);
-  }
-  report(&found, outcome);
-  return status;
-}
-
-static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
-{
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  if (ilu->rows == 0) return;
-  if (plan->jacobi)
-    karst_ilu_solve_jacobi_cuda(context, plan, r, z);
-  else if (plan->by_levels)
-    karst_ilu_solve_level_cuda(context, plan, r, z);
-  else
-    karst_ilu_solve_dataflow_cuda(context, plan, r, z);
 }
 
 extern "C" {

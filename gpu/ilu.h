@@ -60,12 +60,12 @@ typedef struct karst_triangle {
 } karst_triangle;
 
 /* What the factorization reports, in device memory. */
-typedef struct karst_ilu_finding {
+typedef struct karst_ilu_finding_cuda {
   unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
   unsigned long long shifted;
   double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
                 * of zeros; else 0 */
-} karst_ilu_finding;
+} karst_ilu_finding_cuda;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
 
@@ -88,7 +88,7 @@ typedef struct karst_ilu_cuda {
   bool by_levels;
   int factor_grid, lower_grid, upper_grid; /* blocks of threads that are resident together */
   cudaGraphExec_t graph;                   /* both sweeps by levels, from lower.x to upper.x */
-  karst_ilu_finding *finding;
+  karst_ilu_finding_cuda *finding;
   int *done; /* [rows] large blocks: which slots of lower are factored */
   int jacobi_sweeps;
   double *jacobi; /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */

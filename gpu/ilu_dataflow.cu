@@ -16,6 +16,9 @@
 #include "ilu.h"
 #include "dense.h"
 
+namespace
+{
+
 template <int B> constexpr int at_once = karst_ilu_neighbours_at_once(B);
 
 /* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
@@ -40,8 +43,7 @@ struct place {
 
 /* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
 template <int B, int PARTS>
-static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at,
-                                             chunk<B> &next)
+__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at, chunk<B> &next)
 {
   constexpr int R = 32 / B;
   if (PARTS > 1) e += at.part;
@@ -56,7 +58,7 @@ static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e,
 }
 
 /* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
-template <int B> static __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
+template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
 {
   double sum = 0;
 #pragma unroll
@@ -66,7 +68,7 @@ template <int B> static __device__ __forceinline__ double product(const double (
 
 /* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. */
 template <int B, int PARTS, bool upper>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
+__global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
     sweep(const karst_triangle t, const double *in, double *reset, double *out)
 {
   constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS, K = at_once<B>;
@@ -126,7 +128,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PAR
 /* The same for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made absent
  * beforehand. */
 template <bool upper>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
     sweep_any(const karst_triangle t, int b, const double *in, double *out)
 {
   const int width = b < 32 ? b : 32, parts = (b + 31) / 32;
@@ -166,7 +168,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
 }
 
 /* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
-template <int B, bool upper, int PARTS = KARST_ILU_PARTS> static const void *sweep_by(int parts)
+template <int B, bool upper, int PARTS = KARST_ILU_PARTS> const void *sweep_by(int parts)
 {
   if constexpr (PARTS > 1) {
     if constexpr (B * PARTS <= 32)
@@ -175,6 +177,14 @@ template <int B, bool upper, int PARTS = KARST_ILU_PARTS> static const void *swe
   }
   return (const void *)sweep<B, 1, upper>;
 }
+
+void launch(karst_context *context, const void *kernel, int grid, void **arguments)
+{
+  cudaLaunchCooperativeKernel(kernel, dim3((unsigned)grid), dim3(KARST_ILU_THREADS), arguments, 0,
+                              karst_cuda_of(context)->stream);
+}
+
+} // namespace
 
 const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper)
 {
@@ -187,12 +197,6 @@ const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper)
       kernel = upper ? sweep_by<B, true>(parts) : sweep_by<B, false>(parts);
   });
   return kernel;
-}
-
-static void launch(karst_context *context, const void *kernel, int grid, void **arguments)
-{
-  cudaLaunchCooperativeKernel(kernel, dim3((unsigned)grid), dim3(KARST_ILU_THREADS), arguments, 0,
-                              karst_cuda_of(context)->stream);
 }
 
 void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)

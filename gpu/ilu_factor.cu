@@ -10,6 +10,9 @@
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
 #include "ilu_invert.h"
 
+namespace
+{
+
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it
  * without delay: registers allow no more. */
 enum { EARLY = 3 };
@@ -17,8 +20,8 @@ template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <=
 
 /* acc -= left right, where the lanes hold their rows of all three. */
 template <int B>
-static __device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
-                                                        double (&acc)[B])
+__device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
+                                                 double (&acc)[B])
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
@@ -28,8 +31,7 @@ static __device__ __forceinline__ void subtract_product(const double (&left)[B],
 
 /* out = left right */
 template <int B>
-static __device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q,
-                                                double (&out)[B])
+__device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q, double (&out)[B])
 {
   double minus[B];
 #pragma unroll
@@ -41,9 +43,8 @@ static __device__ __forceinline__ void multiply(const double (&left)[B], const d
 
 /* a_ij for a block of t: A's block, less the products of its list. wanted: whether this lane's block row has it. */
 template <int B>
-static __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                                  const double *A, int64_t block, bool wanted, const karst_ilu_place &at,
-                                  double (&acc)[B])
+__device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                           const double *A, int64_t block, bool wanted, const karst_ilu_place &at, double (&acc)[B])
 {
   constexpr int K = products_at_once<B>;
   const karst_index source = wanted ? t.source[block] : -1;
@@ -79,8 +80,8 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
 /* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
  * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
 template <int B>
-static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
-                                        const karst_ilu_place &at)
+__device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
+                                 const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   karst_index all = 0;
@@ -95,9 +96,9 @@ static __device__ karst_index touch_row(const karst_triangle &t, const double *A
 
 /* The largest absolute entry of the lanes' block rows of A - L U, for the shift: rare, so it is all done again. */
 template <int B>
-static __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
-                                        int64_t lower_block, karst_index lower_length, int64_t upper_block,
-                                        karst_index upper_length, const karst_ilu_place &at)
+__device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
+                                 int64_t lower_block, karst_index lower_length, int64_t upper_block,
+                                 karst_index upper_length, const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   double acc[B], largest = 0, all = 0;
@@ -116,8 +117,8 @@ static __device__ double largest_of_row(const karst_triangle &lower, const karst
 }
 
 template <int B>
-static __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const karst_ilu_place &at,
-                                                   bool wanted, const double (&row)[B])
+__device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const karst_ilu_place &at,
+                                            bool wanted, const double (&row)[B])
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
@@ -125,7 +126,7 @@ static __device__ __forceinline__ void publish_row(const karst_triangle &t, int6
 }
 
 /* Stays 0 unless an entry is NaN or infinite. */
-template <int B> static __device__ __forceinline__ double poison(const double (&row)[B])
+template <int B> __device__ __forceinline__ double poison(const double (&row)[B])
 {
   double sum = 0;
 #pragma unroll
@@ -134,9 +135,9 @@ template <int B> static __device__ __forceinline__ double poison(const double (&
 }
 
 template <int B>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
-           karst_ilu_finding *finding)
+           karst_ilu_finding_cuda *finding)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
@@ -225,6 +226,8 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
+} // namespace
+
 const void *karst_ilu_factor_small_kernel_cuda(int block_size)
 {
   static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
@@ -242,7 +245,7 @@ void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, 
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
-  karst_ilu_finding *finding = plan->finding;
+  karst_ilu_finding_cuda *finding = plan->finding;
   const double *value = A->value;
   void *arguments[] = {&lower, &upper, &value, &shift, &finding};
   cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),

@@ -14,6 +14,9 @@
  * while this one is made. */
 #include "ilu_invert.h"
 
+namespace
+{
+
 enum { WARPS = KARST_ILU_THREADS / 32 };
 
 /* Products of a lane in a chunk. */
@@ -32,7 +35,7 @@ template <int B, int ROWS> struct lanes {
   int n, c;
 };
 
-template <int B, int ROWS> static __device__ __forceinline__ lanes<B, ROWS> lane_here()
+template <int B, int ROWS> __device__ __forceinline__ lanes<B, ROWS> lane_here()
 {
   const int lane = (int)threadIdx.x % lanes<B, ROWS>::of_row;
   return {lane / B, lane % B};
@@ -62,14 +65,14 @@ struct slots {
   karst_index first, last;
 };
 
-static __device__ __forceinline__ slots find_slots(const matrices &m, int64_t task)
+__device__ __forceinline__ slots find_slots(const matrices &m, int64_t task)
 {
   slots found = {0, 0};
   if (task < m.tasks) found = {m.task[task], m.task[task + 1]};
   return found;
 }
 
-template <int B, int ROWS> static __device__ __forceinline__ row_task find_row(const matrices &m, const slots &of_task)
+template <int B, int ROWS> __device__ __forceinline__ row_task find_row(const matrices &m, const slots &of_task)
 {
   const karst_index slot = of_task.first + (karst_index)(threadIdx.x % 32 / lanes<B, ROWS>::of_row);
   row_task found = {slot, slot < of_task.last, {0, 0, 0, 0}, 0, 0};
@@ -93,7 +96,7 @@ template <int B> struct chunk {
 };
 
 template <int B, int ROWS>
-static __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
+__device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
 {
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
   products<B> fetched;
@@ -112,7 +115,7 @@ static __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product 
 
 /* The products with a first look at their columns. */
 template <int B, int ROWS>
-static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
+__device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
 {
   chunk<B> started;
   started.product = product;
@@ -126,7 +129,7 @@ static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upp
 }
 
 /* Whether the lane lacks columns of the pivot. */
-template <int B> static __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
+template <int B> __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
 {
   bool lacking = false;
 #pragma unroll
@@ -138,7 +141,7 @@ template <int B> static __device__ __forceinline__ bool lacks(int pivot, const c
 
 /* Waits for the columns of the pivot. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
+__device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
 {
   while (__any_sync(~0u, lacks<B>(pivot, chunk)))
 #pragma unroll
@@ -153,8 +156,7 @@ static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, 
 }
 
 /* The lane's columns of the products with one pivot. */
-template <int B, int ROWS>
-static __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
+template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
 {
   const double *left = row + pivot * (B * B);
 #pragma unroll
@@ -174,7 +176,7 @@ static __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk
 
 /* Takes the products of a chunk. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
+__device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
 {
   int last = 0;
 #pragma unroll
@@ -191,7 +193,7 @@ static __device__ __forceinline__ void take_chunk(const karst_triangle &upper, c
 
 /* Takes all products of the rows, of which the first chunk is given. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
+__device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
 {
   constexpr int STEP = lanes<B, ROWS>::blocks * products_at_once<B>;
   int64_t first = task.first + STEP;
@@ -221,8 +223,7 @@ template <int B> struct sources {
   karst_index block[sources_at_once<B>];
 };
 
-template <int B>
-static __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
+template <int B> __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
 {
   constexpr int GROUP = 32 / B;
   const int e = v / (B * B), n = e - place.lower_length;
@@ -232,7 +233,7 @@ static __device__ __forceinline__ karst_index source_of(const matrices &m, const
 }
 
 template <int B, int ROWS>
-static __device__ __forceinline__ sources<B> find_sources(const matrices &m, const karst_ilu_row &place)
+__device__ __forceinline__ sources<B> find_sources(const matrices &m, const karst_ilu_row &place)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   sources<B> found;
@@ -244,8 +245,8 @@ static __device__ __forceinline__ sources<B> find_sources(const matrices &m, con
 
 /* The blocks of A that those of a row start from. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
-                                                 double *row)
+__device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
+                                          double *row)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (place.lower_length + place.upper_length) * (B * B);
@@ -263,8 +264,8 @@ static __device__ __forceinline__ void start_row(const matrices &m, const karst_
 /* Row r of what stands for the inverse of a pivot that has none, and the report of it; all lanes of the warp, whether
  * their row's pivot is bad or not. */
 template <int B, int ROWS>
-static __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
-                                  const double *row, int r, karst_ilu_finding *finding, double (&inverse)[B])
+__device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
+                           const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (task.place.lower_length + task.place.upper_length) * (B * B);
@@ -288,8 +289,8 @@ static __device__ void mend_pivot(karst_reason reason, double shift, const matri
 /* U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is NaN or
  * infinite. */
 template <int B, int ROWS>
-static __device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
-                                                       const double (&inverse)[B], const double *row)
+__device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
+                                                const double (&inverse)[B], const double *row)
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const int n = lane_here<B, ROWS>().n;
@@ -312,13 +313,13 @@ static __device__ __forceinline__ double publish_upper(const karst_triangle &upp
 }
 
 /* A column that may not be there yet; from NULL stands for 0. */
-template <int B> static __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
+template <int B> __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
 {
 #pragma unroll
   for (int r = 0; r < B; r++) column[r] = from ? karst_look(from + r) : 0;
 }
 
-template <int B> static __device__ __forceinline__ void await_column(const double *from, double (&column)[B])
+template <int B> __device__ __forceinline__ void await_column(const double *from, double (&column)[B])
 {
   for (;;) {
     bool lacking = false;
@@ -331,7 +332,7 @@ template <int B> static __device__ __forceinline__ void await_column(const doubl
 
 /* The lane's column of the inverse of the pivot of entry e of L; NULL for padding. */
 template <int B, int ROWS>
-static __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
+__device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
 {
   constexpr int GROUP = 32 / B;
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
@@ -343,8 +344,8 @@ static __device__ __forceinline__ const double *inverse_of_pivot(const matrices 
 /* L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from: where the lane's first inverse comes from,
  * which may be there already. */
 template <int B, int ROWS>
-static __device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
-                                                      double (&inverse)[B], const double *row)
+__device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
+                                               double (&inverse)[B], const double *row)
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
@@ -371,8 +372,8 @@ static __device__ __forceinline__ double finish_lower(const matrices &m, const k
 }
 
 template <int B, int ROWS>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
-    factor(const matrices m, int longest, double shift, karst_ilu_finding *finding)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
+    factor(const matrices m, int longest, double shift, karst_ilu_finding_cuda *finding)
 {
   extern __shared__ double shared[];
   constexpr int LANES = lanes<B, ROWS>::of_row;
@@ -414,6 +415,8 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   }
 }
 
+} // namespace
+
 const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp)
 {
   static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
@@ -438,7 +441,7 @@ void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, do
   cudaStream_t stream = karst_cuda_of(context)->stream;
   matrices all = {plan->lower, plan->upper,    plan->row_tasks,   plan->row_task,
                   plan->row,   plan->row_list, plan->row_product, A->value};
-  karst_ilu_finding *finding = plan->finding;
+  karst_ilu_finding_cuda *finding = plan->finding;
   int longest = plan->longest;
   void *arguments[] = {&all, &longest, &shift, &finding};
   cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);

@@ -6,12 +6,15 @@
  * A sweep is a product with the triangle in its slices (ilu.h), one thread a scalar row; none waits for another. */
 #include "ilu.h"
 
+namespace
+{
+
 enum { THREADS = 128 };
 
 /* to = right - (strict triangle) x. right and to are in the order of the slots, or of the rows where row numbers are
  * given. */
 template <int B, bool upper>
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     sweep(const karst_triangle t, int size, const double *right, const karst_index *right_row, const double *x,
           double *to, const karst_index *to_row)
 {
@@ -30,7 +33,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* g = D^-1 y, from the slots of L to those of U'. */
-static __global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, int b, const double *y, double *g)
+__global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, int b, const double *y, double *g)
 {
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = number / b;
   const int r = (int)(number % b);
@@ -42,6 +45,8 @@ static __global__ void __launch_bounds__(THREADS) divide(const karst_triangle up
   for (int c = 0; c < b; c++) sum += inverse[c * stride] * part[c];
   g[slot * b + r] = sum;
 }
+
+} // namespace
 
 karst_status karst_ilu_jacobi_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis,
                                         karst_ilu_cuda *plan, int64_t *bytes)

@@ -2,12 +2,15 @@
  * then one for each of U', captured once in a graph that works on the vectors of the plan. */
 #include "ilu.h"
 
+namespace
+{
+
 enum { THREADS = 128 };
 
 /* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward
  * one. */
 template <bool upper>
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     solve_level(const karst_triangle t, int b, karst_index first, karst_index last, const double *y)
 {
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = first + number / b;
@@ -33,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS)
   t.x[slot * b + r] = sum;
 }
 
-static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *plan, cudaStream_t stream)
+void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *plan, cudaStream_t stream)
 {
   const karst_ilu_levels_cuda *lower = &pattern->lower, *upper = &pattern->upper;
   int b = plan->block_size;
@@ -47,6 +50,8 @@ static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu
         <<<grid, THREADS, 0, stream>>>(plan->upper, b, upper->start[l], upper->start[l + 1], plan->lower.x);
   }
 }
+
+} // namespace
 
 karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_cuda *plan)

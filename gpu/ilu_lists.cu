@@ -8,6 +8,9 @@
 #include "ilu.h"
 #include "search.h"
 
+namespace
+{
+
 enum { THREADS = 256 };
 
 /* A triangle in its slices and by rows. */
@@ -22,14 +25,14 @@ struct both_triangles {
 };
 
 /* The number of the first block of row i. */
-static __device__ int64_t first_block(const rows_of &s, karst_index i)
+__device__ int64_t first_block(const rows_of &s, karst_index i)
 {
   const karst_index slot = s.slot[i];
   return s.t.start[slot / s.t.group] * s.t.group + slot % s.t.group;
 }
 
 /* Which of the blocks of row i, in their order in the slice, has column[k]. */
-static __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
+__device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
 {
   const karst_index begin = s.start[i], end = s.start[i + 1];
   if (end - begin > s.t.sorted) return s.before ? end - k : k - begin;
@@ -46,13 +49,13 @@ static __device__ karst_index place_of(const rows_of &s, karst_index i, karst_in
   return low;
 }
 
-static __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
+__device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
 {
   return (karst_index)(first_block(s, i) + (int64_t)place_of(s, i, k) * s.t.group);
 }
 
 /* Where column j of row i stands among the blocks of L, or -1; or, j >= i, among those of D and U. */
-static __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
+__device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
 {
   if (j == i) return 0;
   const rows_of &s = j < i ? f.lower : f.upper;
@@ -61,7 +64,7 @@ static __device__ karst_index find_place(const both_triangles &f, karst_index i,
 }
 
 /* The pivot of the block of L that is number n of its row, whose first block is given. */
-static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
+__device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
 {
   return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
 }
@@ -69,8 +72,8 @@ static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, kars
 /* each_product for the pivot that is number n of row i and whose row of U' is much longer than row i: it is searched
  * for the columns of row i that follow the pivot. */
 template <typename visitor>
-static __device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
-                                              visitor visit)
+__device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
+                                       visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
   const karst_index from = (karst_index)(left + (int64_t)n * f.lower.t.group), end = f.upper.start[pivot + 1];
@@ -89,7 +92,7 @@ static __device__ void each_product_by_search(const both_triangles &f, karst_ind
 
 /* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots in the
  * order in which they stand in the slice. */
-template <typename visitor> static __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
+template <typename visitor> __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
   const karst_index count = f.lower.start[i + 1] - f.lower.start[i];
@@ -110,8 +113,7 @@ template <typename visitor> static __device__ void each_product(const both_trian
 }
 
 /* The blocks of A that the blocks of a slot start from. */
-static __global__ void find_sources(karst_triangle t, const karst_index *start, const karst_index *column,
-                                    bool is_upper)
+__global__ void find_sources(karst_triangle t, const karst_index *start, const karst_index *column, bool is_upper)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= t.slots) return;
@@ -128,7 +130,7 @@ static __global__ void find_sources(karst_triangle t, const karst_index *start, 
 }
 
 /* Adds to list[block] how many products each block has; total [2]: of both triangles. */
-static __global__ void count_products(both_triangles f, unsigned long long *total)
+__global__ void count_products(both_triangles f, unsigned long long *total)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   unsigned long long count[2] = {0, 0};
@@ -142,7 +144,7 @@ static __global__ void count_products(both_triangles f, unsigned long long *tota
 }
 
 /* Fills the lists; next [2][blocks]: where each block's next product goes. */
-static __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
+__global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= f.lower.t.rows) return;
@@ -153,7 +155,7 @@ static __global__ void fill_products(both_triangles f, karst_index *lower_next, 
 }
 
 /* Where each row of L, D and U' stands, by the slots of L. */
-static __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
+__global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= lower.rows) return;
@@ -166,8 +168,8 @@ static __global__ void place_rows(karst_triangle lower, karst_triangle upper, ka
 
 /* The products of the rows, a warp for each. product NULL: counts them in list [rows + 1]; else puts them where list
  * says. */
-static __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
-                                         karst_ilu_row_product *product)
+__global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
+                                  karst_ilu_row_product *product)
 {
   const int64_t slot = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32;
   const unsigned lane = threadIdx.x % 32;
@@ -193,7 +195,7 @@ static __global__ void find_row_products(both_triangles f, const karst_ilu_row *
 }
 
 /* The entries of the longest row, padding included. */
-static __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
+__global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= lower.rows) return;
@@ -203,15 +205,15 @@ static __global__ void measure_rows(karst_triangle lower, karst_triangle upper, 
   if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
 }
 
-static both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
+both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
 {
   return {{plan->lower, pattern->lower_start, pattern->lower_column, pattern->lower_slot, 0},
           {plan->upper, pattern->upper_start, pattern->upper_column, pattern->upper_slot, 1}};
 }
 
 /* source */
-static karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
-                                 int64_t *bytes)
+karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
+                          int64_t *bytes)
 {
   karst_status status = karst_ilu_take(context, t->blocks, "the plan of block ILU", &t->source, bytes);
   if (status) return status;
@@ -221,7 +223,7 @@ static karst_status start_blocks(karst_context *context, const karst_matrix *A, 
 }
 
 /* list with zeros */
-static karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
+karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
 {
   karst_status status = karst_ilu_take(context, t->blocks + 1, "the plan of block ILU", &t->list, bytes);
   if (status) return status;
@@ -230,8 +232,8 @@ static karst_status start_list(karst_context *context, karst_triangle *t, int64_
 }
 
 /* From counts to starts, a copy of them in *next, and memory for the products. */
-static karst_status make_room(karst_context *context, unsigned long long products, karst_triangle *t,
-                              karst_index **next, int64_t *bytes)
+karst_status make_room(karst_context *context, unsigned long long products, karst_triangle *t, karst_index **next,
+                       int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   int64_t passing = 0;
@@ -248,8 +250,8 @@ static karst_status make_room(karst_context *context, unsigned long long product
 }
 
 /* A list for each block. total [2]: work space. */
-static karst_status list_by_blocks(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu,
-                                   unsigned long long *total)
+karst_status list_by_blocks(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu,
+                            unsigned long long *total)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
@@ -273,7 +275,7 @@ static karst_status list_by_blocks(karst_context *context, const karst_ilu_patte
 }
 
 /* A list for each row. */
-static karst_status list_by_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status list_by_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -299,8 +301,8 @@ static karst_status list_by_rows(karst_context *context, const karst_ilu_pattern
 }
 
 /* Whether a warp is to make whole rows, and how many at a time. found: work space. */
-static karst_status choose_rows(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                                unsigned long long *found, karst_ilu_cuda *plan)
+karst_status choose_rows(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
+                         unsigned long long *found, karst_ilu_cuda *plan)
 {
   const struct karst_cuda *cuda = karst_cuda_of(context);
   const int b = ilu->block_size;
@@ -319,6 +321,8 @@ static karst_status choose_rows(karst_context *context, const karst_ilu *ilu, co
                            : 1;
   return KARST_SUCCESS;
 }
+
+} // namespace
 
 karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                                   karst_ilu *ilu)

@@ -5,6 +5,9 @@
 #include "ilu.h"
 #include "search.h"
 
+namespace
+{
+
 enum { THREADS = 256 };
 
 /* The strict triangle by rows, as the host has it, in device memory. */
@@ -13,21 +16,20 @@ struct strict_triangle {
   bool upper;
 };
 
-static __global__ void invert_order(karst_index rows, const karst_index *row, karst_index *slot)
+__global__ void invert_order(karst_index rows, const karst_index *row, karst_index *slot)
 {
   karst_index s = (karst_index)(blockIdx.x * (int64_t)blockDim.x + threadIdx.x);
   if (s < rows) slot[row[s]] = s;
 }
 
-static __global__ void pair_slots(karst_index rows, const karst_index *row, const karst_index *other_slot,
-                                  karst_index *other)
+__global__ void pair_slots(karst_index rows, const karst_index *row, const karst_index *other_slot, karst_index *other)
 {
   karst_index s = (karst_index)(blockIdx.x * (int64_t)blockDim.x + threadIdx.x);
   if (s < rows) other[s] = other_slot[row[s]];
 }
 
 /* The entries of each slice, the longest of its rows; the one past the last has none. */
-static __global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t slices, int64_t *length)
+__global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t slices, int64_t *length)
 {
   int64_t slice = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slice > slices) return;
@@ -38,7 +40,7 @@ static __global__ void measure_slices(karst_triangle t, strict_triangle strict, 
 }
 
 /* Says so where L has a block whose mirror image U has not. */
-static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
+__global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -50,7 +52,7 @@ static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cud
 }
 
 /* Sorts a few entries of a row by slots, by insertion. */
-static __device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
+__device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
 {
   for (karst_index e = 1; e < count; e++) {
     karst_index moved = column[e * stride], to = e;
@@ -59,7 +61,7 @@ static __device__ void sort_entries(karst_index *column, int64_t stride, karst_i
   }
 }
 
-static __global__ void fill_columns(karst_triangle t, strict_triangle strict, const karst_index *slot_of_row)
+__global__ void fill_columns(karst_triangle t, strict_triangle strict, const karst_index *slot_of_row)
 {
   int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (s >= t.slots) return;
@@ -79,28 +81,9 @@ static __global__ void fill_columns(karst_triangle t, strict_triangle strict, co
     sort_entries(strict.upper ? column + t.group : column, t.group, end - begin);
 }
 
-karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
-                                       karst_index *parts, karst_index **first, int64_t *bytes)
-{
-  const karst_index rows = levels->start[levels->count];
-  const int64_t most = (int64_t)rows / step + levels->count + 2;
-  karst_index *cut, count = 0;
-  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, "the plan of block ILU");
-  if (status) return status;
-  for (karst_index level = 0; level < levels->count; level++)
-    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
-      cut[count++] = (karst_index)s;
-  cut[count] = rows;
-  *parts = count;
-  status = karst_device_indices(context, (int64_t)count + 1, cut, "the plan of block ILU", first);
-  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
-  karst_release(context, cut);
-  return status;
-}
-
 /* Slots, tasks and the places of the entries; no values yet. */
-static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
-                            karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
+karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
+                     karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -128,7 +111,7 @@ static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda 
 }
 
 /* Values, all 0 (padding stays so), and the vector, absent. */
-static karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
+karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   int64_t values = karst_block_offset(b, t->blocks), length = (int64_t)b * t->slots;
@@ -142,8 +125,7 @@ static karst_status make_values(karst_context *context, int b, karst_triangle *t
 }
 
 /* The rows in level order. */
-static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
-                                int64_t *bytes)
+karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
 {
   const karst_index rows = plan->lower.rows;
   karst_status status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
@@ -153,8 +135,8 @@ static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *
 }
 
 /* Which rows have their neighbours sorted. */
-static karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                                 karst_ilu_cuda *plan)
+karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
+                          karst_ilu_cuda *plan)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_index *found, different = 1;
@@ -173,8 +155,8 @@ static karst_status choose_order(karst_context *context, const karst_ilu *ilu, c
   return status;
 }
 
-static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
-                                 int64_t *bytes)
+karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
+                          int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -194,7 +176,7 @@ static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern
 }
 
 /* Launches by levels pay where there are few of them: then nothing waits for long, and they keep no state. */
-static bool choose_levels(karst_context *context, const char *trisolve, const karst_ilu *ilu)
+bool choose_levels(karst_context *context, const char *trisolve, const karst_ilu *ilu)
 {
   enum { FEW = 8 };
   const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
@@ -205,8 +187,8 @@ static bool choose_levels(karst_context *context, const char *trisolve, const ka
   return by_levels;
 }
 
-static karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis,
-                              karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_pattern_cuda *pattern,
+                       karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const int b = ilu->block_size;
@@ -233,6 +215,41 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
+void release_triangle(karst_context *context, karst_triangle *t)
+{
+  context->backend->release(context, t->row);
+  context->backend->release(context, t->other);
+  context->backend->release(context, t->task);
+  context->backend->release(context, t->start);
+  context->backend->release(context, t->column);
+  context->backend->release(context, t->value);
+  context->backend->release(context, t->x);
+  context->backend->release(context, t->source);
+  context->backend->release(context, t->list);
+  context->backend->release(context, t->product);
+}
+
+} // namespace
+
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes)
+{
+  const karst_index rows = levels->start[levels->count];
+  const int64_t most = (int64_t)rows / step + levels->count + 2;
+  karst_index *cut, count = 0;
+  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, "the plan of block ILU");
+  if (status) return status;
+  for (karst_index level = 0; level < levels->count; level++)
+    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
+      cut[count++] = (karst_index)s;
+  cut[count] = rows;
+  *parts = count;
+  status = karst_device_indices(context, (int64_t)count + 1, cut, "the plan of block ILU", first);
+  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
+  karst_release(context, cut);
+  return status;
+}
+
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan;
@@ -245,20 +262,6 @@ karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysi
   if (ilu->rows > 0) status = make_plan(context, analysis, &pattern, ilu);
   karst_ilu_pattern_release_cuda(context, &pattern);
   return status;
-}
-
-static void release_triangle(karst_context *context, karst_triangle *t)
-{
-  context->backend->release(context, t->row);
-  context->backend->release(context, t->other);
-  context->backend->release(context, t->task);
-  context->backend->release(context, t->start);
-  context->backend->release(context, t->column);
-  context->backend->release(context, t->value);
-  context->backend->release(context, t->x);
-  context->backend->release(context, t->source);
-  context->backend->release(context, t->list);
-  context->backend->release(context, t->product);
 }
 
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
