@@ -1,5 +1,7 @@
 /* gpu_none.c - stands in for the CUDA backend in a build without CUDA: a device that is asked for is refused. */
-#include "kernels.h"
+#include "backend.h"
+#include "ilu_kernels.h"
+#include "sweep_kernels.h"
 
 static karst_status open_none(karst_context *context, int device)
 {

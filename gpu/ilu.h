@@ -20,6 +20,10 @@
 
 #include <type_traits>
 
+extern "C" {
+#include "ilu_kernels.h"
+}
+
 /* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
 typedef struct karst_ilu_product {
   karst_index left, right;

@@ -13,6 +13,10 @@
 
 #include <limits.h>
 
+extern "C" {
+#include "sweep_kernels.h"
+}
+
 /* The numbers of the blocks of the factors that are multiplied; in one load. */
 typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
   karst_index left, right;

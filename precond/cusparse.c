@@ -9,7 +9,7 @@
  * cuSPARSE keeps its own to itself, and finding them here would count as its set-up time. */
 #include "precond.h"
 
-#include "kernels.h"
+#include "cusparse_kernels.h"
 #include "symbolic.h"
 
 struct filled {

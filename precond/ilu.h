@@ -2,7 +2,7 @@
 #ifndef KARST_PRECOND_ILU_H
 #define KARST_PRECOND_ILU_H
 
-#include "kernels.h"
+#include "ilu_kernels.h"
 #include "precond.h"
 
 /* The kernels of the context's device, NULL where it has none. */

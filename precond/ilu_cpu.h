@@ -3,8 +3,8 @@
 #define KARST_PRECOND_ILU_CPU_H
 
 #include "cpu.h"
+#include "ilu_kernels.h"
 #include "inline.h"
-#include "kernels.h"
 #include "symbolic.h"
 
 /* What one thread found out. */

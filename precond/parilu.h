@@ -4,6 +4,7 @@
 
 #include "ilu.h"
 #include "ilu_residual.h"
+#include "sweep_kernels.h"
 
 typedef struct karst_sweeps {
   karst_ilu ilu;               /* the triangular solves */

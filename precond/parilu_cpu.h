@@ -6,6 +6,7 @@
 #include "dense.h"
 #include "ilu_cpu.h"
 #include "search.h"
+#include "sweep_kernels.h"
 
 typedef struct karst_parilu_plan {
   int threads;
