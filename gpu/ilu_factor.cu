@@ -226,30 +226,45 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
+/* factor_state */
+struct slice_state {
+  int grid; /* blocks of threads that are resident together */
+};
+
+const void *kernel_for(int block_size)
+{
+  static const void *const table[KARST_ILU_SLICE_LARGEST + 1] = {NULL,
+                                                                 (const void *)factor<1>,
+                                                                 (const void *)factor<2>,
+                                                                 (const void *)factor<3>,
+                                                                 (const void *)factor<4>,
+                                                                 (const void *)factor<5>,
+                                                                 (const void *)factor<6>};
+  return table[block_size];
+}
+
+karst_status plan_slices(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                         karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  slice_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  if (status) return status;
+  return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_SLICES, plan->lower.tasks,
+                                 shape->levels, &state->grid);
+}
+
+void launch_slices(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const slice_state *state = static_cast<const slice_state *>(plan->factor_state);
+  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
+}
+
+void destroy_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+
 } // namespace
 
-const void *karst_ilu_factor_small_kernel_cuda(int block_size)
-{
-  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
-                                                          (const void *)factor<1>,
-                                                          (const void *)factor<2>,
-                                                          (const void *)factor<3>,
-                                                          (const void *)factor<4>,
-                                                          (const void *)factor<5>,
-                                                          (const void *)factor<6>};
-  return block_size < KARST_ILU_TILE_LEAST ? table[block_size] : karst_ilu_factor_tile_kernel_cuda(block_size);
-}
-
-void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan)
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_triangle lower = plan->lower, upper = plan->upper;
-  karst_ilu_finding_cuda *finding = plan->finding;
-  const double *value = A->value;
-  void *arguments[] = {&lower, &upper, &value, &shift, &finding};
-  cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),
-                  stream);
-  cudaLaunchCooperativeKernel(karst_ilu_factor_small_kernel_cuda(plan->block_size), dim3((unsigned)plan->factor_grid),
-                              dim3(KARST_ILU_THREADS), arguments, 0, stream);
-}
+const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {plan_slices, launch_slices, destroy_slices};

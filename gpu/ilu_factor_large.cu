@@ -299,26 +299,54 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-} // namespace
-
-size_t karst_ilu_factor_large_shared_cuda(int block_size)
+size_t shared_bytes(int b)
 {
-  return (size_t)(2 * even_length(block_size) + line_length(block_size)) * sizeof(double) +
-         (size_t)block_size * sizeof(int);
+  return (size_t)(2 * even_length(b) + line_length(b)) * sizeof(double) + (size_t)b * sizeof(int);
 }
 
-const void *karst_ilu_factor_large_kernel_cuda(void) { return (const void *)factor_large; }
+/* factor_state */
+struct large_state {
+  int grid;  /* blocks of threads that are resident together */
+  int *done; /* [rows] device memory: which slots of lower are factored */
+};
 
-void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan)
+karst_status plan_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                        karst_ilu *ilu)
 {
+  large_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  karst_ilu_cuda_of(ilu)->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  if (!status) status = karst_ilu_take(context, shape->rows, "block ILU", &state->done, &ilu->plan_memory);
+  if (status) return status;
+  /* A row counts as many times as it has warps. */
+  return karst_ilu_resident_cuda(context, (const void *)factor_large, shared_bytes(shape->block_size),
+                                 KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &state->grid);
+}
+
+void launch_large(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const large_state *state = static_cast<const large_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
   karst_ilu_finding_cuda *finding = plan->finding;
-  int b = plan->block_size, *done = plan->done;
+  int b = plan->block_size, *done = state->done;
   const double *value = A->value;
   void *arguments[] = {&lower, &upper, &b, &value, &shift, &done, &finding};
   cudaMemsetAsync(done, 0, (size_t)lower.rows * sizeof *done, stream);
-  cudaLaunchCooperativeKernel((const void *)factor_large, dim3((unsigned)plan->factor_grid), dim3(THREADS), arguments,
-                              karst_ilu_factor_large_shared_cuda(b), stream);
+  cudaLaunchCooperativeKernel((const void *)factor_large, dim3((unsigned)state->grid), dim3(THREADS), arguments,
+                              shared_bytes(b), stream);
 }
+
+void destroy_large(karst_context *context, karst_ilu_cuda *plan)
+{
+  large_state *state = static_cast<large_state *>(plan->factor_state);
+  if (!state) return;
+  context->backend->release(context, state->done);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {plan_large, launch_large, destroy_large};

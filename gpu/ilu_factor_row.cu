@@ -415,37 +415,74 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   }
 }
 
-} // namespace
+/* factor_state */
+struct row_state {
+  int grid;         /* blocks of threads that are resident together */
+  int longest;      /* blocks of the longest row of L, D and U' */
+  int rows_of_warp; /* at a time at most, 1 or 2 */
+  karst_ilu_row_lists lists;
+};
 
-const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp)
+const void *kernel_for(int block_size, int rows_of_warp)
 {
-  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
-                                                          (const void *)factor<1, 1>,
-                                                          (const void *)factor<2, 1>,
-                                                          (const void *)factor<3, 1>,
-                                                          (const void *)factor<4, 1>,
-                                                          (const void *)factor<5, 1>,
-                                                          (const void *)factor<6, 1>};
+  static const void *const table[KARST_ILU_SLICE_LARGEST + 1] = {NULL,
+                                                                 (const void *)factor<1, 1>,
+                                                                 (const void *)factor<2, 1>,
+                                                                 (const void *)factor<3, 1>,
+                                                                 (const void *)factor<4, 1>,
+                                                                 (const void *)factor<5, 1>,
+                                                                 (const void *)factor<6, 1>};
   return rows_of_warp > 1 ? (const void *)factor<1, 2> : table[block_size];
 }
 
-size_t karst_ilu_factor_row_shared_cuda(const karst_ilu_cuda *plan)
+size_t shared_bytes(int b, const row_state *state)
 {
-  const int b = plan->block_size, rows = WARPS * plan->rows_of_warp;
-  return (size_t)rows * (size_t)plan->longest * (size_t)(b * b) * sizeof(double);
+  const int rows = WARPS * state->rows_of_warp;
+  return (size_t)rows * (size_t)state->longest * (size_t)(b * b) * sizeof(double);
 }
 
-void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+karst_status plan_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                       karst_ilu *ilu)
 {
+  const int b = shape->block_size;
+  row_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  karst_ilu_cuda_of(ilu)->factor_state = state;
+  state->longest = (int)shape->longest;
+  state->rows_of_warp = karst_ilu_choose_rows_of_warp(shape);
+  status = karst_ilu_list_by_rows_cuda(context, pattern, state->rows_of_warp, ilu, &state->lists);
+  if (status) return status;
+  return karst_ilu_resident_cuda(context, kernel_for(b, state->rows_of_warp), shared_bytes(b, state),
+                                 KARST_ILU_HELD_ROWS, state->lists.tasks, shape->levels, &state->grid);
+}
+
+void launch_rows(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const row_state *state = static_cast<const row_state *>(plan->factor_state);
+  const karst_ilu_row_lists &lists = state->lists;
   const int b = plan->block_size;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  matrices all = {plan->lower, plan->upper,    plan->row_tasks,   plan->row_task,
-                  plan->row,   plan->row_list, plan->row_product, A->value};
+  matrices all = {plan->lower, plan->upper, lists.tasks, lists.task, lists.row, lists.list, lists.product, A->value};
   karst_ilu_finding_cuda *finding = plan->finding;
-  int longest = plan->longest;
+  int longest = state->longest;
   void *arguments[] = {&all, &longest, &shift, &finding};
   cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);
-  cudaLaunchCooperativeKernel(karst_ilu_factor_row_kernel_cuda(b, plan->rows_of_warp),
-                              dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS), arguments,
-                              karst_ilu_factor_row_shared_cuda(plan), stream);
+  cudaLaunchCooperativeKernel(kernel_for(b, state->rows_of_warp), dim3((unsigned)state->grid), dim3(KARST_ILU_THREADS),
+                              arguments, shared_bytes(b, state), stream);
 }
+
+void destroy_rows(karst_context *context, karst_ilu_cuda *plan)
+{
+  row_state *state = static_cast<row_state *>(plan->factor_state);
+  if (!state) return;
+  context->backend->release(context, state->lists.task);
+  context->backend->release(context, state->lists.row);
+  context->backend->release(context, state->lists.list);
+  context->backend->release(context, state->lists.product);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {plan_rows, launch_rows, destroy_rows};

@@ -51,27 +51,49 @@ void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *
   }
 }
 
-} // namespace
+/* sweep_state */
+struct level_state {
+  cudaGraphExec_t graph; /* both sweeps, from lower.x to upper.x */
+};
 
-karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                        karst_ilu_cuda *plan)
+karst_status plan_levels(karst_context *context, const karst_ilu_analysis *analysis,
+                         const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
 {
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   cudaStream_t stream = karst_cuda_of(context)->own; /* the default stream cannot be captured */
   cudaGraph_t graph = NULL;
+  level_state *state;
+  (void)analysis;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->sweep_state = state;
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error == cudaSuccess) {
     launch_levels(pattern, plan, stream);
     error = cudaStreamEndCapture(stream, &graph);
   }
-  if (error == cudaSuccess) error = cudaGraphInstantiate(&plan->graph, graph, 0);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&state->graph, graph, 0);
   if (graph) cudaGraphDestroy(graph);
   return karst_cuda_status(context, error, "the graph of the triangular solves");
 }
 
-void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+void solve_levels(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
+  const level_state *state = static_cast<const level_state *>(plan->sweep_state);
   const karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
-  cudaGraphLaunch(plan->graph, karst_cuda_of(context)->stream);
+  cudaGraphLaunch(state->graph, karst_cuda_of(context)->stream);
   context->backend->scatter(context, upper->rows, plan->block_size, upper->row, upper->x, z);
 }
+
+void destroy_levels(karst_context *context, karst_ilu_cuda *plan)
+{
+  level_state *state = static_cast<level_state *>(plan->sweep_state);
+  if (!state) return;
+  if (state->graph) cudaGraphExecDestroy(state->graph);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda = {"level", plan_levels, solve_levels, destroy_levels};

@@ -249,17 +249,43 @@ karst_status make_room(karst_context *context, unsigned long long products, kars
   return status;
 }
 
-/* A list for each block. total [2]: work space. */
-karst_status list_by_blocks(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu,
-                            unsigned long long *total)
+} // namespace
+
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_status status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
+  if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
+  return status;
+}
+
+karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  unsigned long long *found, measured;
+  int64_t passing = 0;
+  karst_status status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
+  if (status) return status;
+  cudaMemsetAsync(found, 0, sizeof *found, stream);
+  measure_rows<<<karst_ilu_grid(plan->lower.rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, found);
+  status = context->backend->download(context, &measured, found, sizeof measured);
+  context->backend->release(context, found);
+  if (!status) *longest = (int64_t)measured;
+  return status;
+}
+
+karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_ilu *ilu)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   const unsigned grid = karst_ilu_grid(ilu->rows, THREADS);
-  unsigned long long products[2] = {0, 0};
+  unsigned long long products[2] = {0, 0}, *total = NULL;
   karst_index *lower_next = NULL, *upper_next = NULL;
-  karst_status status = start_list(context, lower, &ilu->plan_memory);
+  int64_t passing = 0;
+  karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
+  if (!status) status = start_list(context, lower, &ilu->plan_memory);
   if (!status) status = start_list(context, upper, &ilu->plan_memory);
   if (!status) {
     cudaMemsetAsync(total, 0, sizeof products, stream);
@@ -269,73 +295,34 @@ karst_status list_by_blocks(karst_context *context, const karst_ilu_pattern_cuda
   if (!status) status = make_room(context, products[0], lower, &lower_next, &ilu->plan_memory);
   if (!status) status = make_room(context, products[1], upper, &upper_next, &ilu->plan_memory);
   if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
+  context->backend->release(context, total);
   context->backend->release(context, lower_next);
   context->backend->release(context, upper_next);
   return status;
 }
 
-/* A list for each row. */
-karst_status list_by_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const both_triangles both = both_of(plan, pattern);
   const int64_t rows = ilu->rows;
   const unsigned grid = karst_ilu_grid(rows * 32, THREADS);
   int64_t products;
-  karst_status status = karst_ilu_cut_levels_cuda(context, &pattern->lower, plan->rows_of_warp, &plan->row_tasks,
-                                                  &plan->row_task, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows, what, &plan->row, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows + 1, what, &plan->row_list, &ilu->plan_memory);
+  karst_status status =
+      karst_ilu_cut_levels_cuda(context, &pattern->lower, rows_of_warp, &lists->tasks, &lists->task, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows, what, &lists->row, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows + 1, what, &lists->list, &ilu->plan_memory);
   if (status) return status;
-  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, plan->row);
-  cudaMemsetAsync(plan->row_list + rows, 0, sizeof *plan->row_list, stream);
-  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, NULL);
-  status = karst_ilu_sum_offsets_cuda(context, rows + 1, plan->row_list);
-  if (!status) status = context->backend->download(context, &products, plan->row_list + rows, sizeof products);
-  if (!status) status = karst_ilu_take(context, products, what, &plan->row_product, &ilu->plan_memory);
+  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, lists->row);
+  cudaMemsetAsync(lists->list + rows, 0, sizeof *lists->list, stream);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, NULL);
+  status = karst_ilu_sum_offsets_cuda(context, rows + 1, lists->list);
+  if (!status) status = context->backend->download(context, &products, lists->list + rows, sizeof products);
+  if (!status) status = karst_ilu_take(context, products, what, &lists->product, &ilu->plan_memory);
   if (status) return status;
-  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, plan->row_product);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, lists->product);
   return KARST_SUCCESS;
-}
-
-/* Whether a warp is to make whole rows, and how many at a time. found: work space. */
-karst_status choose_rows(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                         unsigned long long *found, karst_ilu_cuda *plan)
-{
-  const struct karst_cuda *cuda = karst_cuda_of(context);
-  const int b = ilu->block_size;
-  const int64_t rows = ilu->rows;
-  unsigned long long longest, elements = (unsigned long long)(b * b);
-  if (b >= KARST_ILU_TILE_LEAST || ilu->lower_blocks + ilu->upper_blocks <= KARST_ILU_ROW_AVERAGE * rows)
-    return KARST_SUCCESS;
-  cudaMemsetAsync(found, 0, sizeof *found, cuda->stream);
-  measure_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(plan->lower, plan->upper, found);
-  karst_status status = context->backend->download(context, &longest, found, sizeof longest);
-  if (status || longest * elements > KARST_ILU_ROW_ELEMENTS) return status;
-  plan->longest = (int)longest;
-  plan->rows_of_warp = b == 1 && 2 * longest <= KARST_ILU_ROW_ELEMENTS &&
-                               rows > (int64_t)KARST_ILU_ROWS_MANY * cuda->multiprocessors * pattern->lower.count
-                           ? 2
-                           : 1;
-  return KARST_SUCCESS;
-}
-
-} // namespace
-
-karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                                  karst_ilu *ilu)
-{
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  unsigned long long *total; /* [2] */
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
-  if (!status) status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
-  if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
-  if (!status) status = choose_rows(context, ilu, pattern, total, plan);
-  if (!status)
-    status = plan->longest > 0 ? list_by_rows(context, pattern, ilu) : list_by_blocks(context, pattern, ilu, total);
-  context->backend->release(context, total);
-  return status;
 }

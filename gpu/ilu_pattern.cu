@@ -315,3 +315,22 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   context->backend->release(context, s.work);
   return status;
 }
+
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes)
+{
+  const karst_index rows = levels->start[levels->count];
+  const int64_t most = (int64_t)rows / step + levels->count + 2;
+  karst_index *cut, count = 0;
+  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, what);
+  if (status) return status;
+  for (karst_index level = 0; level < levels->count; level++)
+    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
+      cut[count++] = (karst_index)s;
+  cut[count] = rows;
+  *parts = count;
+  status = karst_device_indices(context, (int64_t)count + 1, cut, what, first);
+  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
+  karst_release(context, cut);
+  return status;
+}

@@ -1,9 +1,12 @@
 /* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
- * from the patterns and the level sets (ilu_pattern.cu).
+ * from the patterns and the level sets (ilu_pattern.cu); and which kernels are to factor and to solve, by the rules of
+ * ilu_choice.h.
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
 #include "search.h"
+
+#include <string.h>
 
 namespace
 {
@@ -175,16 +178,40 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
   return KARST_SUCCESS;
 }
 
-/* Launches by levels pay where there are few of them: then nothing waits for long, and they keep no state. */
-bool choose_levels(karst_context *context, const char *trisolve, const karst_ilu *ilu)
+/* The kernels of ilu_choice.h, in its order. */
+const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda,
+    &karst_ilu_factor_large_cuda};
+const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
+    &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda};
+
+void choose_sweep(karst_context *context, const char *trisolve, karst_ilu *ilu)
 {
-  enum { FEW = 8 };
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
-  const bool by_levels = trisolve[0] == 'l' || (trisolve[0] == 'a' && lower + upper <= FEW);
-  if (trisolve[0] == 'a')
+  const enum karst_ilu_sweep_kind kind = karst_ilu_choose_sweep(trisolve, lower + upper);
+  plan->sweep = sweep_variants[kind];
+  ilu->trisolve = plan->sweep->name;
+  if (strcmp(trisolve, "auto") == 0)
     karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)",
-               by_levels ? "a launch for each level" : "dataflow, one launch", (long long)lower, (long long)upper);
-  return by_levels;
+               kind == KARST_ILU_SWEEP_LEVEL ? "a launch for each level" : "dataflow, one launch", (long long)lower,
+               (long long)upper);
+}
+
+/* Chooses how to factor and makes what that takes. The longest row is measured where the choice depends on it. */
+karst_status plan_factor(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_shape shape = {ilu->block_size,      ilu->rows, ilu->lower_blocks + ilu->upper_blocks,
+                           pattern->lower.count, 0,         karst_cuda_of(context)->multiprocessors};
+  enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
+  if (karst_ilu_factor_rules[kind].elements > 0) {
+    karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
+    if (status) return status;
+    kind = karst_ilu_choose_factor(&shape);
+  }
+  plan->factor = factor_variants[kind];
+  return plan->factor->plan(context, pattern, &shape, ilu);
 }
 
 karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_pattern_cuda *pattern,
@@ -197,20 +224,15 @@ karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysi
   if (status) return status;
   ilu->levels_lower = pattern->lower.count;
   ilu->levels_upper = pattern->upper.count;
-  plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
-  ilu->trisolve = analysis->trisolve[0] == 'j' ? "jacobi" : plan->by_levels ? "level" : "dataflow";
+  choose_sweep(context, analysis->trisolve, ilu);
   status = choose_order(context, ilu, pattern, plan);
   if (!status) status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
-  if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
-  if (!status) status = karst_ilu_resident_cuda(context, pattern, plan);
+  if (!status) status = karst_ilu_find_sources_cuda(context, analysis->A, ilu);
+  if (!status) status = plan_factor(context, pattern, ilu);
   if (!status) status = make_values(context, b, &plan->lower, &ilu->plan_memory);
   if (!status) status = make_values(context, b, &plan->upper, &ilu->plan_memory);
   if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status && b > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
-    status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
-  if (!status && analysis->trisolve[0] == 'j')
-    status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
-  if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, pattern, plan);
+  if (!status) status = plan->sweep->plan(context, analysis, pattern, ilu);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
@@ -231,25 +253,6 @@ void release_triangle(karst_context *context, karst_triangle *t)
 
 } // namespace
 
-karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
-                                       karst_index *parts, karst_index **first, int64_t *bytes)
-{
-  const karst_index rows = levels->start[levels->count];
-  const int64_t most = (int64_t)rows / step + levels->count + 2;
-  karst_index *cut, count = 0;
-  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, "the plan of block ILU");
-  if (status) return status;
-  for (karst_index level = 0; level < levels->count; level++)
-    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
-      cut[count++] = (karst_index)s;
-  cut[count] = rows;
-  *parts = count;
-  status = karst_device_indices(context, (int64_t)count + 1, cut, "the plan of block ILU", first);
-  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
-  karst_release(context, cut);
-  return status;
-}
-
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan;
@@ -268,15 +271,10 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (!plan) return;
-  if (plan->graph) cudaGraphExecDestroy(plan->graph);
+  if (plan->factor) plan->factor->destroy(context, plan);
+  if (plan->sweep) plan->sweep->destroy(context, plan);
   release_triangle(context, &plan->lower);
   release_triangle(context, &plan->upper);
   context->backend->release(context, plan->finding);
-  context->backend->release(context, plan->done);
-  context->backend->release(context, plan->jacobi);
-  context->backend->release(context, plan->row_task);
-  context->backend->release(context, plan->row);
-  context->backend->release(context, plan->row_list);
-  context->backend->release(context, plan->row_product);
   karst_release(context, plan);
 }
