@@ -10,8 +10,28 @@
  * same time; those of the level before are the pivots that come last. So what follows the last wait is short: a few
  * products, the inverse of D, and U'. L D^-1 comes after, for no other row asks for it.
  *
- * A level has few rows, and all that a row needs stands behind chains of loads: so the next row's products are fetched
- * while this one is made. */
+ * A level has few rows, and all that a row needs stands behind chains of loads: task, slots, row and list, product,
+ * column of U'. Each link is loaded one stage before the next link needs it. A warp that makes rows 0, 1, 2, ... of its
+ * own, of which row i has the products of chunks 0 to m, has under way and does, time going to the right:
+ *
+ *     row i + 2   loads     slots
+ *     row i + 1   loads     row, list                                                        products 0, sources
+ *     row i       loads     blocks of A  products 1
+ *                           columns 0    columns 1   columns 2         -                     inverse 1   inverse 2 ...
+ *                           inverse 0    products 2  products 3  ...   -
+ *                 waits                  chunk 0     chunk 1     ...   chunk m               inverse 0   inverse 1 ...
+ *                 computes               a -= a U'   a -= a U'         a -= a U'   D^-1, U'  L D^-1      L D^-1
+ *                 publishes                                                        U', D^-1
+ *     function              start_row    eliminate                                           finish_lower
+ *
+ * products: which blocks a chunk multiplies; columns: of their right blocks, one a lane; inverse: the column of the
+ * inverse pivot that an entry of L is multiplied by. So while chunk c is subtracted, the columns of chunk c + 1 and the
+ * products of chunk c + 2 are on their way. Products 1 alone are asked for only where columns 1 need them.
+ *
+ * Columns and inverses are made by other warps at the same time. They are asked for a stage ahead like all else, and
+ * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
+ * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
+ * Between the last wait of a row and its U' nothing is loaded but shared memory. */
 #include "ilu_invert.h"
 
 namespace
