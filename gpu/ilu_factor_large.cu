@@ -201,7 +201,7 @@ __device__ karst_reason invert(int b, block_view a, const workspace &w)
   for (int c = 0; c < b; c++) {
     double size;
     const int best = find_pivot(b, c, a, w, &size);
-    if (!(size > 16 * b * DBL_EPSILON * w.size[c])) return KARST_SINGULAR_BLOCK;
+    if (!(size > karst_block_rounding(b) * w.size[c])) return KARST_SINGULAR_BLOCK;
     exchange_rows(b, c, best, a, w);
     eliminate(b, c, a, w);
   }
