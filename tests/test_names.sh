@@ -28,4 +28,5 @@ report "2 - what a CUDA source alone uses is in an anonymous namespace: types, c
     FNR == 1 { hidden = 0 }
     /^namespace$/ { hidden = 1 }
     /^} \/\/ namespace/ { hidden = 0 }
-    !hidden && /^(struct|enum|union|class|typedef|using|constexpr|template) / && !/;$/ { print FILENAME ":" FNR ": " $0 }')"
+    hidden || /;$/ { next }
+    /^(struct|enum|union|class|typedef|using|constexpr|template) / { print FILENAME ":" FNR ": " $0 }')"
