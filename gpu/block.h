@@ -75,7 +75,7 @@ static __device__ inline bool karst_cuda_invert_choose(int b, int c, const doubl
         best_size = other_size;
       }
     }
-    if (threadIdx.x == 0) s.pivot[c] = best_size > (b > 1 ? 16 * b * DBL_EPSILON * s.column_size[c] : 0) ? best : -1;
+    if (threadIdx.x == 0) s.pivot[c] = best_size > (b > 1 ? karst_block_rounding(b) * s.column_size[c] : 0) ? best : -1;
   }
   __syncthreads();
   return s.pivot[c] >= 0;

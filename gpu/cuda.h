@@ -9,7 +9,6 @@
 
 extern "C" {
 #include "dense.h"
-#include "kernels.h"
 #include "matrix.h"
 #include "operations.h"
 }

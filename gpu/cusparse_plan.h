@@ -14,6 +14,10 @@
 
 #include <cusparse.h>
 
+extern "C" {
+#include "cusparse_kernels.h"
+}
+
 #define KARST_CUSPARSE_FUNCTIONS(X)                                                                                    \
   X(cusparseCreate)                                                                                                    \
   X(cusparseDestroy)                                                                                                   \

@@ -1,9 +1,12 @@
 /* diagonal.cu - on the GPU: diagonal blocks inverted, and multiplied by a vector. */
 #include "block.h"
 
+namespace
+{
+
 /* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all; reasons are
  * negative. */
-static __device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
+__device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
 {
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));
 }
@@ -12,7 +15,7 @@ static __device__ void record(unsigned long long *first, int64_t row, karst_reas
 enum { INVERTED = 128 };
 
 template <int B>
-static __global__ void __launch_bounds__(INVERTED)
+__global__ void __launch_bounds__(INVERTED)
     invert_small(karst_index rows, const karst_index *diagonal, const double *value, double *inverse,
                  unsigned long long *first)
 {
@@ -30,7 +33,7 @@ static __global__ void __launch_bounds__(INVERTED)
 }
 
 /* One thread block a block. */
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
     invert_large(int b, const karst_index *diagonal, const double *value, double *inverse, unsigned long long *first)
 {
   extern __shared__ double shared[];
@@ -42,6 +45,24 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   karst_reason reason = karst_cuda_invert(b, to, shared);
   if (threadIdx.x == 0) record(first, i, reason);
 }
+
+template <int B>
+__global__ void __launch_bounds__(B ? KARST_CUDA_THREADS : 1024)
+    multiply(int size, karst_index count, const double *__restrict__ S, const double *__restrict__ x,
+             double *__restrict__ y)
+{
+  const int b = B ? B : size;
+  karst_index i;
+  int r;
+  if (!karst_cuda_row(b, count, &i, &r)) return;
+  const double *block = S + karst_cuda_offset(b, i) + r;
+  double sum = 0;
+#pragma unroll 8
+  for (int c = 0; c < b; c++) sum += block[c * b] * x[(int64_t)i * b + c];
+  y[(int64_t)i * b + r] = sum;
+}
+
+} // namespace
 
 karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                         double *inverse, karst_reason *reason, karst_index *block_row)
@@ -66,22 +87,6 @@ karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matr
   *block_row = (karst_index)(found / 256);
   *reason = static_cast<karst_reason>(-(int)(found % 256));
   return KARST_SUCCESS;
-}
-
-template <int B>
-static __global__ void __launch_bounds__(B ? KARST_CUDA_THREADS : 1024)
-    multiply(int size, karst_index count, const double *__restrict__ S, const double *__restrict__ x,
-             double *__restrict__ y)
-{
-  const int b = B ? B : size;
-  karst_index i;
-  int r;
-  if (!karst_cuda_row(b, count, &i, &r)) return;
-  const double *block = S + karst_cuda_offset(b, i) + r;
-  double sum = 0;
-#pragma unroll 8
-  for (int c = 0; c < b; c++) sum += block[c * b] * x[(int64_t)i * b + c];
-  y[(int64_t)i * b + r] = sum;
 }
 
 void karst_multiply_diagonal_cuda(karst_context *context, karst_index count, int b, const double *S, const double *x,

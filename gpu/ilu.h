@@ -20,6 +20,11 @@
 
 #include <type_traits>
 
+extern "C" {
+#include "ilu_choice.h"
+#include "ilu_kernels.h"
+}
+
 /* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
 typedef struct karst_ilu_product {
   karst_index left, right;
@@ -60,46 +65,30 @@ typedef struct karst_triangle {
 } karst_triangle;
 
 /* What the factorization reports, in device memory. */
-typedef struct karst_ilu_finding {
+typedef struct karst_ilu_finding_cuda {
   unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
   unsigned long long shifted;
   double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
                 * of zeros; else 0 */
-} karst_ilu_finding;
+} karst_ilu_finding_cuda;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
 
 enum { KARST_ILU_SORTED = 64 };
 
-/* A sweep: how many neighbours of a row a lane waits for at once, and how many lanes share them at most. */
-enum { KARST_ILU_PARTS = 8 };
-static constexpr int karst_ilu_neighbours_at_once(int b) { return b <= 2 ? 4 : 3; }
+struct karst_ilu_factor_variant;
+struct karst_ilu_sweep_variant;
 
-/* Which kernel factors: a warp for as many rows as there are lanes for (ilu_factor.cu); for one row, where rows average
- * more than so many blocks off the diagonal and none has more elements than a warp has shared memory for
- * (ilu_factor_row.cu); for one row of blocks that are 7 or 8 wide (ilu_factor_tile.cu); a block of threads for one row
- * of larger blocks (ilu_factor_large.cu). A warp makes two scalar rows where a level has more than so many for each
- * multiprocessor: then warps for the next levels are short. */
-enum { KARST_ILU_ROW_AVERAGE = 10, KARST_ILU_ROW_ELEMENTS = 1536, KARST_ILU_TILE_LEAST = 7, KARST_ILU_ROWS_MANY = 7 };
-
+/* The plan. The values of both triangles and what is found in them are common to all kernels; what one way of factoring
+ * or of solving needs besides is its own state, which no other file knows. */
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
-  bool by_levels;
-  int factor_grid, lower_grid, upper_grid; /* blocks of threads that are resident together */
-  cudaGraphExec_t graph;                   /* both sweeps by levels, from lower.x to upper.x */
-  karst_ilu_finding *finding;
-  int *done; /* [rows] large blocks: which slots of lower are factored */
-  int jacobi_sweeps;
-  double *jacobi; /* [2][b*(slots + 1)] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
-  /* Where warps make whole rows: */
-  int longest;           /* blocks of the longest row of L, D and U'; 0: they do not */
-  int rows_of_warp;      /* at a time at most, 1 or 2 */
-  karst_index row_tasks; /* one or two rows of one level of L */
-  karst_index *row_task; /* [row_tasks + 1] the first slot of each */
-  karst_ilu_row *row;    /* [rows] by the slots of lower */
-  int64_t *row_list;     /* [rows + 1] where the products of each begin in row_product */
-  karst_ilu_row_product *row_product;
+  karst_ilu_finding_cuda *finding;
+  const struct karst_ilu_factor_variant *factor;
+  void *factor_state;
+  const struct karst_ilu_sweep_variant *sweep;
+  void *sweep_state;
 } karst_ilu_cuda;
 
 /* The largest number that a karst_index holds. */
@@ -120,9 +109,46 @@ typedef struct karst_ilu_pattern_cuda {
   karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 
-/* ilu.cu: the grids of the kernels whose warps wait for each other. */
-karst_status karst_ilu_resident_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                     karst_ilu_cuda *plan);
+/* A way to factor. The rule by which one is chosen is in ilu_choice.h. */
+typedef struct karst_ilu_factor_variant {
+  /* Makes what launch needs besides the triangles, from their pattern and shape, into factor_state: the lists of
+   * products, work space, the grid. What a plan that fails has taken, destroy gives back. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                       karst_ilu *ilu);
+  /* Queues the factorization of A, which reports into finding. shift is that of the kernel table. */
+  void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
+  void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
+} karst_ilu_factor_variant;
+
+/* A way to solve with the triangles, by the name that users know it by. */
+typedef struct karst_ilu_sweep_variant {
+  const char *name;
+  /* Makes what solve needs besides the triangles, which have their values' memory by now, into sweep_state. What a plan
+   * that fails has taken, destroy gives back. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis,
+                       const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu);
+  /* Queues z = (L D U')^-1 r, or an approximation of it. */
+  void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+  void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
+} karst_ilu_sweep_variant;
+
+extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;    /* ilu_factor_row.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda;  /* ilu_factor.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;   /* ilu_factor_tile.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;  /* ilu_factor_large.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* ilu_dataflow.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* ilu_level.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* ilu_jacobi.cu */
+
+/* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
+typedef struct karst_ilu_row_lists {
+  karst_index tasks;  /* one or two rows of one level of L */
+  karst_index *task;  /* [tasks + 1] the first slot of each */
+  karst_ilu_row *row; /* [rows] by the slots of lower */
+  int64_t *list;      /* [rows + 1] where the products of each begin in product */
+  karst_ilu_row_product *product;
+} karst_ilu_row_lists;
+
 /* ilu_pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
  * What is left when they fail, release gives back. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
@@ -133,42 +159,31 @@ void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cu
 /* Counts, the last of which is 0, become starts. */
 karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list);
 karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list);
-/* ilu_plan.cu */
-karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
-void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
 /* Cuts the levels' slots where their numbers are multiples of step: the first slot of each part, [*parts + 1] in device
  * memory, which counts in *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* ilu_lists.cu: source, list and product of both triangles, or row_list and row_product. */
-karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                                  karst_ilu *ilu);
-/* ilu_factor.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, for the largest of them with the kernel of
- * ilu_factor_tile.cu; ilu_factor_row.cu; ilu_factor_large.cu */
-void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan);
-void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan);
-void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
-const void *karst_ilu_factor_small_kernel_cuda(int block_size);
-const void *karst_ilu_factor_tile_kernel_cuda(int block_size);
-const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp);
-const void *karst_ilu_factor_large_kernel_cuda(void);
-size_t karst_ilu_factor_row_shared_cuda(const karst_ilu_cuda *plan);
-size_t karst_ilu_factor_large_shared_cuda(int block_size);
-/* ilu_level.cu */
-karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                        karst_ilu_cuda *plan);
-void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+/* ilu_plan.cu */
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
+/* ilu_resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
+ * together, and they hold the tasks of some levels, one a warp; shared: bytes of shared memory of each block. */
+enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
+karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
+                                     enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
+/* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
+void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
+                           const karst_ilu_cuda *plan);
+/* ilu_lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
+ * triangles; the same by rows, as many a task as rows_of_warp. */
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu);
+karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
+karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_ilu *ilu);
+karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists);
 /* ilu_load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
-/* ilu_jacobi.cu */
-karst_status karst_ilu_jacobi_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis,
-                                        karst_ilu_cuda *plan, int64_t *bytes);
-void karst_ilu_solve_jacobi_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
-/* ilu_dataflow.cu */
-const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper);
-void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
 
 /* Device memory of count elements, added to *bytes. */
 template <typename T>

@@ -16,7 +16,10 @@
 #include "ilu.h"
 #include "dense.h"
 
-template <int B> constexpr int at_once = karst_ilu_neighbours_at_once(B);
+namespace
+{
+
+template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
 
 /* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
  * from the one and the other, these ran fastest on an H200, by a fifth and more. */
@@ -40,8 +43,7 @@ struct place {
 
 /* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
 template <int B, int PARTS>
-static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at,
-                                             chunk<B> &next)
+__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at, chunk<B> &next)
 {
   constexpr int R = 32 / B;
   if (PARTS > 1) e += at.part;
@@ -56,7 +58,7 @@ static __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e,
 }
 
 /* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
-template <int B> static __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
+template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
 {
   double sum = 0;
 #pragma unroll
@@ -66,7 +68,7 @@ template <int B> static __device__ __forceinline__ double product(const double (
 
 /* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. */
 template <int B, int PARTS, bool upper>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
+__global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
     sweep(const karst_triangle t, const double *in, double *reset, double *out)
 {
   constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS, K = at_once<B>;
@@ -126,7 +128,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PAR
 /* The same for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made absent
  * beforehand. */
 template <bool upper>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
     sweep_any(const karst_triangle t, int b, const double *in, double *out)
 {
   const int width = b < 32 ? b : 32, parts = (b + 31) / 32;
@@ -166,7 +168,7 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
 }
 
 /* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
-template <int B, bool upper, int PARTS = KARST_ILU_PARTS> static const void *sweep_by(int parts)
+template <int B, bool upper, int PARTS = KARST_ILU_PARTS> const void *sweep_by(int parts)
 {
   if constexpr (PARTS > 1) {
     if constexpr (B * PARTS <= 32)
@@ -176,7 +178,7 @@ template <int B, bool upper, int PARTS = KARST_ILU_PARTS> static const void *swe
   return (const void *)sweep<B, 1, upper>;
 }
 
-const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper)
+const void *kernel_for(int block_size, int parts, bool upper)
 {
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
@@ -189,30 +191,68 @@ const void *karst_ilu_sweep_kernel_cuda(int block_size, int parts, bool upper)
   return kernel;
 }
 
-static void launch(karst_context *context, const void *kernel, int grid, void **arguments)
+/* sweep_state */
+struct dataflow_state {
+  int lower_grid, upper_grid; /* blocks of threads that are resident together */
+};
+
+/* Lanes and blocks of threads of one of the two sweeps. */
+karst_status plan_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
+{
+  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
+  t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
+  const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
+  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
+}
+
+karst_status plan_dataflow(karst_context *context, const karst_ilu_analysis *analysis,
+                           const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const int b = plan->block_size;
+  dataflow_state *state;
+  (void)analysis;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->sweep_state = state;
+  status = plan_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+  if (!status) status = plan_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
+  return status;
+}
+
+void launch(karst_context *context, const void *kernel, int grid, void **arguments)
 {
   cudaLaunchCooperativeKernel(kernel, dim3((unsigned)grid), dim3(KARST_ILU_THREADS), arguments, 0,
                               karst_cuda_of(context)->stream);
 }
 
-void karst_ilu_solve_dataflow_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
+  const dataflow_state *state = static_cast<const dataflow_state *>(plan->sweep_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
   int b = plan->block_size;
   const double *y = lower.x;
-  const void *forward = karst_ilu_sweep_kernel_cuda(b, lower.parts, false);
-  const void *backward = karst_ilu_sweep_kernel_cuda(b, upper.parts, true);
+  const void *forward = kernel_for(b, lower.parts, false), *backward = kernel_for(b, upper.parts, true);
   if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
     void *down[] = {&lower, &r, &upper.x, &z}, *up[] = {&upper, &y, &lower.x, &z};
-    launch(context, forward, plan->lower_grid, down);
-    launch(context, backward, plan->upper_grid, up);
+    launch(context, forward, state->lower_grid, down);
+    launch(context, backward, state->upper_grid, up);
   } else {
     size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
     void *down[] = {&lower, &b, &r, &z}, *up[] = {&upper, &b, &y, &z};
     cudaMemsetAsync(lower.x, 0xff, bytes, stream);
     cudaMemsetAsync(upper.x, 0xff, bytes, stream);
-    launch(context, forward, plan->lower_grid, down);
-    launch(context, backward, plan->upper_grid, up);
+    launch(context, forward, state->lower_grid, down);
+    launch(context, backward, state->upper_grid, up);
   }
 }
+
+void destroy_dataflow(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->sweep_state); }
+
+} // namespace
+
+const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {"dataflow", plan_dataflow, solve_dataflow,
+                                                               destroy_dataflow};

@@ -10,6 +10,9 @@
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
 #include "ilu_invert.h"
 
+namespace
+{
+
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it
  * without delay: registers allow no more. */
 enum { EARLY = 3 };
@@ -17,8 +20,8 @@ template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <=
 
 /* acc -= left right, where the lanes hold their rows of all three. */
 template <int B>
-static __device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
-                                                        double (&acc)[B])
+__device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
+                                                 double (&acc)[B])
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
@@ -28,8 +31,7 @@ static __device__ __forceinline__ void subtract_product(const double (&left)[B],
 
 /* out = left right */
 template <int B>
-static __device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q,
-                                                double (&out)[B])
+__device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q, double (&out)[B])
 {
   double minus[B];
 #pragma unroll
@@ -41,9 +43,8 @@ static __device__ __forceinline__ void multiply(const double (&left)[B], const d
 
 /* a_ij for a block of t: A's block, less the products of its list. wanted: whether this lane's block row has it. */
 template <int B>
-static __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                                  const double *A, int64_t block, bool wanted, const karst_ilu_place &at,
-                                  double (&acc)[B])
+__device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                           const double *A, int64_t block, bool wanted, const karst_ilu_place &at, double (&acc)[B])
 {
   constexpr int K = products_at_once<B>;
   const karst_index source = wanted ? t.source[block] : -1;
@@ -79,8 +80,8 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
 /* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
  * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
 template <int B>
-static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
-                                        const karst_ilu_place &at)
+__device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
+                                 const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   karst_index all = 0;
@@ -95,9 +96,9 @@ static __device__ karst_index touch_row(const karst_triangle &t, const double *A
 
 /* The largest absolute entry of the lanes' block rows of A - L U, for the shift: rare, so it is all done again. */
 template <int B>
-static __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
-                                        int64_t lower_block, karst_index lower_length, int64_t upper_block,
-                                        karst_index upper_length, const karst_ilu_place &at)
+__device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
+                                 int64_t lower_block, karst_index lower_length, int64_t upper_block,
+                                 karst_index upper_length, const karst_ilu_place &at)
 {
   constexpr int R = 32 / B;
   double acc[B], largest = 0, all = 0;
@@ -116,8 +117,8 @@ static __device__ double largest_of_row(const karst_triangle &lower, const karst
 }
 
 template <int B>
-static __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const karst_ilu_place &at,
-                                                   bool wanted, const double (&row)[B])
+__device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t block, const karst_ilu_place &at,
+                                            bool wanted, const double (&row)[B])
 {
 #pragma unroll
   for (int c = 0; c < B; c++)
@@ -125,7 +126,7 @@ static __device__ __forceinline__ void publish_row(const karst_triangle &t, int6
 }
 
 /* Stays 0 unless an entry is NaN or infinite. */
-template <int B> static __device__ __forceinline__ double poison(const double (&row)[B])
+template <int B> __device__ __forceinline__ double poison(const double (&row)[B])
 {
   double sum = 0;
 #pragma unroll
@@ -134,9 +135,9 @@ template <int B> static __device__ __forceinline__ double poison(const double (&
 }
 
 template <int B>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
-           karst_ilu_finding *finding)
+           karst_ilu_finding_cuda *finding)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
@@ -225,28 +226,45 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
-const void *karst_ilu_factor_small_kernel_cuda(int block_size)
+/* factor_state */
+struct slice_state {
+  int grid; /* blocks of threads that are resident together */
+};
+
+const void *kernel_for(int block_size)
 {
-  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
-                                                          (const void *)factor<1>,
-                                                          (const void *)factor<2>,
-                                                          (const void *)factor<3>,
-                                                          (const void *)factor<4>,
-                                                          (const void *)factor<5>,
-                                                          (const void *)factor<6>};
-  return block_size < KARST_ILU_TILE_LEAST ? table[block_size] : karst_ilu_factor_tile_kernel_cuda(block_size);
+  static const void *const table[KARST_ILU_SLICE_LARGEST + 1] = {NULL,
+                                                                 (const void *)factor<1>,
+                                                                 (const void *)factor<2>,
+                                                                 (const void *)factor<3>,
+                                                                 (const void *)factor<4>,
+                                                                 (const void *)factor<5>,
+                                                                 (const void *)factor<6>};
+  return table[block_size];
 }
 
-void karst_ilu_factor_small_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan)
+karst_status plan_slices(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                         karst_ilu *ilu)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_triangle lower = plan->lower, upper = plan->upper;
-  karst_ilu_finding *finding = plan->finding;
-  const double *value = A->value;
-  void *arguments[] = {&lower, &upper, &value, &shift, &finding};
-  cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),
-                  stream);
-  cudaLaunchCooperativeKernel(karst_ilu_factor_small_kernel_cuda(plan->block_size), dim3((unsigned)plan->factor_grid),
-                              dim3(KARST_ILU_THREADS), arguments, 0, stream);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  slice_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  if (status) return status;
+  return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_SLICES, plan->lower.tasks,
+                                 shape->levels, &state->grid);
 }
+
+void launch_slices(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const slice_state *state = static_cast<const slice_state *>(plan->factor_state);
+  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
+}
+
+void destroy_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {plan_slices, launch_slices, destroy_slices};

@@ -5,6 +5,9 @@
 #include "ilu.h"
 #include "dense.h"
 
+namespace
+{
+
 enum { THREADS = KARST_ILU_THREADS };
 
 /* A block in the slices: element (r, c) is at[c * stride + r]. */
@@ -13,7 +16,7 @@ struct block_view {
   int64_t stride;
 };
 
-static __device__ block_view view(const karst_triangle &t, int b, int64_t block)
+__device__ block_view view(const karst_triangle &t, int b, int64_t block)
 {
   int64_t stride = (int64_t)t.group * b, entry = block / t.group, q = block % t.group;
   return {t.value + entry * b * stride + q * b, stride};
@@ -27,24 +30,18 @@ struct workspace {
   int *pivot;           /* [b] */
 };
 
-static __host__ __device__ int even_length(int b) { return b + b % 2; }
+__host__ __device__ int even_length(int b) { return b + b % 2; }
 
-static __host__ __device__ int line_length(int b) { return b < THREADS ? (int)THREADS : even_length(b); }
+__host__ __device__ int line_length(int b) { return b < THREADS ? (int)THREADS : even_length(b); }
 
-size_t karst_ilu_factor_large_shared_cuda(int block_size)
-{
-  return (size_t)(2 * even_length(block_size) + line_length(block_size)) * sizeof(double) +
-         (size_t)block_size * sizeof(int);
-}
-
-static __device__ workspace workspace_at(int b, double *shared)
+__device__ workspace workspace_at(int b, double *shared)
 {
   const int even = even_length(b);
   return {shared, shared + even, shared + 2 * even, (int *)(shared + 2 * even + line_length(b))};
 }
 
 /* The largest of the threads' values; ties and NaN do not matter to the callers. */
-static __device__ double largest_of_threads(double mine, double *line)
+__device__ double largest_of_threads(double mine, double *line)
 {
   __syncthreads();
   line[threadIdx.x] = mine;
@@ -59,8 +56,8 @@ static __device__ double largest_of_threads(double mine, double *line)
 }
 
 /* a_ij into its place: A's block, less the products of its list. */
-static __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                                  int b, const double *A, int64_t number)
+__device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t, int b,
+                           const double *A, int64_t number)
 {
   const int64_t bb = (int64_t)b * b;
   const block_view to = view(t, b, number);
@@ -79,7 +76,7 @@ static __device__ void accumulate(const karst_triangle &lower, const karst_trian
 }
 
 /* block = block right, as many rows at a time as there is work space for. Returns 0 unless an element is not finite. */
-static __device__ double multiply_from_right(int b, block_view block, block_view right, double *line)
+__device__ double multiply_from_right(int b, block_view block, block_view right, double *line)
 {
   const int at_once = b < THREADS ? THREADS / b : 1;
   double poison = 0;
@@ -101,7 +98,7 @@ static __device__ double multiply_from_right(int b, block_view block, block_view
 }
 
 /* block = left block, by columns. */
-static __device__ double multiply_from_left(int b, block_view left, block_view block, double *line)
+__device__ double multiply_from_left(int b, block_view left, block_view block, double *line)
 {
   const int at_once = b < THREADS ? THREADS / b : 1;
   double poison = 0;
@@ -122,7 +119,7 @@ static __device__ double multiply_from_left(int b, block_view left, block_view b
 }
 
 /* Sizes that pivots are judged by; false where an entry is not finite. *singular: a row of zeros. */
-static __device__ bool measure(int b, block_view a, const workspace &w, bool *singular)
+__device__ bool measure(int b, block_view a, const workspace &w, bool *singular)
 {
   bool finite = true, zero = false;
   for (int r = threadIdx.x; r < b; r += THREADS) {
@@ -147,7 +144,7 @@ static __device__ bool measure(int b, block_view a, const workspace &w, bool *si
 }
 
 /* The row of the pivot of column c: the first of the largest. */
-static __device__ int find_pivot(int b, int c, block_view a, const workspace &w, double *size)
+__device__ int find_pivot(int b, int c, block_view a, const workspace &w, double *size)
 {
   double mine = -1;
   int at = b;
@@ -162,7 +159,7 @@ static __device__ int find_pivot(int b, int c, block_view a, const workspace &w,
   return b - (int)largest_of_threads(mine == *size ? (double)(b - at) : 0, w.line);
 }
 
-static __device__ void exchange_rows(int b, int c, int best, block_view a, const workspace &w)
+__device__ void exchange_rows(int b, int c, int best, block_view a, const workspace &w)
 {
   for (int j = threadIdx.x; j < b && best != c; j += THREADS) {
     double entry = a.at[j * a.stride + c];
@@ -179,7 +176,7 @@ static __device__ void exchange_rows(int b, int c, int best, block_view a, const
 }
 
 /* Step c of the elimination; line keeps column c as it was. */
-static __device__ void eliminate(int b, int c, block_view a, const workspace &w)
+__device__ void eliminate(int b, int c, block_view a, const workspace &w)
 {
   const double inverse = 1 / a.at[c * a.stride + c];
   for (int r = threadIdx.x; r < b; r += THREADS) w.line[r] = a.at[c * a.stride + r];
@@ -196,7 +193,7 @@ static __device__ void eliminate(int b, int c, block_view a, const workspace &w)
 }
 
 /* karst_block_invert of lib/dense.h by one block of threads, where the block stands. */
-static __device__ karst_reason invert(int b, block_view a, const workspace &w)
+__device__ karst_reason invert(int b, block_view a, const workspace &w)
 {
   bool singular, finite = true;
   if (!measure(b, a, w, &singular)) return KARST_NOT_FINITE;
@@ -204,7 +201,7 @@ static __device__ karst_reason invert(int b, block_view a, const workspace &w)
   for (int c = 0; c < b; c++) {
     double size;
     const int best = find_pivot(b, c, a, w, &size);
-    if (!(size > 16 * b * DBL_EPSILON * w.size[c])) return KARST_SINGULAR_BLOCK;
+    if (!(size > karst_block_rounding(b) * w.size[c])) return KARST_SINGULAR_BLOCK;
     exchange_rows(b, c, best, a, w);
     eliminate(b, c, a, w);
   }
@@ -221,7 +218,7 @@ static __device__ karst_reason invert(int b, block_view a, const workspace &w)
 }
 
 /* The largest absolute element of blocks number first, first + group, ... */
-static __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t first, int64_t count, double *line)
+__device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t first, int64_t count, double *line)
 {
   double largest = 0;
   for (int64_t e = 0; e < count; e++) {
@@ -233,7 +230,7 @@ static __device__ double largest_of_blocks(const karst_triangle &t, int b, int64
 }
 
 /* Waits for the rows that this one needs; the values that they stored can be read then. */
-static __device__ void await_rows(const karst_triangle &lower, int64_t block, int64_t length, const int *done)
+__device__ void await_rows(const karst_triangle &lower, int64_t block, int64_t length, const int *done)
 {
   for (int64_t e = threadIdx.x; e < length; e += THREADS) {
     const karst_index pivot = lower.column[block + e * lower.group];
@@ -244,16 +241,16 @@ static __device__ void await_rows(const karst_triangle &lower, int64_t block, in
   __syncthreads();
 }
 
-static __device__ void mark_done(int *done, karst_index slot)
+__device__ void mark_done(int *done, karst_index slot)
 {
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) *(volatile int *)&done[slot] = 1;
 }
 
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     factor_large(const karst_triangle lower, const karst_triangle upper, int b, const double *A, double shift,
-                 int *done, karst_ilu_finding *finding)
+                 int *done, karst_ilu_finding_cuda *finding)
 {
   extern __shared__ double shared[];
   const workspace w = workspace_at(b, shared);
@@ -302,18 +299,54 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
-const void *karst_ilu_factor_large_kernel_cuda(void) { return (const void *)factor_large; }
-
-void karst_ilu_factor_large_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                 const karst_ilu_cuda *plan)
+size_t shared_bytes(int b)
 {
+  return (size_t)(2 * even_length(b) + line_length(b)) * sizeof(double) + (size_t)b * sizeof(int);
+}
+
+/* factor_state */
+struct large_state {
+  int grid;  /* blocks of threads that are resident together */
+  int *done; /* [rows] device memory: which slots of lower are factored */
+};
+
+karst_status plan_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                        karst_ilu *ilu)
+{
+  large_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  karst_ilu_cuda_of(ilu)->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  if (!status) status = karst_ilu_take(context, shape->rows, "block ILU", &state->done, &ilu->plan_memory);
+  if (status) return status;
+  /* A row counts as many times as it has warps. */
+  return karst_ilu_resident_cuda(context, (const void *)factor_large, shared_bytes(shape->block_size),
+                                 KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &state->grid);
+}
+
+void launch_large(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const large_state *state = static_cast<const large_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
-  karst_ilu_finding *finding = plan->finding;
-  int b = plan->block_size, *done = plan->done;
+  karst_ilu_finding_cuda *finding = plan->finding;
+  int b = plan->block_size, *done = state->done;
   const double *value = A->value;
   void *arguments[] = {&lower, &upper, &b, &value, &shift, &done, &finding};
   cudaMemsetAsync(done, 0, (size_t)lower.rows * sizeof *done, stream);
-  cudaLaunchCooperativeKernel((const void *)factor_large, dim3((unsigned)plan->factor_grid), dim3(THREADS), arguments,
-                              karst_ilu_factor_large_shared_cuda(b), stream);
+  cudaLaunchCooperativeKernel((const void *)factor_large, dim3((unsigned)state->grid), dim3(THREADS), arguments,
+                              shared_bytes(b), stream);
 }
+
+void destroy_large(karst_context *context, karst_ilu_cuda *plan)
+{
+  large_state *state = static_cast<large_state *>(plan->factor_state);
+  if (!state) return;
+  context->backend->release(context, state->done);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {plan_large, launch_large, destroy_large};

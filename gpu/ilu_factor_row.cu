@@ -10,9 +10,32 @@
  * same time; those of the level before are the pivots that come last. So what follows the last wait is short: a few
  * products, the inverse of D, and U'. L D^-1 comes after, for no other row asks for it.
  *
- * A level has few rows, and all that a row needs stands behind chains of loads: so the next row's products are fetched
- * while this one is made. */
+ * A level has few rows, and all that a row needs stands behind chains of loads: task, slots, row and list, product,
+ * column of U'. Each link is loaded one stage before the next link needs it. A warp that makes rows 0, 1, 2, ... of its
+ * own, of which row i has the products of chunks 0 to m, has under way and does, time going to the right:
+ *
+ *     row i + 2   loads     slots
+ *     row i + 1   loads     row, list                                                        products 0, sources
+ *     row i       loads     blocks of A  products 1
+ *                           columns 0    columns 1   columns 2         -                     inverse 1   inverse 2 ...
+ *                           inverse 0    products 2  products 3  ...   -
+ *                 waits                  chunk 0     chunk 1     ...   chunk m               inverse 0   inverse 1 ...
+ *                 computes               a -= a U'   a -= a U'         a -= a U'   D^-1, U'  L D^-1      L D^-1
+ *                 publishes                                                        U', D^-1
+ *     function              start_row    eliminate                                           finish_lower
+ *
+ * products: which blocks a chunk multiplies; columns: of their right blocks, one a lane; inverse: the column of the
+ * inverse pivot that an entry of L is multiplied by. So while chunk c is subtracted, the columns of chunk c + 1 and the
+ * products of chunk c + 2 are on their way. Products 1 alone are asked for only where columns 1 need them.
+ *
+ * Columns and inverses are made by other warps at the same time. They are asked for a stage ahead like all else, and
+ * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
+ * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
+ * Between the last wait of a row and its U' nothing is loaded but shared memory. */
 #include "ilu_invert.h"
+
+namespace
+{
 
 enum { WARPS = KARST_ILU_THREADS / 32 };
 
@@ -32,7 +55,7 @@ template <int B, int ROWS> struct lanes {
   int n, c;
 };
 
-template <int B, int ROWS> static __device__ __forceinline__ lanes<B, ROWS> lane_here()
+template <int B, int ROWS> __device__ __forceinline__ lanes<B, ROWS> lane_here()
 {
   const int lane = (int)threadIdx.x % lanes<B, ROWS>::of_row;
   return {lane / B, lane % B};
@@ -62,14 +85,14 @@ struct slots {
   karst_index first, last;
 };
 
-static __device__ __forceinline__ slots find_slots(const matrices &m, int64_t task)
+__device__ __forceinline__ slots find_slots(const matrices &m, int64_t task)
 {
   slots found = {0, 0};
   if (task < m.tasks) found = {m.task[task], m.task[task + 1]};
   return found;
 }
 
-template <int B, int ROWS> static __device__ __forceinline__ row_task find_row(const matrices &m, const slots &of_task)
+template <int B, int ROWS> __device__ __forceinline__ row_task find_row(const matrices &m, const slots &of_task)
 {
   const karst_index slot = of_task.first + (karst_index)(threadIdx.x % 32 / lanes<B, ROWS>::of_row);
   row_task found = {slot, slot < of_task.last, {0, 0, 0, 0}, 0, 0};
@@ -93,7 +116,7 @@ template <int B> struct chunk {
 };
 
 template <int B, int ROWS>
-static __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
+__device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *product, int64_t first, int64_t end)
 {
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
   products<B> fetched;
@@ -112,7 +135,7 @@ static __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product 
 
 /* The products with a first look at their columns. */
 template <int B, int ROWS>
-static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
+__device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
 {
   chunk<B> started;
   started.product = product;
@@ -126,7 +149,7 @@ static __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upp
 }
 
 /* Whether the lane lacks columns of the pivot. */
-template <int B> static __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
+template <int B> __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
 {
   bool lacking = false;
 #pragma unroll
@@ -138,7 +161,7 @@ template <int B> static __device__ __forceinline__ bool lacks(int pivot, const c
 
 /* Waits for the columns of the pivot. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
+__device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
 {
   while (__any_sync(~0u, lacks<B>(pivot, chunk)))
 #pragma unroll
@@ -153,8 +176,7 @@ static __device__ __forceinline__ void await_pivot(const karst_triangle &upper, 
 }
 
 /* The lane's columns of the products with one pivot. */
-template <int B, int ROWS>
-static __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
+template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
 {
   const double *left = row + pivot * (B * B);
 #pragma unroll
@@ -174,7 +196,7 @@ static __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk
 
 /* Takes the products of a chunk. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
+__device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
 {
   int last = 0;
 #pragma unroll
@@ -191,7 +213,7 @@ static __device__ __forceinline__ void take_chunk(const karst_triangle &upper, c
 
 /* Takes all products of the rows, of which the first chunk is given. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
+__device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
 {
   constexpr int STEP = lanes<B, ROWS>::blocks * products_at_once<B>;
   int64_t first = task.first + STEP;
@@ -221,8 +243,7 @@ template <int B> struct sources {
   karst_index block[sources_at_once<B>];
 };
 
-template <int B>
-static __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
+template <int B> __device__ __forceinline__ karst_index source_of(const matrices &m, const karst_ilu_row &place, int v)
 {
   constexpr int GROUP = 32 / B;
   const int e = v / (B * B), n = e - place.lower_length;
@@ -232,7 +253,7 @@ static __device__ __forceinline__ karst_index source_of(const matrices &m, const
 }
 
 template <int B, int ROWS>
-static __device__ __forceinline__ sources<B> find_sources(const matrices &m, const karst_ilu_row &place)
+__device__ __forceinline__ sources<B> find_sources(const matrices &m, const karst_ilu_row &place)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   sources<B> found;
@@ -244,8 +265,8 @@ static __device__ __forceinline__ sources<B> find_sources(const matrices &m, con
 
 /* The blocks of A that those of a row start from. */
 template <int B, int ROWS>
-static __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
-                                                 double *row)
+__device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
+                                          double *row)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (place.lower_length + place.upper_length) * (B * B);
@@ -263,8 +284,8 @@ static __device__ __forceinline__ void start_row(const matrices &m, const karst_
 /* Row r of what stands for the inverse of a pivot that has none, and the report of it; all lanes of the warp, whether
  * their row's pivot is bad or not. */
 template <int B, int ROWS>
-static __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
-                                  const double *row, int r, karst_ilu_finding *finding, double (&inverse)[B])
+__device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
+                           const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (task.place.lower_length + task.place.upper_length) * (B * B);
@@ -288,8 +309,8 @@ static __device__ void mend_pivot(karst_reason reason, double shift, const matri
 /* U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is NaN or
  * infinite. */
 template <int B, int ROWS>
-static __device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
-                                                       const double (&inverse)[B], const double *row)
+__device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
+                                                const double (&inverse)[B], const double *row)
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const int n = lane_here<B, ROWS>().n;
@@ -312,13 +333,13 @@ static __device__ __forceinline__ double publish_upper(const karst_triangle &upp
 }
 
 /* A column that may not be there yet; from NULL stands for 0. */
-template <int B> static __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
+template <int B> __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
 {
 #pragma unroll
   for (int r = 0; r < B; r++) column[r] = from ? karst_look(from + r) : 0;
 }
 
-template <int B> static __device__ __forceinline__ void await_column(const double *from, double (&column)[B])
+template <int B> __device__ __forceinline__ void await_column(const double *from, double (&column)[B])
 {
   for (;;) {
     bool lacking = false;
@@ -331,7 +352,7 @@ template <int B> static __device__ __forceinline__ void await_column(const doubl
 
 /* The lane's column of the inverse of the pivot of entry e of L; NULL for padding. */
 template <int B, int ROWS>
-static __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
+__device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
 {
   constexpr int GROUP = 32 / B;
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
@@ -343,8 +364,8 @@ static __device__ __forceinline__ const double *inverse_of_pivot(const matrices 
 /* L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from: where the lane's first inverse comes from,
  * which may be there already. */
 template <int B, int ROWS>
-static __device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
-                                                      double (&inverse)[B], const double *row)
+__device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
+                                               double (&inverse)[B], const double *row)
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
@@ -371,8 +392,8 @@ static __device__ __forceinline__ double finish_lower(const matrices &m, const k
 }
 
 template <int B, int ROWS>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
-    factor(const matrices m, int longest, double shift, karst_ilu_finding *finding)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
+    factor(const matrices m, int longest, double shift, karst_ilu_finding_cuda *finding)
 {
   extern __shared__ double shared[];
   constexpr int LANES = lanes<B, ROWS>::of_row;
@@ -414,35 +435,74 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   }
 }
 
-const void *karst_ilu_factor_row_kernel_cuda(int block_size, int rows_of_warp)
+/* factor_state */
+struct row_state {
+  int grid;         /* blocks of threads that are resident together */
+  int longest;      /* blocks of the longest row of L, D and U' */
+  int rows_of_warp; /* at a time at most, 1 or 2 */
+  karst_ilu_row_lists lists;
+};
+
+const void *kernel_for(int block_size, int rows_of_warp)
 {
-  static const void *const table[KARST_ILU_TILE_LEAST] = {NULL,
-                                                          (const void *)factor<1, 1>,
-                                                          (const void *)factor<2, 1>,
-                                                          (const void *)factor<3, 1>,
-                                                          (const void *)factor<4, 1>,
-                                                          (const void *)factor<5, 1>,
-                                                          (const void *)factor<6, 1>};
+  static const void *const table[KARST_ILU_SLICE_LARGEST + 1] = {NULL,
+                                                                 (const void *)factor<1, 1>,
+                                                                 (const void *)factor<2, 1>,
+                                                                 (const void *)factor<3, 1>,
+                                                                 (const void *)factor<4, 1>,
+                                                                 (const void *)factor<5, 1>,
+                                                                 (const void *)factor<6, 1>};
   return rows_of_warp > 1 ? (const void *)factor<1, 2> : table[block_size];
 }
 
-size_t karst_ilu_factor_row_shared_cuda(const karst_ilu_cuda *plan)
+size_t shared_bytes(int b, const row_state *state)
 {
-  const int b = plan->block_size, rows = WARPS * plan->rows_of_warp;
-  return (size_t)rows * (size_t)plan->longest * (size_t)(b * b) * sizeof(double);
+  const int rows = WARPS * state->rows_of_warp;
+  return (size_t)rows * (size_t)state->longest * (size_t)(b * b) * sizeof(double);
 }
 
-void karst_ilu_factor_row_cuda(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+karst_status plan_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                       karst_ilu *ilu)
 {
+  const int b = shape->block_size;
+  row_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  karst_ilu_cuda_of(ilu)->factor_state = state;
+  state->longest = (int)shape->longest;
+  state->rows_of_warp = karst_ilu_choose_rows_of_warp(shape);
+  status = karst_ilu_list_by_rows_cuda(context, pattern, state->rows_of_warp, ilu, &state->lists);
+  if (status) return status;
+  return karst_ilu_resident_cuda(context, kernel_for(b, state->rows_of_warp), shared_bytes(b, state),
+                                 KARST_ILU_HELD_ROWS, state->lists.tasks, shape->levels, &state->grid);
+}
+
+void launch_rows(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const row_state *state = static_cast<const row_state *>(plan->factor_state);
+  const karst_ilu_row_lists &lists = state->lists;
   const int b = plan->block_size;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  matrices all = {plan->lower, plan->upper,    plan->row_tasks,   plan->row_task,
-                  plan->row,   plan->row_list, plan->row_product, A->value};
-  karst_ilu_finding *finding = plan->finding;
-  int longest = plan->longest;
+  matrices all = {plan->lower, plan->upper, lists.tasks, lists.task, lists.row, lists.list, lists.product, A->value};
+  karst_ilu_finding_cuda *finding = plan->finding;
+  int longest = state->longest;
   void *arguments[] = {&all, &longest, &shift, &finding};
   cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);
-  cudaLaunchCooperativeKernel(karst_ilu_factor_row_kernel_cuda(b, plan->rows_of_warp),
-                              dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS), arguments,
-                              karst_ilu_factor_row_shared_cuda(plan), stream);
+  cudaLaunchCooperativeKernel(kernel_for(b, state->rows_of_warp), dim3((unsigned)state->grid), dim3(KARST_ILU_THREADS),
+                              arguments, shared_bytes(b, state), stream);
 }
+
+void destroy_rows(karst_context *context, karst_ilu_cuda *plan)
+{
+  row_state *state = static_cast<row_state *>(plan->factor_state);
+  if (!state) return;
+  context->backend->release(context, state->lists.task);
+  context->backend->release(context, state->lists.row);
+  context->backend->release(context, state->lists.list);
+  context->backend->release(context, state->lists.product);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {plan_rows, launch_rows, destroy_rows};

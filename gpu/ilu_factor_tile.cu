@@ -14,6 +14,9 @@
 #include "ilu.h"
 #include "dense.h"
 
+namespace
+{
+
 /* Products fetched at once; blocks of U' that are ready before the pivot is inverted; blocks of L finished at once. */
 enum { PRODUCTS = 3, EARLY = 4, FINISHED = 3 };
 
@@ -26,10 +29,10 @@ struct tile {
   double at[2];
 };
 
-static __device__ __forceinline__ double from_lane(double value, int lane) { return __shfl_sync(~0u, value, lane); }
+__device__ __forceinline__ double from_lane(double value, int lane) { return __shfl_sync(~0u, value, lane); }
 
 /* sum += left right */
-static __device__ __forceinline__ void add_product(const tile &left, const tile &right, tile &sum)
+__device__ __forceinline__ void add_product(const tile &left, const tile &right, tile &sum)
 {
 #if __CUDA_ARCH__ >= 800
 #pragma unroll
@@ -49,10 +52,10 @@ static __device__ __forceinline__ void add_product(const tile &left, const tile 
 #endif
 }
 
-static __device__ __forceinline__ tile minus(const tile &a) { return {{-a.at[0], -a.at[1]}}; }
+__device__ __forceinline__ tile minus(const tile &a) { return {{-a.at[0], -a.at[1]}}; }
 
 /* A sum in the shape of a right factor. */
-static __device__ __forceinline__ tile as_right(const tile &sum, const place &p)
+__device__ __forceinline__ tile as_right(const tile &sum, const place &p)
 {
   tile right;
 #pragma unroll
@@ -65,25 +68,25 @@ static __device__ __forceinline__ tile as_right(const tile &sum, const place &p)
 }
 
 /* Element s of a lane in a left factor, a right factor, a sum: where it stands in the values, NULL beyond the block. */
-template <int B> static __device__ __forceinline__ double *in_left(const karst_triangle &t, int64_t n, place p, int s)
+template <int B> __device__ __forceinline__ double *in_left(const karst_triangle &t, int64_t n, place p, int s)
 {
   return p.row < B && p.column + 4 * s < B ? karst_ilu_element<B>(t, n, p.row, p.column + 4 * s) : NULL;
 }
 
-template <int B> static __device__ __forceinline__ double *in_right(const karst_triangle &t, int64_t n, place p, int s)
+template <int B> __device__ __forceinline__ double *in_right(const karst_triangle &t, int64_t n, place p, int s)
 {
   return p.row < B && p.column + 4 * s < B ? karst_ilu_element<B>(t, n, p.column + 4 * s, p.row) : NULL;
 }
 
-template <int B> static __device__ __forceinline__ double *in_sum(const karst_triangle &t, int64_t n, place p, int s)
+template <int B> __device__ __forceinline__ double *in_sum(const karst_triangle &t, int64_t n, place p, int s)
 {
   return p.row < B && 2 * p.column + s < B ? karst_ilu_element<B>(t, n, p.row, 2 * p.column + s) : NULL;
 }
 
 /* a_ij for block n of t: A's block, less the products of its list. */
 template <int B>
-static __device__ tile accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                                  const double *A, int64_t n, const place &p)
+__device__ tile accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                           const double *A, int64_t n, const place &p)
 {
   const karst_index source = t.source[n], end = t.list[n + 1];
   tile sum;
@@ -118,7 +121,7 @@ static __device__ tile accumulate(const karst_triangle &lower, const karst_trian
 /* Asks for what the blocks of a row will be made of, all but the factors, an entry a lane, before the waiting begins:
  * the loads of accumulate depend on each other. Returns a number that is not negative, so that they are not dropped. */
 template <int B>
-static __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t first, int64_t length)
+__device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t first, int64_t length)
 {
   karst_index all = 0;
   for (int64_t e = threadIdx.x % 32; e < length; e += 32) {
@@ -132,7 +135,7 @@ static __device__ karst_index touch_row(const karst_triangle &t, const double *A
 }
 
 /* The largest over the lanes whose numbers differ in the bits between first and last. */
-static __device__ __forceinline__ double largest_across(double mine, int first, int last)
+__device__ __forceinline__ double largest_across(double mine, int first, int last)
 {
   for (int distance = first; distance <= last; distance *= 2) mine = fmax(mine, __shfl_xor_sync(~0u, mine, distance));
   return mine;
@@ -141,7 +144,7 @@ static __device__ __forceinline__ double largest_across(double mine, int first, 
 /* karst_block_invert of lib/dense.h, from a sum to a left factor. Rows stay where they are, and who was the pivot of
  * which column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
  * instruction then. */
-template <int B> static __device__ karst_reason invert(const place &p, tile a, tile &inverse)
+template <int B> __device__ karst_reason invert(const place &p, tile a, tile &inverse)
 {
   const bool inside = p.row < B;
   bool finite = fabs(a.at[0]) <= DBL_MAX && fabs(a.at[1]) <= DBL_MAX;
@@ -159,7 +162,7 @@ template <int B> static __device__ karst_reason invert(const place &p, tile a, t
     const unsigned key = used ? 0 : ((unsigned)__double2hiint(size) & ~7u) + (unsigned)(7 - p.row);
     const int best = 7 - (int)(karst_largest_of_warp(key) & 7);
     const double inverse_pivot = from_lane(reciprocal, best * 4), best_size = from_lane(size, best * 4);
-    if (!(best_size > 16 * B * DBL_EPSILON * from_lane(column_size[c % 2], c / 2))) singular = true;
+    if (!(best_size > karst_block_rounding(B) * from_lane(column_size[c % 2], c / 2))) singular = true;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const bool here = 2 * p.column + i == c;
@@ -195,8 +198,8 @@ struct block_row {
 
 /* The largest absolute entry of a block row of A - L U, for the shift: rare, so it is all done again. */
 template <int B>
-static __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
-                                        const block_row &row, const place &p)
+__device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
+                                 const block_row &row, const place &p)
 {
   double largest = 0;
   for (int64_t e = 0; e < row.lower_length; e++)
@@ -213,9 +216,8 @@ static __device__ double largest_of_row(const karst_triangle &lower, const karst
 
 /* The inverse for a pivot that has none, and the report of it. */
 template <int B>
-static __device__ tile mend_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A,
-                                  double shift, karst_reason reason, const block_row &row, const place &p,
-                                  karst_ilu_finding *finding)
+__device__ tile mend_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
+                           karst_reason reason, const block_row &row, const place &p, karst_ilu_finding_cuda *finding)
 {
   double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
   if (largest == 0) largest = finding->norm;
@@ -233,8 +235,8 @@ static __device__ tile mend_pivot(const karst_triangle &lower, const karst_trian
 
 /* Block n of U': inverse times a sum. Returns 0 unless an entry is NaN or infinite. */
 template <int B>
-static __device__ __forceinline__ double publish_product(const karst_triangle &upper, int64_t n, const place &p,
-                                                         const tile &inverse, const tile &sum)
+__device__ __forceinline__ double publish_product(const karst_triangle &upper, int64_t n, const place &p,
+                                                  const tile &inverse, const tile &sum)
 {
   tile product = {};
   double poison = 0;
@@ -251,8 +253,8 @@ static __device__ __forceinline__ double publish_product(const karst_triangle &u
 
 /* L_ip = a_ip D_p^-1 for the entries of L. Returns 0 unless an entry is NaN or infinite. */
 template <int B>
-static __device__ double finish_lower(const karst_triangle &lower, const karst_triangle &upper, const block_row &row,
-                                      const place &p)
+__device__ double finish_lower(const karst_triangle &lower, const karst_triangle &upper, const block_row &row,
+                               const place &p)
 {
   constexpr int R = 32 / B;
   double poison = 0;
@@ -294,9 +296,9 @@ static __device__ double finish_lower(const karst_triangle &lower, const karst_t
 }
 
 template <int B>
-static __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
-           karst_ilu_finding *finding)
+           karst_ilu_finding_cuda *finding)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
@@ -349,7 +351,35 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
   }
 }
 
-const void *karst_ilu_factor_tile_kernel_cuda(int block_size)
+/* factor_state */
+struct tile_state {
+  int grid; /* blocks of threads that are resident together */
+};
+
+const void *kernel_for(int block_size) { return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>; }
+
+karst_status plan_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                        karst_ilu *ilu)
 {
-  return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  tile_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  if (status) return status;
+  return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_ROWS, shape->rows,
+                                 shape->levels, &state->grid);
 }
+
+void launch_tiles(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+{
+  const tile_state *state = static_cast<const tile_state *>(plan->factor_state);
+  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
+}
+
+void destroy_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+
+} // namespace
+
+const karst_ilu_factor_variant karst_ilu_factor_tile_cuda = {plan_tiles, launch_tiles, destroy_tiles};

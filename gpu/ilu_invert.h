@@ -53,7 +53,7 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
         best_size = size;
       }
     }
-    if (!(best_size > (B > 1 ? 16 * B * DBL_EPSILON * column_size[c] : 0))) singular = true;
+    if (!(best_size > (B > 1 ? karst_block_rounding(B) * column_size[c] : 0))) singular = true;
     pivot[c] = best;
     const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
 #pragma unroll

@@ -6,12 +6,15 @@
  * A sweep is a product with the triangle in its slices (ilu.h), one thread a scalar row; none waits for another. */
 #include "ilu.h"
 
+namespace
+{
+
 enum { THREADS = 128 };
 
 /* to = right - (strict triangle) x. right and to are in the order of the slots, or of the rows where row numbers are
  * given. */
 template <int B, bool upper>
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     sweep(const karst_triangle t, int size, const double *right, const karst_index *right_row, const double *x,
           double *to, const karst_index *to_row)
 {
@@ -30,7 +33,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* g = D^-1 y, from the slots of L to those of U'. */
-static __global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, int b, const double *y, double *g)
+__global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, int b, const double *y, double *g)
 {
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = number / b;
   const int r = (int)(number % b);
@@ -43,25 +46,38 @@ static __global__ void __launch_bounds__(THREADS) divide(const karst_triangle up
   g[slot * b + r] = sum;
 }
 
-karst_status karst_ilu_jacobi_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis,
-                                        karst_ilu_cuda *plan, int64_t *bytes)
+/* sweep_state */
+struct jacobi_state {
+  int sweeps;
+  double *vectors; /* [2][b*(slots + 1)] device memory */
+};
+
+karst_status plan_jacobi(karst_context *context, const karst_ilu_analysis *analysis,
+                         const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
 {
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   /* The padding reads a block of zeros after the last slot. */
   const int64_t length = ((int64_t)plan->lower.slots + 1) * plan->block_size;
-  plan->jacobi_sweeps = analysis->trisolve_sweeps;
-  karst_status status = karst_ilu_take(context, 2 * length, "the vectors of block ILU", &plan->jacobi, bytes);
+  jacobi_state *state;
+  (void)pattern;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->sweep_state = state;
+  state->sweeps = analysis->trisolve_sweeps;
+  status = karst_ilu_take(context, 2 * length, "the vectors of block ILU", &state->vectors, &ilu->plan_memory);
   if (!status)
-    cudaMemsetAsync(plan->jacobi, 0, (size_t)(2 * length) * sizeof *plan->jacobi, karst_cuda_of(context)->stream);
+    cudaMemsetAsync(state->vectors, 0, (size_t)(2 * length) * sizeof *state->vectors, karst_cuda_of(context)->stream);
   return status;
 }
 
-void karst_ilu_solve_jacobi_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
+  const jacobi_state *state = static_cast<const jacobi_state *>(plan->sweep_state);
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
-  const int b = plan->block_size, sweeps = plan->jacobi_sweeps;
+  const int b = plan->block_size, sweeps = state->sweeps;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
-  double *vector[2] = {plan->jacobi, plan->jacobi + ((int64_t)lower.slots + 1) * b};
+  double *vector[2] = {state->vectors, state->vectors + ((int64_t)lower.slots + 1) * b};
   context->backend->gather(context, lower.rows, b, lower.row, r, vector[0]);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
@@ -76,3 +92,15 @@ void karst_ilu_solve_jacobi_cuda(karst_context *context, const karst_ilu_cuda *p
   });
   if (sweeps == 0) context->backend->scatter(context, upper.rows, b, upper.row, upper.x, z);
 }
+
+void destroy_jacobi(karst_context *context, karst_ilu_cuda *plan)
+{
+  jacobi_state *state = static_cast<jacobi_state *>(plan->sweep_state);
+  if (!state) return;
+  context->backend->release(context, state->vectors);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda = {"jacobi", plan_jacobi, solve_jacobi, destroy_jacobi};

@@ -2,12 +2,15 @@
  * then one for each of U', captured once in a graph that works on the vectors of the plan. */
 #include "ilu.h"
 
+namespace
+{
+
 enum { THREADS = 128 };
 
 /* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward
  * one. */
 template <bool upper>
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     solve_level(const karst_triangle t, int b, karst_index first, karst_index last, const double *y)
 {
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = first + number / b;
@@ -33,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS)
   t.x[slot * b + r] = sum;
 }
 
-static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *plan, cudaStream_t stream)
+void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu_cuda *plan, cudaStream_t stream)
 {
   const karst_ilu_levels_cuda *lower = &pattern->lower, *upper = &pattern->upper;
   int b = plan->block_size;
@@ -48,25 +51,49 @@ static void launch_levels(const karst_ilu_pattern_cuda *pattern, const karst_ilu
   }
 }
 
-karst_status karst_ilu_level_graph_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                        karst_ilu_cuda *plan)
+/* sweep_state */
+struct level_state {
+  cudaGraphExec_t graph; /* both sweeps, from lower.x to upper.x */
+};
+
+karst_status plan_levels(karst_context *context, const karst_ilu_analysis *analysis,
+                         const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
 {
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   cudaStream_t stream = karst_cuda_of(context)->own; /* the default stream cannot be captured */
   cudaGraph_t graph = NULL;
+  level_state *state;
+  (void)analysis;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->sweep_state = state;
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error == cudaSuccess) {
     launch_levels(pattern, plan, stream);
     error = cudaStreamEndCapture(stream, &graph);
   }
-  if (error == cudaSuccess) error = cudaGraphInstantiate(&plan->graph, graph, 0);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&state->graph, graph, 0);
   if (graph) cudaGraphDestroy(graph);
   return karst_cuda_status(context, error, "the graph of the triangular solves");
 }
 
-void karst_ilu_solve_level_cuda(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+void solve_levels(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
+  const level_state *state = static_cast<const level_state *>(plan->sweep_state);
   const karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
-  cudaGraphLaunch(plan->graph, karst_cuda_of(context)->stream);
+  cudaGraphLaunch(state->graph, karst_cuda_of(context)->stream);
   context->backend->scatter(context, upper->rows, plan->block_size, upper->row, upper->x, z);
 }
+
+void destroy_levels(karst_context *context, karst_ilu_cuda *plan)
+{
+  level_state *state = static_cast<level_state *>(plan->sweep_state);
+  if (!state) return;
+  if (state->graph) cudaGraphExecDestroy(state->graph);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda = {"level", plan_levels, solve_levels, destroy_levels};

@@ -8,6 +8,9 @@
 #include "ilu.h"
 #include "search.h"
 
+namespace
+{
+
 enum { THREADS = 256 };
 
 /* A triangle in its slices and by rows. */
@@ -22,14 +25,14 @@ struct both_triangles {
 };
 
 /* The number of the first block of row i. */
-static __device__ int64_t first_block(const rows_of &s, karst_index i)
+__device__ int64_t first_block(const rows_of &s, karst_index i)
 {
   const karst_index slot = s.slot[i];
   return s.t.start[slot / s.t.group] * s.t.group + slot % s.t.group;
 }
 
 /* Which of the blocks of row i, in their order in the slice, has column[k]. */
-static __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
+__device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
 {
   const karst_index begin = s.start[i], end = s.start[i + 1];
   if (end - begin > s.t.sorted) return s.before ? end - k : k - begin;
@@ -46,13 +49,13 @@ static __device__ karst_index place_of(const rows_of &s, karst_index i, karst_in
   return low;
 }
 
-static __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
+__device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
 {
   return (karst_index)(first_block(s, i) + (int64_t)place_of(s, i, k) * s.t.group);
 }
 
 /* Where column j of row i stands among the blocks of L, or -1; or, j >= i, among those of D and U. */
-static __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
+__device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
 {
   if (j == i) return 0;
   const rows_of &s = j < i ? f.lower : f.upper;
@@ -61,7 +64,7 @@ static __device__ karst_index find_place(const both_triangles &f, karst_index i,
 }
 
 /* The pivot of the block of L that is number n of its row, whose first block is given. */
-static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
+__device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
 {
   return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
 }
@@ -69,8 +72,8 @@ static __device__ karst_index pivot_of(const rows_of &lower, int64_t first, kars
 /* each_product for the pivot that is number n of row i and whose row of U' is much longer than row i: it is searched
  * for the columns of row i that follow the pivot. */
 template <typename visitor>
-static __device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
-                                              visitor visit)
+__device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
+                                       visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
   const karst_index from = (karst_index)(left + (int64_t)n * f.lower.t.group), end = f.upper.start[pivot + 1];
@@ -89,7 +92,7 @@ static __device__ void each_product_by_search(const both_triangles &f, karst_ind
 
 /* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots in the
  * order in which they stand in the slice. */
-template <typename visitor> static __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
+template <typename visitor> __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
   const karst_index count = f.lower.start[i + 1] - f.lower.start[i];
@@ -110,8 +113,7 @@ template <typename visitor> static __device__ void each_product(const both_trian
 }
 
 /* The blocks of A that the blocks of a slot start from. */
-static __global__ void find_sources(karst_triangle t, const karst_index *start, const karst_index *column,
-                                    bool is_upper)
+__global__ void find_sources(karst_triangle t, const karst_index *start, const karst_index *column, bool is_upper)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= t.slots) return;
@@ -128,7 +130,7 @@ static __global__ void find_sources(karst_triangle t, const karst_index *start, 
 }
 
 /* Adds to list[block] how many products each block has; total [2]: of both triangles. */
-static __global__ void count_products(both_triangles f, unsigned long long *total)
+__global__ void count_products(both_triangles f, unsigned long long *total)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   unsigned long long count[2] = {0, 0};
@@ -142,7 +144,7 @@ static __global__ void count_products(both_triangles f, unsigned long long *tota
 }
 
 /* Fills the lists; next [2][blocks]: where each block's next product goes. */
-static __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
+__global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= f.lower.t.rows) return;
@@ -153,7 +155,7 @@ static __global__ void fill_products(both_triangles f, karst_index *lower_next, 
 }
 
 /* Where each row of L, D and U' stands, by the slots of L. */
-static __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
+__global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= lower.rows) return;
@@ -166,8 +168,8 @@ static __global__ void place_rows(karst_triangle lower, karst_triangle upper, ka
 
 /* The products of the rows, a warp for each. product NULL: counts them in list [rows + 1]; else puts them where list
  * says. */
-static __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
-                                         karst_ilu_row_product *product)
+__global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
+                                  karst_ilu_row_product *product)
 {
   const int64_t slot = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32;
   const unsigned lane = threadIdx.x % 32;
@@ -193,7 +195,7 @@ static __global__ void find_row_products(both_triangles f, const karst_ilu_row *
 }
 
 /* The entries of the longest row, padding included. */
-static __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
+__global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slot >= lower.rows) return;
@@ -203,15 +205,15 @@ static __global__ void measure_rows(karst_triangle lower, karst_triangle upper, 
   if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
 }
 
-static both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
+both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
 {
   return {{plan->lower, pattern->lower_start, pattern->lower_column, pattern->lower_slot, 0},
           {plan->upper, pattern->upper_start, pattern->upper_column, pattern->upper_slot, 1}};
 }
 
 /* source */
-static karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
-                                 int64_t *bytes)
+karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
+                          int64_t *bytes)
 {
   karst_status status = karst_ilu_take(context, t->blocks, "the plan of block ILU", &t->source, bytes);
   if (status) return status;
@@ -221,7 +223,7 @@ static karst_status start_blocks(karst_context *context, const karst_matrix *A, 
 }
 
 /* list with zeros */
-static karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
+karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
 {
   karst_status status = karst_ilu_take(context, t->blocks + 1, "the plan of block ILU", &t->list, bytes);
   if (status) return status;
@@ -230,8 +232,8 @@ static karst_status start_list(karst_context *context, karst_triangle *t, int64_
 }
 
 /* From counts to starts, a copy of them in *next, and memory for the products. */
-static karst_status make_room(karst_context *context, unsigned long long products, karst_triangle *t,
-                              karst_index **next, int64_t *bytes)
+karst_status make_room(karst_context *context, unsigned long long products, karst_triangle *t, karst_index **next,
+                       int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   int64_t passing = 0;
@@ -247,17 +249,43 @@ static karst_status make_room(karst_context *context, unsigned long long product
   return status;
 }
 
-/* A list for each block. total [2]: work space. */
-static karst_status list_by_blocks(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu,
-                                   unsigned long long *total)
+} // namespace
+
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_status status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
+  if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
+  return status;
+}
+
+karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  unsigned long long *found, measured;
+  int64_t passing = 0;
+  karst_status status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
+  if (status) return status;
+  cudaMemsetAsync(found, 0, sizeof *found, stream);
+  measure_rows<<<karst_ilu_grid(plan->lower.rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, found);
+  status = context->backend->download(context, &measured, found, sizeof measured);
+  context->backend->release(context, found);
+  if (!status) *longest = (int64_t)measured;
+  return status;
+}
+
+karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_ilu *ilu)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   const unsigned grid = karst_ilu_grid(ilu->rows, THREADS);
-  unsigned long long products[2] = {0, 0};
+  unsigned long long products[2] = {0, 0}, *total = NULL;
   karst_index *lower_next = NULL, *upper_next = NULL;
-  karst_status status = start_list(context, lower, &ilu->plan_memory);
+  int64_t passing = 0;
+  karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
+  if (!status) status = start_list(context, lower, &ilu->plan_memory);
   if (!status) status = start_list(context, upper, &ilu->plan_memory);
   if (!status) {
     cudaMemsetAsync(total, 0, sizeof products, stream);
@@ -267,71 +295,34 @@ static karst_status list_by_blocks(karst_context *context, const karst_ilu_patte
   if (!status) status = make_room(context, products[0], lower, &lower_next, &ilu->plan_memory);
   if (!status) status = make_room(context, products[1], upper, &upper_next, &ilu->plan_memory);
   if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
+  context->backend->release(context, total);
   context->backend->release(context, lower_next);
   context->backend->release(context, upper_next);
   return status;
 }
 
-/* A list for each row. */
-static karst_status list_by_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const both_triangles both = both_of(plan, pattern);
   const int64_t rows = ilu->rows;
   const unsigned grid = karst_ilu_grid(rows * 32, THREADS);
   int64_t products;
-  karst_status status = karst_ilu_cut_levels_cuda(context, &pattern->lower, plan->rows_of_warp, &plan->row_tasks,
-                                                  &plan->row_task, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows, what, &plan->row, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows + 1, what, &plan->row_list, &ilu->plan_memory);
+  karst_status status =
+      karst_ilu_cut_levels_cuda(context, &pattern->lower, rows_of_warp, &lists->tasks, &lists->task, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows, what, &lists->row, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows + 1, what, &lists->list, &ilu->plan_memory);
   if (status) return status;
-  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, plan->row);
-  cudaMemsetAsync(plan->row_list + rows, 0, sizeof *plan->row_list, stream);
-  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, NULL);
-  status = karst_ilu_sum_offsets_cuda(context, rows + 1, plan->row_list);
-  if (!status) status = context->backend->download(context, &products, plan->row_list + rows, sizeof products);
-  if (!status) status = karst_ilu_take(context, products, what, &plan->row_product, &ilu->plan_memory);
+  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, lists->row);
+  cudaMemsetAsync(lists->list + rows, 0, sizeof *lists->list, stream);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, NULL);
+  status = karst_ilu_sum_offsets_cuda(context, rows + 1, lists->list);
+  if (!status) status = context->backend->download(context, &products, lists->list + rows, sizeof products);
+  if (!status) status = karst_ilu_take(context, products, what, &lists->product, &ilu->plan_memory);
   if (status) return status;
-  find_row_products<<<grid, THREADS, 0, stream>>>(both, plan->row, plan->row_list, plan->row_product);
+  find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, lists->product);
   return KARST_SUCCESS;
-}
-
-/* Whether a warp is to make whole rows, and how many at a time. found: work space. */
-static karst_status choose_rows(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                                unsigned long long *found, karst_ilu_cuda *plan)
-{
-  const struct karst_cuda *cuda = karst_cuda_of(context);
-  const int b = ilu->block_size;
-  const int64_t rows = ilu->rows;
-  unsigned long long longest, elements = (unsigned long long)(b * b);
-  if (b >= KARST_ILU_TILE_LEAST || ilu->lower_blocks + ilu->upper_blocks <= KARST_ILU_ROW_AVERAGE * rows)
-    return KARST_SUCCESS;
-  cudaMemsetAsync(found, 0, sizeof *found, cuda->stream);
-  measure_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(plan->lower, plan->upper, found);
-  karst_status status = context->backend->download(context, &longest, found, sizeof longest);
-  if (status || longest * elements > KARST_ILU_ROW_ELEMENTS) return status;
-  plan->longest = (int)longest;
-  plan->rows_of_warp = b == 1 && 2 * longest <= KARST_ILU_ROW_ELEMENTS &&
-                               rows > (int64_t)KARST_ILU_ROWS_MANY * cuda->multiprocessors * pattern->lower.count
-                           ? 2
-                           : 1;
-  return KARST_SUCCESS;
-}
-
-karst_status karst_ilu_lists_cuda(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                                  karst_ilu *ilu)
-{
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  unsigned long long *total; /* [2] */
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
-  if (!status) status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
-  if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
-  if (!status) status = choose_rows(context, ilu, pattern, total, plan);
-  if (!status)
-    status = plan->longest > 0 ? list_by_rows(context, pattern, ilu) : list_by_blocks(context, pattern, ilu, total);
-  context->backend->release(context, total);
-  return status;
 }

@@ -3,6 +3,9 @@
 #include "block.h"
 #include "ilu.h"
 
+namespace
+{
+
 enum { THREADS = 128 };
 
 /* A slot of a triangle. */
@@ -12,24 +15,24 @@ struct place {
   int64_t stride; /* from a column of a block to the next */
 };
 
-static __device__ __forceinline__ place place_of(const karst_triangle &t, int b, int64_t slot)
+__device__ __forceinline__ place place_of(const karst_triangle &t, int b, int64_t slot)
 {
   const int64_t slice = slot / t.group, q = slot % t.group;
   return {slice, q, t.start[slice] * t.group + q, (int64_t)t.group * b};
 }
 
 /* Element (0,0) of entry e, counted over all slices. */
-static __device__ __forceinline__ double *entry_at(const karst_triangle &t, int b, const place &at, int64_t e)
+__device__ __forceinline__ double *entry_at(const karst_triangle &t, int b, const place &at, int64_t e)
 {
   return t.value + e * b * at.stride + at.q * b;
 }
 
-static __device__ void record(karst_ilu_finding *finding, karst_index row, karst_ilu_fault fault)
+__device__ void record(karst_ilu_finding_cuda *finding, karst_index row, karst_ilu_fault fault)
 {
   atomicMin(&finding->first, 4 * (unsigned long long)row + fault);
 }
 
-static __device__ void record_pivot(karst_ilu_finding *finding, karst_index row, karst_reason reason)
+__device__ void record_pivot(karst_ilu_finding_cuda *finding, karst_index row, karst_reason reason)
 {
   if (reason != KARST_SOUND)
     record(finding, row, reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
@@ -37,8 +40,8 @@ static __device__ void record_pivot(karst_ilu_finding *finding, karst_index row,
 
 /* D^-1, one thread a block; 0 where there is none. */
 template <int B>
-static __global__ void __launch_bounds__(THREADS)
-    invert_small(const karst_triangle upper, const double *value, karst_ilu_finding *finding)
+__global__ void __launch_bounds__(THREADS)
+    invert_small(const karst_triangle upper, const double *value, karst_ilu_finding_cuda *finding)
 {
   const int64_t slot = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   double block[B * B], work[2 * B];
@@ -56,8 +59,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* The same, one thread block a block, which is inverted in shared memory where its columns are to be apart. */
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    invert_large(const karst_triangle upper, int b, const double *value, karst_ilu_finding *finding)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    invert_large(const karst_triangle upper, int b, const double *value, karst_ilu_finding_cuda *finding)
 {
   extern __shared__ double shared[];
   const int64_t slot = blockIdx.x;
@@ -75,8 +78,8 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 
 /* L, or U' = D^-1 U, one thread a scalar row. */
 template <int B, bool is_upper>
-static __global__ void __launch_bounds__(THREADS)
-    load_rows(const karst_triangle t, int size, const double *value, karst_ilu_finding *finding)
+__global__ void __launch_bounds__(THREADS)
+    load_rows(const karst_triangle t, int size, const double *value, karst_ilu_finding_cuda *finding)
 {
   const int b = B ? B : size;
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = number / b;
@@ -101,6 +104,8 @@ static __global__ void __launch_bounds__(THREADS)
   }
   if (poison != 0) record(finding, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
 }
+
+} // namespace
 
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan)
 {

@@ -10,13 +10,16 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+namespace
+{
+
 enum { THREADS = 256 };
 
-static const char *const what = "the plan of block ILU";
+const char *const what = "the plan of block ILU";
 
 /* How many entries of each row of A are in the strict triangles; rows + 1 of each, the last 0. */
-static __global__ void count_triangles(karst_index rows, const karst_index *start, const karst_index *column,
-                                       karst_index *lower, karst_index *upper)
+__global__ void count_triangles(karst_index rows, const karst_index *start, const karst_index *column,
+                                karst_index *lower, karst_index *upper)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i > rows) return;
@@ -29,8 +32,8 @@ static __global__ void count_triangles(karst_index rows, const karst_index *star
   upper[i] = end - diagonal - (diagonal < end && column[diagonal] == i);
 }
 
-static __global__ void copy_triangles(karst_index rows, const karst_index *start, const karst_index *column,
-                                      karst_ilu_pattern_cuda factor)
+__global__ void copy_triangles(karst_index rows, const karst_index *start, const karst_index *column,
+                               karst_ilu_pattern_cuda factor)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -41,7 +44,7 @@ static __global__ void copy_triangles(karst_index rows, const karst_index *start
     factor.upper_column[factor.upper_start[i] + k] = column[start[i + 1] - upper + k];
 }
 
-template <typename T> static karst_status sum(karst_context *context, int64_t count, T *list)
+template <typename T> karst_status sum(karst_context *context, int64_t count, T *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   size_t bytes = 0;
@@ -54,19 +57,8 @@ template <typename T> static karst_status sum(karst_context *context, int64_t co
   return karst_cuda_status(context, error, what);
 }
 
-karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list)
-{
-  return sum(context, count, list);
-}
-
-karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list)
-{
-  return sum(context, count, list);
-}
-
 /* The two triangles of A. */
-static karst_status split(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
-                          karst_ilu_pattern_cuda *pattern)
+karst_status split(karst_context *context, const karst_matrix *A, karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
 {
   const struct karst_backend *backend = context->backend;
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -92,7 +84,7 @@ static karst_status split(karst_context *context, const karst_matrix *A, karst_i
   return KARST_SUCCESS;
 }
 
-static karst_status upload(karst_context *context, const karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
+karst_status upload(karst_context *context, const karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
 {
   const int64_t rows = ilu->rows;
   karst_status status = karst_device_indices(context, rows + 1, ilu->lower_start, what, &pattern->lower_start);
@@ -102,28 +94,6 @@ static karst_status upload(karst_context *context, const karst_ilu *ilu, karst_i
   if (!status)
     status = karst_device_indices(context, ilu->upper_blocks, ilu->upper_column, what, &pattern->upper_column);
   return status;
-}
-
-karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
-                                           karst_ilu_pattern_cuda *pattern)
-{
-  int64_t passing = 0;
-  karst_status status = ilu->lower_start ? upload(context, ilu, pattern) : split(context, A, ilu, pattern);
-  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->lower_slot, &passing);
-  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->upper_slot, &passing);
-  return status;
-}
-
-void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern)
-{
-  context->backend->release(context, pattern->lower_start);
-  context->backend->release(context, pattern->lower_column);
-  context->backend->release(context, pattern->upper_start);
-  context->backend->release(context, pattern->upper_column);
-  context->backend->release(context, pattern->lower_slot);
-  context->backend->release(context, pattern->upper_slot);
-  karst_release(context, pattern->lower.start);
-  karst_release(context, pattern->upper.start);
 }
 
 /* What a lane that looks for the level of its row has come to. */
@@ -141,13 +111,13 @@ struct level_search {
   karst_index *level; /* [rows] */
 };
 
-static __device__ __forceinline__ karst_index mirrored(const level_search &t, karst_index i)
+__device__ __forceinline__ karst_index mirrored(const level_search &t, karst_index i)
 {
   return t.lower ? i : t.rows - 1 - i;
 }
 
 /* Turns to the next neighbour. Where there is none, the level is known. */
-static __device__ __forceinline__ void turn(const level_search &t, search &s)
+__device__ __forceinline__ void turn(const level_search &t, search &s)
 {
   if (s.begin < s.end) {
     s.next = mirrored(t, t.column[t.lower ? s.begin : s.end - 1]);
@@ -157,7 +127,7 @@ static __device__ __forceinline__ void turn(const level_search &t, search &s)
   *(volatile karst_index *)&t.level[s.row] = s.found;
 }
 
-static __device__ __forceinline__ void meet(const level_search &t, karst_index level, search &s)
+__device__ __forceinline__ void meet(const level_search &t, karst_index level, search &s)
 {
   s.level = max(s.level, level + 1);
   if (t.lower)
@@ -170,7 +140,7 @@ static __device__ __forceinline__ void meet(const level_search &t, karst_index l
 /* Both triangles at once, each by every other block of threads. highest [2]: of all levels, 0 at first. Warps take 32
  * rows after another in the order of elimination; all warps are resident together, so the first row whose level is not
  * known can always be found. */
-static __global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
     find_levels(level_search lower, level_search upper, unsigned long long *highest)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -209,14 +179,14 @@ static __global__ void __launch_bounds__(KARST_ILU_THREADS)
   if (lane == 0) atomicMax(&highest[is_upper], (unsigned long long)most);
 }
 
-static __global__ void number_rows(karst_index rows, karst_index *row)
+__global__ void number_rows(karst_index rows, karst_index *row)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i < rows) row[i] = (karst_index)i;
 }
 
 /* level: ascending, none left out. start[levels] is set too. */
-static __global__ void mark_levels(karst_index rows, const karst_index *level, karst_index *start)
+__global__ void mark_levels(karst_index rows, const karst_index *level, karst_index *start)
 {
   const int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (s >= rows) return;
@@ -235,7 +205,7 @@ struct sorting {
   size_t work_bytes;
 };
 
-static karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
+karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
 {
   enum { BITS = 8 * sizeof(karst_index) };
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -256,8 +226,7 @@ static karst_status make_sorting(karst_context *context, karst_index rows, sorti
 }
 
 /* How many levels both triangles have, and the level of each row. */
-static karst_status search_levels(karst_context *context, karst_index rows, const sorting *s,
-                                  karst_ilu_pattern_cuda *pattern)
+karst_status search_levels(karst_context *context, karst_index rows, const sorting *s, karst_ilu_pattern_cuda *pattern)
 {
   enum { BLOCKS = 8 }; /* of a multiprocessor: those that wait keep the second-level cache busy */
   const struct karst_cuda *cuda = karst_cuda_of(context);
@@ -282,8 +251,8 @@ static karst_status search_levels(karst_context *context, karst_index rows, cons
 }
 
 /* Rows by level, ascending in each, and where the levels start. level: of the rows, then the starts. */
-static karst_status sort_rows(karst_context *context, karst_index rows, sorting *s, karst_index *level,
-                              karst_index *row, karst_ilu_levels_cuda *levels)
+karst_status sort_rows(karst_context *context, karst_index rows, sorting *s, karst_index *level, karst_index *row,
+                       karst_ilu_levels_cuda *levels)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t count = (int64_t)levels->count + 1;
@@ -299,6 +268,40 @@ static karst_status sort_rows(karst_context *context, karst_index rows, sorting 
   return context->backend->download(context, levels->start, level, (size_t)count * sizeof *level);
 }
 
+} // namespace
+
+karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list)
+{
+  return sum(context, count, list);
+}
+
+karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list)
+{
+  return sum(context, count, list);
+}
+
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+                                           karst_ilu_pattern_cuda *pattern)
+{
+  int64_t passing = 0;
+  karst_status status = ilu->lower_start ? upload(context, ilu, pattern) : split(context, A, ilu, pattern);
+  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->lower_slot, &passing);
+  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->upper_slot, &passing);
+  return status;
+}
+
+void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern)
+{
+  context->backend->release(context, pattern->lower_start);
+  context->backend->release(context, pattern->lower_column);
+  context->backend->release(context, pattern->upper_start);
+  context->backend->release(context, pattern->upper_column);
+  context->backend->release(context, pattern->lower_slot);
+  context->backend->release(context, pattern->upper_slot);
+  karst_release(context, pattern->lower.start);
+  karst_release(context, pattern->upper.start);
+}
+
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
                                         karst_index *lower_row, karst_index *upper_row)
 {
@@ -310,5 +313,24 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   context->backend->release(context, s.highest);
   context->backend->release(context, s.memory);
   context->backend->release(context, s.work);
+  return status;
+}
+
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes)
+{
+  const karst_index rows = levels->start[levels->count];
+  const int64_t most = (int64_t)rows / step + levels->count + 2;
+  karst_index *cut, count = 0;
+  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, what);
+  if (status) return status;
+  for (karst_index level = 0; level < levels->count; level++)
+    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
+      cut[count++] = (karst_index)s;
+  cut[count] = rows;
+  *parts = count;
+  status = karst_device_indices(context, (int64_t)count + 1, cut, what, first);
+  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
+  karst_release(context, cut);
   return status;
 }

@@ -1,9 +1,15 @@
 /* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
- * from the patterns and the level sets (ilu_pattern.cu).
+ * from the patterns and the level sets (ilu_pattern.cu); and which kernels are to factor and to solve, by the rules of
+ * ilu_choice.h.
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
 #include "search.h"
+
+#include <string.h>
+
+namespace
+{
 
 enum { THREADS = 256 };
 
@@ -13,21 +19,20 @@ struct strict_triangle {
   bool upper;
 };
 
-static __global__ void invert_order(karst_index rows, const karst_index *row, karst_index *slot)
+__global__ void invert_order(karst_index rows, const karst_index *row, karst_index *slot)
 {
   karst_index s = (karst_index)(blockIdx.x * (int64_t)blockDim.x + threadIdx.x);
   if (s < rows) slot[row[s]] = s;
 }
 
-static __global__ void pair_slots(karst_index rows, const karst_index *row, const karst_index *other_slot,
-                                  karst_index *other)
+__global__ void pair_slots(karst_index rows, const karst_index *row, const karst_index *other_slot, karst_index *other)
 {
   karst_index s = (karst_index)(blockIdx.x * (int64_t)blockDim.x + threadIdx.x);
   if (s < rows) other[s] = other_slot[row[s]];
 }
 
 /* The entries of each slice, the longest of its rows; the one past the last has none. */
-static __global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t slices, int64_t *length)
+__global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t slices, int64_t *length)
 {
   int64_t slice = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (slice > slices) return;
@@ -38,7 +43,7 @@ static __global__ void measure_slices(karst_triangle t, strict_triangle strict, 
 }
 
 /* Says so where L has a block whose mirror image U has not. */
-static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
+__global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -50,7 +55,7 @@ static __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cud
 }
 
 /* Sorts a few entries of a row by slots, by insertion. */
-static __device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
+__device__ void sort_entries(karst_index *column, int64_t stride, karst_index count)
 {
   for (karst_index e = 1; e < count; e++) {
     karst_index moved = column[e * stride], to = e;
@@ -59,7 +64,7 @@ static __device__ void sort_entries(karst_index *column, int64_t stride, karst_i
   }
 }
 
-static __global__ void fill_columns(karst_triangle t, strict_triangle strict, const karst_index *slot_of_row)
+__global__ void fill_columns(karst_triangle t, strict_triangle strict, const karst_index *slot_of_row)
 {
   int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (s >= t.slots) return;
@@ -79,28 +84,9 @@ static __global__ void fill_columns(karst_triangle t, strict_triangle strict, co
     sort_entries(strict.upper ? column + t.group : column, t.group, end - begin);
 }
 
-karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
-                                       karst_index *parts, karst_index **first, int64_t *bytes)
-{
-  const karst_index rows = levels->start[levels->count];
-  const int64_t most = (int64_t)rows / step + levels->count + 2;
-  karst_index *cut, count = 0;
-  karst_status status = karst_allocate(context, &cut, most, sizeof *cut, "the plan of block ILU");
-  if (status) return status;
-  for (karst_index level = 0; level < levels->count; level++)
-    for (int64_t s = levels->start[level]; s < levels->start[level + 1]; s = (s / step + 1) * step)
-      cut[count++] = (karst_index)s;
-  cut[count] = rows;
-  *parts = count;
-  status = karst_device_indices(context, (int64_t)count + 1, cut, "the plan of block ILU", first);
-  if (!status) *bytes += ((int64_t)count + 1) * (int64_t)sizeof *cut;
-  karst_release(context, cut);
-  return status;
-}
-
 /* Slots, tasks and the places of the entries; no values yet. */
-static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
-                            karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
+karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
+                     karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -128,7 +114,7 @@ static karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda 
 }
 
 /* Values, all 0 (padding stays so), and the vector, absent. */
-static karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
+karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   int64_t values = karst_block_offset(b, t->blocks), length = (int64_t)b * t->slots;
@@ -142,8 +128,7 @@ static karst_status make_values(karst_context *context, int b, karst_triangle *t
 }
 
 /* The rows in level order. */
-static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
-                                int64_t *bytes)
+karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
 {
   const karst_index rows = plan->lower.rows;
   karst_status status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
@@ -153,8 +138,8 @@ static karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *
 }
 
 /* Which rows have their neighbours sorted. */
-static karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                                 karst_ilu_cuda *plan)
+karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
+                          karst_ilu_cuda *plan)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_index *found, different = 1;
@@ -173,8 +158,8 @@ static karst_status choose_order(karst_context *context, const karst_ilu *ilu, c
   return status;
 }
 
-static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
-                                 int64_t *bytes)
+karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
+                          int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -193,20 +178,44 @@ static karst_status lay_out_both(karst_context *context, const karst_ilu_pattern
   return KARST_SUCCESS;
 }
 
-/* Launches by levels pay where there are few of them: then nothing waits for long, and they keep no state. */
-static bool choose_levels(karst_context *context, karst_trisolve trisolve, const karst_ilu *ilu)
+/* The kernels of ilu_choice.h, in its order. */
+const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda,
+    &karst_ilu_factor_large_cuda};
+const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
+    &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda};
+
+void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu *ilu)
 {
-  enum { FEW = 8 };
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
-  const bool by_levels = trisolve == KARST_TRISOLVE_LEVEL || (trisolve == KARST_TRISOLVE_AUTO && lower + upper <= FEW);
+  const enum karst_ilu_sweep_kind kind = karst_ilu_choose_sweep(trisolve, lower + upper);
+  plan->sweep = sweep_variants[kind];
+  ilu->trisolve = plan->sweep->name;
   if (trisolve == KARST_TRISOLVE_AUTO)
     karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)",
-               by_levels ? "a launch for each level" : "dataflow, one launch", (long long)lower, (long long)upper);
-  return by_levels;
+               kind == KARST_ILU_SWEEP_LEVEL ? "a launch for each level" : "dataflow, one launch", (long long)lower,
+               (long long)upper);
 }
 
-static karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis,
-                              karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+/* Chooses how to factor and makes what that takes. The longest row is measured where the choice depends on it. */
+karst_status plan_factor(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_shape shape = {ilu->block_size,      ilu->rows, ilu->lower_blocks + ilu->upper_blocks,
+                           pattern->lower.count, 0,         karst_cuda_of(context)->multiprocessors};
+  enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
+  if (karst_ilu_factor_rules[kind].elements > 0) {
+    karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
+    if (status) return status;
+    kind = karst_ilu_choose_factor(&shape);
+  }
+  plan->factor = factor_variants[kind];
+  return plan->factor->plan(context, pattern, &shape, ilu);
+}
+
+karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_pattern_cuda *pattern,
+                       karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const int b = ilu->block_size;
@@ -215,23 +224,34 @@ static karst_status make_plan(karst_context *context, const karst_ilu_analysis *
   if (status) return status;
   ilu->levels_lower = pattern->lower.count;
   ilu->levels_upper = pattern->upper.count;
-  plan->by_levels = choose_levels(context, analysis->trisolve, ilu);
-  ilu->trisolve = analysis->trisolve == KARST_TRISOLVE_JACOBI ? "jacobi" : plan->by_levels ? "level" : "dataflow";
+  choose_sweep(context, analysis->trisolve, ilu);
   status = choose_order(context, ilu, pattern, plan);
   if (!status) status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
-  if (!status) status = karst_ilu_lists_cuda(context, analysis->A, pattern, ilu);
-  if (!status) status = karst_ilu_resident_cuda(context, pattern, plan);
+  if (!status) status = karst_ilu_find_sources_cuda(context, analysis->A, ilu);
+  if (!status) status = plan_factor(context, pattern, ilu);
   if (!status) status = make_values(context, b, &plan->lower, &ilu->plan_memory);
   if (!status) status = make_values(context, b, &plan->upper, &ilu->plan_memory);
   if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status && b > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
-    status = karst_ilu_take(context, ilu->rows, "block ILU", &plan->done, &ilu->plan_memory);
-  if (!status && analysis->trisolve == KARST_TRISOLVE_JACOBI)
-    status = karst_ilu_jacobi_plan_cuda(context, analysis, plan, &ilu->plan_memory);
-  if (!status && plan->by_levels) status = karst_ilu_level_graph_cuda(context, pattern, plan);
+  if (!status) status = plan->sweep->plan(context, analysis, pattern, ilu);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
+
+void release_triangle(karst_context *context, karst_triangle *t)
+{
+  context->backend->release(context, t->row);
+  context->backend->release(context, t->other);
+  context->backend->release(context, t->task);
+  context->backend->release(context, t->start);
+  context->backend->release(context, t->column);
+  context->backend->release(context, t->value);
+  context->backend->release(context, t->x);
+  context->backend->release(context, t->source);
+  context->backend->release(context, t->list);
+  context->backend->release(context, t->product);
+}
+
+} // namespace
 
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
@@ -247,33 +267,14 @@ karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysi
   return status;
 }
 
-static void release_triangle(karst_context *context, karst_triangle *t)
-{
-  context->backend->release(context, t->row);
-  context->backend->release(context, t->other);
-  context->backend->release(context, t->task);
-  context->backend->release(context, t->start);
-  context->backend->release(context, t->column);
-  context->backend->release(context, t->value);
-  context->backend->release(context, t->x);
-  context->backend->release(context, t->source);
-  context->backend->release(context, t->list);
-  context->backend->release(context, t->product);
-}
-
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (!plan) return;
-  if (plan->graph) cudaGraphExecDestroy(plan->graph);
+  if (plan->factor) plan->factor->destroy(context, plan);
+  if (plan->sweep) plan->sweep->destroy(context, plan);
   release_triangle(context, &plan->lower);
   release_triangle(context, &plan->upper);
   context->backend->release(context, plan->finding);
-  context->backend->release(context, plan->done);
-  context->backend->release(context, plan->jacobi);
-  context->backend->release(context, plan->row_task);
-  context->backend->release(context, plan->row);
-  context->backend->release(context, plan->row_list);
-  context->backend->release(context, plan->row_product);
   karst_release(context, plan);
 }

@@ -15,13 +15,16 @@
  * A row is summed in an order that depends on its length alone. */
 #include "cuda.h"
 
+namespace
+{
+
 enum {
   THREADS = KARST_CUDA_THREADS,
   DEPTH = 8,          /* entries that a thread multiplies in a chunk: rows of a 7-point stencil make one chunk */
   SMALL_THREADS = 128 /* of a thread block for small blocks */
 };
 
-static __global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS)
     multiply_scalar(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
                     const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
                     double *__restrict__ y)
@@ -62,7 +65,7 @@ struct split {
   int ahead;    /* blocks that a lane loads before it uses the first */
   int resident; /* thread blocks of a multiprocessor: without a bound the compiler puts loads off to save registers */
 };
-static constexpr split SPLITS[] = {{4, 2, 8}, {1, 4, 7}, {4, 1, 8}, {1, 2, 5}, {4, 2, 6}, {2, 2, 8}, {4, 1, 8}};
+constexpr split SPLITS[] = {{4, 2, 8}, {1, 4, 7}, {4, 1, 8}, {1, 2, 5}, {4, 2, 6}, {2, 2, 8}, {4, 1, 8}};
 
 template <int B> struct shape { /* EACH: rows of a block for each lane */
   static constexpr split S = SPLITS[B - 2];
@@ -72,7 +75,7 @@ template <int B> struct shape { /* EACH: rows of a block for each lane */
 };
 
 /* PAIRED: 16 bytes at a time, a multiple of which from then is. */
-template <int COUNT, bool PAIRED> static __device__ __forceinline__ void load(const double *from, double *to)
+template <int COUNT, bool PAIRED> __device__ __forceinline__ void load(const double *from, double *to)
 {
   if constexpr (PAIRED) {
 #pragma unroll
@@ -88,9 +91,9 @@ template <int COUNT, bool PAIRED> static __device__ __forceinline__ void load(co
 
 /* Adds what every LANES-th of count blocks of a row contributes, value and column being those of the first. */
 template <int B, bool PAIRED>
-static __device__ __forceinline__ void add_blocks(int64_t count, const double *__restrict__ value,
-                                                  const karst_index *__restrict__ column, const double *__restrict__ x,
-                                                  double (&sum)[shape<B>::EACH])
+__device__ __forceinline__ void add_blocks(int64_t count, const double *__restrict__ value,
+                                           const karst_index *__restrict__ column, const double *__restrict__ x,
+                                           double (&sum)[shape<B>::EACH])
 {
   constexpr int EACH = shape<B>::EACH, LANES = shape<B>::LANES, AHEAD = shape<B>::AHEAD;
 #pragma unroll 1
@@ -118,7 +121,7 @@ static __device__ __forceinline__ void add_blocks(int64_t count, const double *_
 
 /* PAIRED: x begins at a multiple of 16 bytes. */
 template <int B, bool PAIRED>
-static __global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
+__global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
     multiply_small(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
                    const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
                    double *__restrict__ y)
@@ -142,7 +145,7 @@ static __global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
   }
 }
 
-static __global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(1024)
     multiply_large(int b, karst_index rows, const karst_index *__restrict__ start,
                    const karst_index *__restrict__ column, const double *__restrict__ value,
                    const double *__restrict__ x, const double *__restrict__ right, double *__restrict__ y)
@@ -160,7 +163,7 @@ static __global__ void __launch_bounds__(1024)
   y[at] = right ? right[at] - sum : sum;
 }
 
-static void multiply(karst_context *context, const karst_matrix *A, const double *x, const double *right, double *y)
+void multiply(karst_context *context, const karst_matrix *A, const double *x, const double *right, double *y)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_index rows = A->block_rows, *start = A->device_row_start, *column = A->device_column;
@@ -181,6 +184,8 @@ static void multiply(karst_context *context, const karst_matrix *A, const double
           b, rows, start, column, A->value, x, right, y);
   });
 }
+
+} // namespace
 
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {

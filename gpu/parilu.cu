@@ -3,9 +3,11 @@
 #include "parilu.h"
 #include "parilu_pivot.h"
 
+namespace
+{
+
 /* Element (r,c) of left right, or of left right^T. */
-static __device__ __forceinline__ double element(int b, const double *left, const double *right, bool transposed, int r,
-                                                 int c)
+__device__ __forceinline__ double element(int b, const double *left, const double *right, bool transposed, int r, int c)
 {
   double sum = 0;
   for (int k = 0; k < b; k++) sum += left[k * b + r] * right[transposed ? k * b + c : c * b + k];
@@ -14,7 +16,7 @@ static __device__ __forceinline__ double element(int b, const double *left, cons
 
 /* One thread an element of a task's block. */
 template <int B, bool symmetric>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_parilu_pass p, int size, bool scaled)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_parilu_pass_cuda p, int size, bool scaled)
 {
   const int b = B ? B : size;
   const int64_t number = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, t = number / (b * b);
@@ -37,8 +39,8 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_p
 
 /* One thread an element of a task's block, which makes an element of the block at its mirrored place too. */
 template <int B>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    expand(const karst_parilu_pass p, int size, const karst_index *mirror)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    expand(const karst_parilu_pass_cuda p, int size, const karst_index *mirror)
 {
   const int b = B ? B : size;
   const int64_t number = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, t = number / (b * b);
@@ -57,8 +59,8 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 }
 
 /* The weights of one scalar row, and of the column of the same number unless columns is NULL. */
-static __global__ void weigh(int b, karst_index rows, const karst_index *diagonal, const double *A, double *row_weight,
-                             double *column_weight)
+__global__ void weigh(int b, karst_index rows, const karst_index *diagonal, const double *A, double *row_weight,
+                      double *column_weight)
 {
   karst_index i;
   int r;
@@ -70,7 +72,7 @@ static __global__ void weigh(int b, karst_index rows, const karst_index *diagona
 }
 
 /* Thread block number n adds up partial [n][count[n]]. */
-static __global__ void __launch_bounds__(KARST_PARILU_THREADS)
+__global__ void __launch_bounds__(KARST_PARILU_THREADS)
     add_up(unsigned before, unsigned after, const double *partial, double *result)
 {
   const unsigned count = blockIdx.x == 0 ? before : after;
@@ -80,7 +82,7 @@ static __global__ void __launch_bounds__(KARST_PARILU_THREADS)
   karst_parilu_sum(sum, result + blockIdx.x);
 }
 
-static karst_parilu_pass make_pass(const karst_parilu *parilu, double *partial)
+karst_parilu_pass_cuda make_pass(const karst_parilu *parilu, double *partial)
 {
   const karst_matrix *F = parilu->F;
   return {*karst_parilu_cuda_of(parilu),
@@ -93,9 +95,9 @@ static karst_parilu_pass make_pass(const karst_parilu *parilu, double *partial)
           partial};
 }
 
-static void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu)
+void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu)
 {
-  const karst_parilu_pass pass = make_pass(parilu, NULL);
+  const karst_parilu_pass_cuda pass = make_pass(parilu, NULL);
   const int b = parilu->F->block_size;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   if (parilu->F->block_rows == 0) return;
@@ -110,25 +112,25 @@ static void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu
   });
 }
 
-static unsigned run(karst_context *context, const karst_parilu *parilu, int how, const karst_parilu_pass *pass)
+unsigned run(karst_context *context, const karst_parilu *parilu, int how, const karst_parilu_pass_cuda *pass)
 {
   return parilu->F->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE
              ? karst_parilu_pass_small_cuda(context, parilu, how, pass)
              : karst_parilu_pass_large_cuda(context, parilu, how, pass);
 }
 
-static void sweep_in_place(karst_context *context, const karst_parilu *parilu)
+void sweep_in_place(karst_context *context, const karst_parilu *parilu)
 {
-  const karst_parilu_pass pass = make_pass(parilu, NULL);
+  const karst_parilu_pass_cuda pass = make_pass(parilu, NULL);
   run(context, parilu, KARST_PARILU_UPDATE | KARST_PARILU_IN_PLACE, &pass);
   if (parilu->F->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
     karst_parilu_pivots_cuda(context, parilu, parilu->value, false);
 }
 
 /* Measures what it starts from unless partial is NULL; returns the thread blocks. */
-static unsigned sweep_once(karst_context *context, double *partial, karst_parilu *parilu)
+unsigned sweep_once(karst_context *context, double *partial, karst_parilu *parilu)
 {
-  karst_parilu_pass pass = make_pass(parilu, partial);
+  karst_parilu_pass_cuda pass = make_pass(parilu, partial);
   pass.to = parilu->next;
   const unsigned blocks = run(context, parilu, KARST_PARILU_UPDATE | (partial ? (int)KARST_PARILU_MEASURE : 0), &pass);
   parilu->next = parilu->value;
@@ -137,13 +139,13 @@ static unsigned sweep_once(karst_context *context, double *partial, karst_parilu
   return blocks;
 }
 
-static unsigned measure(karst_context *context, const karst_parilu *parilu, double *partial)
+unsigned measure(karst_context *context, const karst_parilu *parilu, double *partial)
 {
-  const karst_parilu_pass pass = make_pass(parilu, partial);
+  const karst_parilu_pass_cuda pass = make_pass(parilu, partial);
   return run(context, parilu, KARST_PARILU_MEASURE, &pass);
 }
 
-static karst_status sweep_cuda(karst_context *context, int sweeps, karst_parilu *parilu, double residual[2])
+karst_status sweep_cuda(karst_context *context, int sweeps, karst_parilu *parilu, double residual[2])
 {
   static_assert(2 * KARST_PARILU_SUMS + 2 <= KARST_CUDA_BATCH * KARST_CUDA_SUMS,
                 "the sums of two passes, and the norms");
@@ -173,9 +175,9 @@ static karst_status sweep_cuda(karst_context *context, int sweeps, karst_parilu 
   return status;
 }
 
-static void expand_cuda(karst_context *context, karst_parilu *parilu)
+void expand_cuda(karst_context *context, karst_parilu *parilu)
 {
-  karst_parilu_pass pass = make_pass(parilu, NULL);
+  karst_parilu_pass_cuda pass = make_pass(parilu, NULL);
   const int b = parilu->F->block_size;
   if (parilu->F->block_rows == 0) return;
   if (b > 1) karst_parilu_pivots_cuda(context, parilu, parilu->value, true);
@@ -186,6 +188,8 @@ static void expand_cuda(karst_context *context, karst_parilu *parilu)
         <<<grid, KARST_CUDA_THREADS, 0, karst_cuda_of(context)->stream>>>(pass, b, parilu->mirror);
   });
 }
+
+} // namespace
 
 extern "C" {
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;

@@ -13,6 +13,10 @@
 
 #include <limits.h>
 
+extern "C" {
+#include "sweep_kernels.h"
+}
+
 /* The numbers of the blocks of the factors that are multiplied; in one load. */
 typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
   karst_index left, right;
@@ -30,7 +34,7 @@ typedef struct karst_parilu_cuda {
 } karst_parilu_cuda;
 
 /* One pass over the tasks. Passed to kernels by value. */
-typedef struct karst_parilu_pass {
+typedef struct karst_parilu_pass_cuda {
   karst_parilu_cuda plan;
   const karst_index *column; /* [blocks] of F */
   const double *A;           /* the values of F */
@@ -39,7 +43,7 @@ typedef struct karst_parilu_pass {
   double *inverse;           /* [b*b*rows] of the diagonal blocks of from; not used for b = 1 */
   const double *weight;      /* [2*b*rows] */
   double *partial;           /* [thread blocks] sums of the squares of the residual */
-} karst_parilu_pass;
+} karst_parilu_pass_cuda;
 
 /* What a pass does. */
 enum {
@@ -74,9 +78,9 @@ void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu
 /* parilu_sweep.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, parilu_large.cu for larger ones. A pass: how is
  * UPDATE, UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE; returns the thread blocks that it has. */
 unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,
-                                      const karst_parilu_pass *pass);
+                                      const karst_parilu_pass_cuda *pass);
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
-                                      const karst_parilu_pass *pass);
+                                      const karst_parilu_pass_cuda *pass);
 /* parilu_pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these
  * are Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
 void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored);

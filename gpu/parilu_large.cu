@@ -4,6 +4,9 @@
  * The inverses are made between passes in asynchronous sweeps too. */
 #include "parilu.h"
 
+namespace
+{
+
 enum { THREADS = KARST_PARILU_THREADS };
 
 /* What a thread makes: element (r,c) of the block of a task. */
@@ -15,7 +18,7 @@ struct element {
 
 /* Element (r,c) of block left times block right, or its transpose for paric. */
 template <bool symmetric, bool racing>
-static __device__ double multiply(const double *value, karst_index left, karst_index right, const element &at)
+__device__ double multiply(const double *value, karst_index left, karst_index right, const element &at)
 {
   const int b = at.b;
   const double *row = value + karst_cuda_offset(b, left) + at.r, *block = value + karst_cuda_offset(b, right);
@@ -28,7 +31,7 @@ static __device__ double multiply(const double *value, karst_index left, karst_i
 
 /* Element (r,c) of S_ij. */
 template <bool symmetric, bool racing>
-static __device__ double sum_products(const karst_parilu_pass &p, int64_t t, const element &at)
+__device__ double sum_products(const karst_parilu_pass_cuda &p, int64_t t, const element &at)
 {
   double sum = p.A[karst_cuda_offset(at.b, at.block) + at.c * at.b + at.r];
   for (karst_index n = p.plan.list[t]; n < p.plan.list[t + 1]; n++)
@@ -38,8 +41,8 @@ static __device__ double sum_products(const karst_parilu_pass &p, int64_t t, con
 
 /* The square of element (r,c) of the residual. */
 template <bool symmetric>
-static __device__ double measure(const karst_parilu_pass &p, int64_t t, const element &at, int64_t scalar_rows,
-                                 double sum)
+__device__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const element &at, int64_t scalar_rows,
+                          double sum)
 {
   const int64_t i = p.plan.row[t], j = p.column[at.block];
   const double *weight = p.weight + (symmetric ? 0 : scalar_rows);
@@ -51,8 +54,8 @@ static __device__ double measure(const karst_parilu_pass &p, int64_t t, const el
 
 /* count rows of L_ij from first on, from those of S_ij in line [b][count]. */
 template <bool symmetric, bool racing>
-static __device__ void finish(const karst_parilu_pass &p, karst_index block, int b, int first, int count,
-                              const double *line)
+__device__ void finish(const karst_parilu_pass_cuda &p, karst_index block, int b, int first, int count,
+                       const double *line)
 {
   const double *inverse = p.inverse + karst_cuda_offset(b, p.column[block]);
   __syncthreads();
@@ -66,7 +69,7 @@ static __device__ void finish(const karst_parilu_pass &p, karst_index block, int
 }
 
 template <bool symmetric, int how>
-static __global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_pass p, int b, int64_t scalar_rows)
+__global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_pass_cuda p, int b, int64_t scalar_rows)
 {
   extern __shared__ double line[]; /* [max(b, THREADS)] */
   constexpr bool racing = (how & KARST_PARILU_IN_PLACE) != 0, update = (how & KARST_PARILU_UPDATE) != 0;
@@ -93,7 +96,7 @@ static __global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_
 }
 
 template <bool symmetric>
-static void launch(const karst_matrix *F, unsigned grid, cudaStream_t stream, int how, const karst_parilu_pass *p)
+void launch(const karst_matrix *F, unsigned grid, cudaStream_t stream, int how, const karst_parilu_pass_cuda *p)
 {
   enum { UPDATE = KARST_PARILU_UPDATE, IN_PLACE = KARST_PARILU_IN_PLACE, MEASURE = KARST_PARILU_MEASURE };
   const int b = F->block_size;
@@ -109,8 +112,10 @@ static void launch(const karst_matrix *F, unsigned grid, cudaStream_t stream, in
     pass_large<symmetric, MEASURE><<<grid, THREADS, line, stream>>>(*p, b, scalar_rows);
 }
 
+} // namespace
+
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
-                                      const karst_parilu_pass *pass)
+                                      const karst_parilu_pass_cuda *pass)
 {
   const unsigned grid = karst_parilu_grid(how, &pass->plan, 1);
   cudaStream_t stream = karst_cuda_of(context)->stream;

@@ -9,18 +9,18 @@
 
 #include <cub/device/device_scan.cuh>
 
-static const char *const what = "the plan of the sweeps";
-
-/* The pattern of F. */
 namespace
 {
+
+const char *const what = "the plan of the sweeps";
+
+/* The pattern of F. */
 struct pattern {
   const karst_index *start, *column, *diagonal;
   const karst_index *mirror; /* paric */
 };
-} // namespace
 
-static __global__ void number_rows(karst_index rows, const karst_index *start, karst_index *row)
+__global__ void number_rows(karst_index rows, const karst_index *start, karst_index *row)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -28,8 +28,7 @@ static __global__ void number_rows(karst_index rows, const karst_index *start, k
 }
 
 /* Calls visit(left, right) for each product of block (i,j), k ascending. */
-template <typename visitor>
-static __device__ void each_product(const pattern &S, karst_index i, karst_index j, visitor visit)
+template <typename visitor> __device__ void each_product(const pattern &S, karst_index i, karst_index j, visitor visit)
 {
   const karst_index least = min(i, j);
   for (karst_index left = S.start[i]; S.column[left] < least; left++) {
@@ -40,8 +39,7 @@ static __device__ void each_product(const pattern &S, karst_index i, karst_index
 }
 
 /* Rows and pivots of the tasks, the number of products of each in list, and of all in total. */
-static __global__ void describe(karst_parilu_cuda plan, pattern S, const karst_index *row_of_block,
-                                unsigned long long *total)
+__global__ void describe(karst_parilu_cuda plan, pattern S, const karst_index *row_of_block, unsigned long long *total)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (t >= plan.tasks) return;
@@ -54,7 +52,7 @@ static __global__ void describe(karst_parilu_cuda plan, pattern S, const karst_i
   if (count > 0) atomicAdd(total, (unsigned long long)count);
 }
 
-static __global__ void fill_products(karst_parilu_cuda plan, pattern S)
+__global__ void fill_products(karst_parilu_cuda plan, pattern S)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (t >= plan.tasks) return;
@@ -65,8 +63,7 @@ static __global__ void fill_products(karst_parilu_cuda plan, pattern S)
 }
 
 /* Row after row, from left to right, of paric the lower triangle. */
-static karst_status list_in_order(karst_context *context, const karst_parilu *parilu, karst_index **task,
-                                  int64_t *tasks)
+karst_status list_in_order(karst_context *context, const karst_parilu *parilu, karst_index **task, int64_t *tasks)
 {
   const karst_matrix *F = parilu->F;
   karst_status status = karst_allocate(context, task, F->row_start[F->block_rows], sizeof **task, what);
@@ -78,7 +75,7 @@ static karst_status list_in_order(karst_context *context, const karst_parilu *pa
   return KARST_SUCCESS;
 }
 
-static karst_status upload_tasks(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
+karst_status upload_tasks(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
 {
   karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
   karst_index *made = NULL;
@@ -96,7 +93,7 @@ static karst_status upload_tasks(karst_context *context, const karst_parilu_anal
 }
 
 /* Counts [count + 1], the last of them 0, become starts. */
-static karst_status sum_counts(karst_context *context, int64_t count, karst_index *list)
+karst_status sum_counts(karst_context *context, int64_t count, karst_index *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   size_t bytes = 0;
@@ -109,8 +106,8 @@ static karst_status sum_counts(karst_context *context, int64_t count, karst_inde
   return karst_cuda_status(context, error, what);
 }
 
-static karst_status make_lists(karst_context *context, const karst_index *row_of_block, unsigned long long *total,
-                               karst_parilu *parilu)
+karst_status make_lists(karst_context *context, const karst_index *row_of_block, unsigned long long *total,
+                        karst_parilu *parilu)
 {
   karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
   const karst_matrix *F = parilu->F;
@@ -132,6 +129,8 @@ static karst_status make_lists(karst_context *context, const karst_index *row_of
   fill_products<<<grid, KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
+
+} // namespace
 
 karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
 {

@@ -3,8 +3,11 @@
 #include "block.h"
 #include "parilu_pivot.h"
 
+namespace
+{
+
 template <int B, bool symmetric>
-static __global__ void __launch_bounds__(KARST_PARILU_THREADS)
+__global__ void __launch_bounds__(KARST_PARILU_THREADS)
     pivots_small(karst_index rows, const karst_index *diagonal, const double *from, bool factored, double *value,
                  double *inverse)
 {
@@ -23,7 +26,7 @@ static __global__ void __launch_bounds__(KARST_PARILU_THREADS)
 }
 
 /* karst_block_cholesky by all threads of a thread block, which all get its result. */
-static __device__ bool cholesky(int b, double *a)
+__device__ bool cholesky(int b, double *a)
 {
   const int t = (int)threadIdx.x, threads = (int)blockDim.x;
   for (int c = 0; c < b; c++) {
@@ -43,7 +46,7 @@ static __device__ bool cholesky(int b, double *a)
 }
 
 /* karst_block_invert_lower by all threads of a thread block, a column a thread. */
-static __device__ bool invert_lower(int b, const double *l, double *inverse)
+__device__ bool invert_lower(int b, const double *l, double *inverse)
 {
   bool sound = true;
   for (int c = (int)threadIdx.x; c < b; c += (int)blockDim.x)
@@ -62,7 +65,7 @@ static __device__ bool invert_lower(int b, const double *l, double *inverse)
   return true;
 }
 
-static __device__ void poison(int b, double *block)
+__device__ void poison(int b, double *block)
 {
   __syncthreads();
   for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) block[v] = karst_parilu_nan();
@@ -70,7 +73,7 @@ static __device__ void poison(int b, double *block)
 }
 
 template <bool symmetric>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
     pivots_large(int b, const karst_index *diagonal, const double *from, bool factored, double *value, double *inverse)
 {
   extern __shared__ double shared[];
@@ -87,6 +90,8 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     poison(b, made);
   }
 }
+
+} // namespace
 
 void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored)
 {

@@ -18,6 +18,9 @@
 #include "parilu.h"
 #include "parilu_pivot.h"
 
+namespace
+{
+
 enum { THREADS = KARST_PARILU_THREADS, WARPS = THREADS / 32 };
 
 /* Products fetched at once: short lists are the rule, and their loads depend on each other. */
@@ -31,8 +34,8 @@ struct place {
 
 /* sum -= row r of block left times block right, or its transpose for paric. */
 template <int B, bool symmetric, bool racing>
-static __device__ __forceinline__ void subtract_product(const double *value, karst_index left, karst_index right, int r,
-                                                        double (&sum)[B])
+__device__ __forceinline__ void subtract_product(const double *value, karst_index left, karst_index right, int r,
+                                                 double (&sum)[B])
 {
   const double *row = value + karst_cuda_offset(B, left) + r, *block = value + karst_cuda_offset(B, right);
 #pragma unroll
@@ -46,8 +49,8 @@ static __device__ __forceinline__ void subtract_product(const double *value, kar
 
 /* Row r of S_ij. */
 template <int B, bool symmetric, bool racing>
-static __device__ __forceinline__ void sum_products(const karst_parilu_pass &p, int64_t t, const place &at,
-                                                    double (&sum)[B])
+__device__ __forceinline__ void sum_products(const karst_parilu_pass_cuda &p, int64_t t, const place &at,
+                                             double (&sum)[B])
 {
   constexpr int K = products_at_once<B>;
   const karst_index end = p.plan.list[t + 1];
@@ -76,8 +79,8 @@ static __device__ __forceinline__ void sum_products(const karst_parilu_pass &p, 
 
 /* The squares of row r of the residual: S_ij less what stands for it in the factors, L_ij U_jj, U_ij or L_ij L_jj^T. */
 template <int B, bool symmetric>
-static __device__ __forceinline__ double measure(const karst_parilu_pass &p, int64_t t, const place &at,
-                                                 int64_t scalar_rows, const double (&sum)[B])
+__device__ __forceinline__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const place &at,
+                                          int64_t scalar_rows, const double (&sum)[B])
 {
   const int64_t i = p.plan.row[t], j = p.column[at.block];
   const double row_weight = p.weight[i * B + at.r], *weight = p.weight + (symmetric ? 0 : scalar_rows) + j * B;
@@ -99,7 +102,7 @@ static __device__ __forceinline__ double measure(const karst_parilu_pass &p, int
 
 /* From S_ij to the factor, and into its place. */
 template <int B, bool symmetric, bool racing>
-static __device__ __forceinline__ void finish(const karst_parilu_pass &p, const place &at, const double (&sum)[B])
+__device__ __forceinline__ void finish(const karst_parilu_pass_cuda &p, const place &at, const double (&sum)[B])
 {
   const bool lower = at.pivot >= 0 && at.pivot != at.block;
   double *to = p.to + karst_cuda_offset(B, at.block) + at.r;
@@ -126,7 +129,7 @@ static __device__ __forceinline__ void finish(const karst_parilu_pass &p, const 
 }
 
 /* In an asynchronous sweep, a diagonal block that has just been stored: its inverse, and the Cholesky factor. */
-template <int B, bool symmetric> static __device__ __noinline__ void renew_pivot(double *value, double *inverse)
+template <int B, bool symmetric> __device__ __noinline__ void renew_pivot(double *value, double *inverse)
 {
   double block[B * B], inverted[B * B];
 #pragma unroll
@@ -140,7 +143,7 @@ template <int B, bool symmetric> static __device__ __noinline__ void renew_pivot
 }
 
 template <int B, bool symmetric, int how>
-static __global__ void __launch_bounds__(THREADS) pass_small(const karst_parilu_pass p, int64_t scalar_rows)
+__global__ void __launch_bounds__(THREADS) pass_small(const karst_parilu_pass_cuda p, int64_t scalar_rows)
 {
   constexpr int R = 32 / B;
   constexpr bool racing = (how & KARST_PARILU_IN_PLACE) != 0;
@@ -170,7 +173,7 @@ static __global__ void __launch_bounds__(THREADS) pass_small(const karst_parilu_
 }
 
 template <int B, bool symmetric>
-static void launch(unsigned grid, cudaStream_t stream, int how, const karst_parilu_pass *p, int64_t scalar_rows)
+void launch(unsigned grid, cudaStream_t stream, int how, const karst_parilu_pass_cuda *p, int64_t scalar_rows)
 {
   enum { UPDATE = KARST_PARILU_UPDATE, IN_PLACE = KARST_PARILU_IN_PLACE, MEASURE = KARST_PARILU_MEASURE };
   if (how == UPDATE)
@@ -183,8 +186,10 @@ static void launch(unsigned grid, cudaStream_t stream, int how, const karst_pari
     pass_small<B, symmetric, MEASURE><<<grid, THREADS, 0, stream>>>(*p, scalar_rows);
 }
 
+} // namespace
+
 unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,
-                                      const karst_parilu_pass *pass)
+                                      const karst_parilu_pass_cuda *pass)
 {
   const karst_matrix *F = parilu->F;
   const int b = F->block_size;

@@ -1,9 +1,12 @@
 /* scale.cu - the rows and columns of a matrix scaled on the GPU, for new values only. */
 #include "cuda.h"
 
+namespace
+{
+
 /* A(i,j) = S(i) A(i,j), one warp a block row; a lane takes whole columns of blocks. */
 template <int B>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
     scale_small(karst_index rows, const karst_index *start, double *value, const double *S)
 {
   const int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -21,7 +24,7 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 }
 
 /* One thread block a block row, column after column. */
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
     scale_large(int b, const karst_index *start, double *value, const double *S)
 {
   __shared__ double column[KARST_BLOCK_SIZE_MAX];
@@ -39,6 +42,31 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   }
 }
 
+/* d[r] = 1 / sqrt|a_rr|, one thread a scalar row. */
+__global__ void diagonal_scale(int b, karst_index rows, const karst_index *diagonal, const double *value, double *d)
+{
+  karst_index i;
+  int r;
+  if (!karst_cuda_row(b, rows, &i, &r)) return;
+  double size = fabs(value[karst_cuda_offset(b, diagonal[i]) + (int64_t)r * b + r]);
+  d[(int64_t)i * b + r] = size > 0 && size <= DBL_MAX ? 1 / sqrt(size) : 1;
+}
+
+/* a_rc = d[r] a_rc d[c], one thread a scalar row. */
+__global__ void scale_symmetric(int b, karst_index rows, const karst_index *start, const karst_index *column,
+                                double *value, const double *d)
+{
+  karst_index i;
+  int r;
+  if (!karst_cuda_row(b, rows, &i, &r)) return;
+  const double scale = d[(int64_t)i * b + r];
+  for (karst_index k = start[i]; k < start[i + 1]; k++)
+    for (int c = 0; c < b; c++)
+      value[karst_cuda_offset(b, k) + (int64_t)c * b + r] *= scale * d[(int64_t)column[k] * b + c];
+}
+
+} // namespace
+
 void karst_scale_rows_cuda(karst_context *context, karst_matrix *A, const double *S)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
@@ -55,35 +83,11 @@ void karst_scale_rows_cuda(karst_context *context, karst_matrix *A, const double
   });
 }
 
-/* d[r] = 1 / sqrt|a_rr|, one thread a scalar row. */
-static __global__ void diagonal_scale(int b, karst_index rows, const karst_index *diagonal, const double *value,
-                                      double *d)
-{
-  karst_index i;
-  int r;
-  if (!karst_cuda_row(b, rows, &i, &r)) return;
-  double size = fabs(value[karst_cuda_offset(b, diagonal[i]) + (int64_t)r * b + r]);
-  d[(int64_t)i * b + r] = size > 0 && size <= DBL_MAX ? 1 / sqrt(size) : 1;
-}
-
 void karst_diagonal_scale_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d)
 {
   const int b = A->block_size;
   diagonal_scale<<<karst_cuda_row_grid(A->block_rows, b), karst_cuda_row_threads(b), 0,
                    karst_cuda_of(context)->stream>>>(b, A->block_rows, diagonal, A->value, d);
-}
-
-/* a_rc = d[r] a_rc d[c], one thread a scalar row. */
-static __global__ void scale_symmetric(int b, karst_index rows, const karst_index *start, const karst_index *column,
-                                       double *value, const double *d)
-{
-  karst_index i;
-  int r;
-  if (!karst_cuda_row(b, rows, &i, &r)) return;
-  const double scale = d[(int64_t)i * b + r];
-  for (karst_index k = start[i]; k < start[i + 1]; k++)
-    for (int c = 0; c < b; c++)
-      value[karst_cuda_offset(b, k) + (int64_t)c * b + r] *= scale * d[(int64_t)column[k] * b + c];
 }
 
 void karst_scale_symmetric_cuda(karst_context *context, karst_matrix *A, const double *d)

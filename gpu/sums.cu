@@ -5,6 +5,9 @@
  * has the same bits in every run and on every GPU. */
 #include "cuda.h"
 
+namespace
+{
+
 enum {
   THREADS = KARST_CUDA_THREADS,
   WARPS = THREADS / 32,
@@ -13,16 +16,11 @@ enum {
   RESIDENT = 4   /* thread blocks on a multiprocessor at least, so that those of a reduction are all under way */
 };
 
-namespace
-{
-
 struct vectors {
   const double *at[COMBINED];
 };
 
-} // namespace
-
-static __device__ double warp_sum(double value)
+__device__ double warp_sum(double value)
 {
   for (int distance = 16; distance > 0; distance /= 2) value += __shfl_down_sync(0xffffffff, value, distance);
   return value;
@@ -30,7 +28,7 @@ static __device__ double warp_sum(double value)
 
 /* result[v] = the sum of value[v] over all threads of all blocks, v < count; partial: [count * KARST_CUDA_SUMS] */
 template <int BATCH>
-static __device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, double *result)
+__device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, double *result)
 {
   __shared__ double part[BATCH][WARPS];
   __shared__ bool last;
@@ -60,7 +58,7 @@ static __device__ void reduce(int count, const double *value, double *partial, u
 }
 
 template <int BATCH>
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     dots(int64_t n, int count, vectors x, const double *y, double *partial, unsigned *ticket, double *result)
 {
   double sum[BATCH] = {};
@@ -74,43 +72,20 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
   reduce<BATCH>(count, sum, partial, ticket, result);
 }
 
-static unsigned sum_grid(int64_t n)
+unsigned sum_grid(int64_t n)
 {
   unsigned grid = karst_cuda_grid(n, THREADS * STRIP);
   return grid < KARST_CUDA_SUMS ? grid : (unsigned)KARST_CUDA_SUMS;
 }
 
 template <int BATCH>
-static void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x, const double *y, double *result)
+void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x, const double *y, double *result)
 {
   dots<BATCH><<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, count, *x, y, cuda->partial, cuda->ticket, result);
 }
 
-void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
-                     double *result)
-{
-  const karst_cuda *cuda = karst_cuda_of(context);
-  int launches = (count + KARST_CUDA_BATCH - 1) / KARST_CUDA_BATCH;
-  for (int begin = 0, l = 0; l < launches; l++) {
-    int batch = (count - begin + launches - l - 1) / (launches - l); /* of like size */
-    vectors some = {};
-    for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
-    if (batch <= 1)
-      launch_dots<1>(cuda, n, batch, &some, y, result + begin);
-    else if (batch <= 2)
-      launch_dots<2>(cuda, n, batch, &some, y, result + begin);
-    else if (batch <= 4)
-      launch_dots<4>(cuda, n, batch, &some, y, result + begin);
-    else if (batch <= 8)
-      launch_dots<8>(cuda, n, batch, &some, y, result + begin);
-    else
-      launch_dots<KARST_CUDA_BATCH>(cuda, n, batch, &some, y, result + begin);
-    begin += batch;
-  }
-}
-
 /* y = beta y + sign sum_v coefficient[v] x[v], and norm2 = y . y unless NULL */
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     combine(int64_t n, int count, double sign, const double *coefficient, vectors x, const double *beta, double *y,
             double *partial, unsigned *ticket, double *norm2)
 {
@@ -138,6 +113,31 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
       }
   }
   if (norm2) reduce<1>(1, &sum, partial, ticket, norm2);
+}
+
+} // namespace
+
+void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
+                     double *result)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  int launches = (count + KARST_CUDA_BATCH - 1) / KARST_CUDA_BATCH;
+  for (int begin = 0, l = 0; l < launches; l++) {
+    int batch = (count - begin + launches - l - 1) / (launches - l); /* of like size */
+    vectors some = {};
+    for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
+    if (batch <= 1)
+      launch_dots<1>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 2)
+      launch_dots<2>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 4)
+      launch_dots<4>(cuda, n, batch, &some, y, result + begin);
+    else if (batch <= 8)
+      launch_dots<8>(cuda, n, batch, &some, y, result + begin);
+    else
+      launch_dots<KARST_CUDA_BATCH>(cuda, n, batch, &some, y, result + begin);
+    begin += batch;
+  }
 }
 
 void karst_combine_cuda(karst_context *context, int64_t n, int count, double sign, const double *coefficient,

@@ -119,6 +119,19 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
   return KARST_SOUND;
 }
 
+/* A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
+ * largest entry 1, no candidate in column c exceeds 16 b epsilon, this number, times the largest entry that the column
+ * had before elimination. That does not depend on the units of the equations or of the unknowns. For b = 1 only 0 is
+ * singular.
+ *
+ * All inversions judge by this number. They are one algorithm, karst_block_invert below. A GPU has it once more for
+ * each way in which threads share a block: a row a lane (gpu/ilu_invert.h), a tile of the matrix units a warp
+ * (gpu/ilu_factor_tile.cu), and in memory a block of threads, where the block is contiguous (gpu/block.h) and where it
+ * stands in the slices of the factors (gpu/ilu_factor_large.cu). */
+enum { KARST_PIVOT_ROUNDINGS = 16 };
+
+KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
+
 /* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
  * Returns that row, or -1 where the entry is lost in rounding. */
 KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
@@ -132,7 +145,7 @@ KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, d
       best_size = size;
     }
   }
-  if (!(best_size > (b > 1 ? 16 * b * DBL_EPSILON * column_size : 0))) return -1;
+  if (!(best_size > (b > 1 ? karst_block_rounding(b) * column_size : 0))) return -1;
   if (best == c) return c;
   double scale = row_scale[c];
   row_scale[c] = row_scale[best];
@@ -161,11 +174,7 @@ KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
 
 /* Replaces a by its inverse: Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
  * pivot: b integers.
- * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state.
- *
- * A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
- * largest entry 1, no candidate in column c exceeds 16 b epsilon times the largest entry that the column had before
- * elimination. That does not depend on the units of the equations or of the unknowns; for b = 1 only 0 is singular. */
+ * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
 KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
 {
   double *row_scale = work, *column_size = work + b;

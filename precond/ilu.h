@@ -2,7 +2,7 @@
 #ifndef KARST_PRECOND_ILU_H
 #define KARST_PRECOND_ILU_H
 
-#include "kernels.h"
+#include "ilu_kernels.h"
 #include "precond.h"
 
 /* Begins the settings of each method that lists the rows; cusparse has the level alone. */

@@ -4,6 +4,7 @@
 
 #include "ilu.h"
 #include "ilu_residual.h"
+#include "sweep_kernels.h"
 
 typedef struct karst_sweeps_settings {
   karst_ilu_settings ilu;

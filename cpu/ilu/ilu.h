@@ -3,8 +3,8 @@
 #define KARST_CPU_ILU_H
 
 #include "cpu/cpu.h"
+#include "ilu_kernels.h"
 #include "inline.h"
-#include "kernels.h"
 #include "symbolic.h"
 
 /* What one thread found out. */

@@ -6,6 +6,7 @@
 #include "cpu/ilu/ilu.h"
 #include "dense.h"
 #include "search.h"
+#include "sweep_kernels.h"
 
 typedef struct karst_parilu_plan {
   int threads;

@@ -1,0 +1,111 @@
+/* ilu_choice.h - which kernels factor block ILU on a GPU, and which solve with its triangles: the rules alone. They are
+ * functions of a few numbers and need no device; C and C++. ilu_plan.cu lists the kernels in the same order.
+ *
+ * Limits were measured on an H100. */
+#ifndef KARST_GPU_ILU_CHOICE_H
+#define KARST_GPU_ILU_CHOICE_H
+
+#include "dense.h"
+#include "ilu_kernels.h"
+
+/* What the choice depends on. */
+typedef struct karst_ilu_shape {
+  int block_size;
+  int64_t rows;       /* block rows, at least one */
+  int64_t neighbours; /* blocks off the diagonal, of L and U together */
+  int64_t levels;     /* level sets of L */
+  int64_t longest;    /* blocks of the longest row of L, D and U', with its padding; 0: not measured yet */
+  int multiprocessors;
+} karst_ilu_shape;
+
+/* The ways to factor, in the order in which they are tried. */
+enum karst_ilu_factor_kind {
+  KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: ilu_factor_row.cu */
+  KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: ilu_factor.cu */
+  KARST_ILU_FACTOR_TILE,  /* one warp makes one block row on the matrix units: ilu_factor_tile.cu */
+  KARST_ILU_FACTOR_LARGE, /* one block of threads makes one block row: ilu_factor_large.cu */
+  KARST_ILU_FACTORS
+};
+
+enum { KARST_ILU_SLICE_LARGEST = 6 }; /* larger blocks nearly fill a tile of 8 by 8 */
+
+/* What each of them is for. */
+typedef struct karst_ilu_factor_rule {
+  const char *name;
+  int largest_block; /* 0: any */
+  int average;       /* rows have more than so many neighbours on average; -1: any number */
+  int elements;      /* the longest row has at most so many, for each warp has so much shared memory; 0: any number */
+} karst_ilu_factor_rule;
+
+static const karst_ilu_factor_rule karst_ilu_factor_rules[KARST_ILU_FACTORS] = {
+    {"row", KARST_ILU_SLICE_LARGEST, 10, 1536},
+    {"slice", KARST_ILU_SLICE_LARGEST, -1, 0},
+    {"tile", KARST_BLOCK_SIZE_LARGEST_INSTANCE, -1, 0},
+    {"large", 0, -1, 0},
+};
+
+/* A limit on the longest row lets pass what has not been measured. */
+static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, const karst_ilu_shape *shape)
+{
+  const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
+  return (rule->largest_block == 0 || shape->block_size <= rule->largest_block) &&
+         shape->neighbours > rule->average * shape->rows && (rule->elements == 0 || elements <= rule->elements);
+}
+
+/* The first that fits. Where its rule limits the longest row and this has not been measured, the caller measures it and
+ * asks again. */
+static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu_shape *shape)
+{
+  int kind = 0;
+  while (kind < KARST_ILU_FACTOR_LARGE && !karst_ilu_factor_fits(&karst_ilu_factor_rules[kind], shape)) kind++;
+  return (enum karst_ilu_factor_kind)kind;
+}
+
+/* KARST_ILU_FACTOR_ROW: how many scalar rows a warp makes at a time. Two where a level has so many rows for each
+ * multiprocessor that warps for the next levels are short. */
+static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
+{
+  enum { MANY = 7 };
+  return shape->block_size == 1 && 2 * shape->longest <= karst_ilu_factor_rules[KARST_ILU_FACTOR_ROW].elements &&
+                 shape->rows > (int64_t)MANY * shape->multiprocessors * shape->levels
+             ? 2
+             : 1;
+}
+
+/* The ways to solve with the triangles. */
+enum karst_ilu_sweep_kind {
+  KARST_ILU_SWEEP_DATAFLOW, /* one launch, warps wait for each other: ilu_dataflow.cu */
+  KARST_ILU_SWEEP_LEVEL,    /* a launch for each level: ilu_level.cu */
+  KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps in the triangles' place: ilu_jacobi.cu */
+  KARST_ILU_SWEEPS
+};
+
+/* trisolve: the option; levels: of both triangles. Launches by levels pay where there are few of them: then nothing
+ * waits for long, and they keep no state. */
+static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve trisolve, int64_t levels)
+{
+  enum { FEW = 8 };
+  if (trisolve == KARST_TRISOLVE_JACOBI) return KARST_ILU_SWEEP_JACOBI;
+  if (trisolve == KARST_TRISOLVE_LEVEL) return KARST_ILU_SWEEP_LEVEL;
+  return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
+}
+
+/* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at
+ * most. */
+enum { KARST_ILU_PARTS = 8 };
+
+/* A macro, for kernels' array lengths are made of it in C++ and C has no constant functions. */
+#define KARST_ILU_NEIGHBOURS_AT_ONCE(b) ((b) <= 2 ? 4 : 3)
+
+/* How many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots: rows of
+ * the triangle, with the padding; neighbours: of all of them. */
+static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbours)
+{
+  int parts = 1;
+  while (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && parts < KARST_ILU_PARTS && 2 * parts * b <= 32 &&
+         parts * KARST_ILU_NEIGHBOURS_AT_ONCE(b) * slots < neighbours)
+    parts *= 2;
+  return parts;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* ilu_kernels.h - the typed kernel table of block ILU and its triangular solves, for iluk and for what ends in the same
+ * solves. Every backend has an instance; the CPU's is the reference that others are tested against. */
+#ifndef KARST_LIB_ILU_KERNELS_H
+#define KARST_LIB_ILU_KERNELS_H
+
+#include "factor_outcome.h"
+#include "matrix.h"
+
+/* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
+ * columns ascending. The pattern is in host memory, unless the plan takes that of A itself; the plan holds the values,
+ * in whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+typedef struct karst_ilu {
+  karst_index rows;
+  int block_size;
+  karst_index *lower_start;  /* [rows + 1] */
+  karst_index *lower_column; /* [lower_start[rows]] */
+  karst_index *upper_start;  /* [rows + 1] */
+  karst_index *upper_column; /* [upper_start[rows]] */
+  int64_t lower_blocks;      /* of the strict triangles */
+  int64_t upper_blocks;
+  karst_index levels_lower; /* how many level sets each triangle has, counted by the plan */
+  karst_index levels_upper;
+  const char *trisolve;     /* how the triangles are solved, chosen by the plan: karst_solver_info has the names */
+  double *lower;            /* [b*b*lower_start[rows]] */
+  double *upper;            /* [b*b*upper_start[rows]] */
+  double *inverse_diagonal; /* [b*b*rows] */
+  void *plan;               /* the backend's schedules and work space */
+  int64_t plan_memory;      /* bytes of it, and of the values */
+} karst_ilu;
+
+/* How the triangles are to be solved. */
+typedef enum karst_trisolve {
+  KARST_TRISOLVE_AUTO,
+  KARST_TRISOLVE_LEVEL,
+  KARST_TRISOLVE_DATAFLOW,
+  KARST_TRISOLVE_JACOBI
+} karst_trisolve;
+
+/* What a plan is made from besides the pattern in karst_ilu. The method fills it in and may forget it once the plan is
+ * made: the plan keeps what it needs of it. */
+typedef struct karst_ilu_analysis {
+  const karst_matrix *A;
+  karst_trisolve trisolve; /* the option of that name */
+  int trisolve_sweeps;     /* the option of that name: how many sweeps solve a triangle where these are Jacobi's */
+} karst_ilu_analysis;
+
+struct karst_ilu_kernels {
+  /* Where ilu has no pattern, which is for level 0, plan takes the triangles of A itself and counts their blocks. */
+  bool splits;
+  /* Finds the level sets and the schedules of both sweeps from the pattern, and takes memory for the values and work
+   * space. What a plan that fails has taken, plan_destroy gives back. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+  void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
+  /* Makes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times
+   * the largest entry of its row, or of A where that row is zero, times the identity. Waits for the device. */
+  karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+                         karst_factor_outcome *outcome);
+  /* Makes the same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose
+   * pattern is that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'. Waits for the
+   * device. */
+  karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                       karst_factor_outcome *outcome);
+  /* Computes z = (L D U')^-1 r, or with trisolve "jacobi" an approximation of it. */
+  void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
+};
+
+#endif

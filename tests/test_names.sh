@@ -1,0 +1,32 @@
+#!/bin/sh
+# No two parts of the library define a type of one name: C++, in which gpu/ is compiled, leaves undefined what happens
+# then, even where each stands in a source of its own (the one-definition rule).
+cd "$srcdir" || exit 1
+rooms=''
+for room in lib format matrices symbolic precond cpu krylov solver gpu; do [ -d $room ] && rooms="$rooms $room"; done
+report()
+{
+  if [ -z "$2" ]; then
+    echo "ok $1"
+  else
+    echo "not ok $1"
+    echo "$2" | sed 's/^/# /'
+  fi
+}
+echo 1..2
+report "1 - a type has a name of its own among the headers" "$(
+  find $rooms -name '*.h' | sort | xargs awk '
+    match($0, /^(typedef )?(struct|enum|union|class) ([a-z(]+[^ ]*\) )?[A-Za-z_0-9]+ {/) {
+      name = $0
+      sub(/ {.*/, "", name)
+      sub(/.* /, "", name)
+      if (name in file) print name ": " file[name] " and " FILENAME
+      file[name] = FILENAME
+    }')"
+report "2 - what a CUDA source alone uses is in an anonymous namespace: types, constants, templates" "$(
+  find $rooms -name '*.cu' | sort | xargs awk '
+    FNR == 1 { hidden = 0 }
+    /^namespace$/ { hidden = 1 }
+    /^} \/\/ namespace/ { hidden = 0 }
+    hidden || /;$/ { next }
+    /^(struct|enum|union|class|typedef|using|constexpr|template) / { print FILENAME ":" FNR ": " $0 }')"
