@@ -308,6 +308,31 @@ static void test_gallery(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* Reservoir matrices of the Harwell-Boeing collection, whose grids its guide names. */
+static void test_collection(karst_context *context)
+{
+  static const struct {
+    const char *file;
+    int block_size;
+    karst_index size[3];
+  } cases[] = {
+      {"sherman1.mtx", 1, {10, 10, 10}}, {"sherman3.mtx.gz", 1, {35, 11, 13}}, {"sherman5.mtx.gz", 3, {16, 23, 3}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *path = tap_matrix_path(cases[i].file);
+    const karst_index *size = cases[i].size;
+    karst_matrix *A;
+    karst_status status = path ? karst_matrix_read(context, path, cases[i].block_size, &A) : KARST_SUCCESS;
+    if (!path || status == KARST_ERROR_NOT_BUILT) {
+      tap_skip(path ? karst_context_error(context) : "the matrix is not there", "%s", cases[i].file);
+      continue;
+    }
+    tap_need(context, status, path);
+    tap_ok(!karst_matrix_find_grid(A) && has_grid(A, size[0], size[1], size[2], NULL), "found: the grid of %s",
+           cases[i].file);
+    karst_matrix_destroy(A);
+  }
+}
+
 /* All that takes memory for a grid. */
 static karst_status use_grids(karst_context *context, void *user)
 {
@@ -348,6 +373,7 @@ int main(void)
   test_ambiguous(context);
   test_no_grid(context);
   test_gallery(context);
+  test_collection(context);
   karst_context_destroy(context);
   tap_each_device(test_device, "grids");
   fail_each_allocation(use_grids, NULL, "grids");
