@@ -1,17 +1,19 @@
 /* binary.c - .kbsr, Karst's compact binary form of a block matrix; doc/binary-format.md describes it.
  *
- * A header, then row_start, column and value as they stand in memory, each array beginning at a multiple of 8 bytes.
- * The header's sizes decide the file's size to the byte, which is checked before anything is allocated. */
+ * A header, of a matrix with a grid a second one, then row_start, column, value and the grid's map as they stand in
+ * memory, each array beginning at a multiple of 8 bytes. The sizes in the headers decide the file's size to the byte,
+ * which is checked before anything is allocated. */
 #include "config.h"
 
 #include "format.h"
+#include "grid.h"
 
 #include <math.h>
 #include <string.h>
 
 static const unsigned char magic[8] = {0x89, 'K', 'B', 'S', 'R', '\r', '\n', 0x1a};
 
-enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
+enum { VERSION = 1, VERSION_GRID = 2, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
 
 typedef struct header { /* 48 bytes, without gaps */
   unsigned char magic[8];
@@ -23,6 +25,11 @@ typedef struct header { /* 48 bytes, without gaps */
   int64_t rows_unpadded;
   int64_t blocks;
 } header;
+
+typedef struct grid_header { /* 32 bytes; only of version 2 */
+  int64_t size[3];
+  int64_t mapped; /* 1: a map of the cells of the block rows follows the values; 0: none */
+} grid_header;
 
 bool karst_binary_begins(const karst_input *input) { return karst_input_begins(input, magic, sizeof magic); }
 
@@ -40,12 +47,13 @@ static bool add_array(int64_t *size, int64_t count, int64_t bytes)
   return true;
 }
 
-/* The size in bytes of the file that has this header, its counts known to be sensible; -1 past 63 bits. */
-static int64_t size_of_file(const header *h)
+/* The size in bytes of the file that has these headers, their counts known to be sensible; -1 past 63 bits. */
+static int64_t size_of_file(const header *h, const grid_header *grid)
 {
-  int64_t size = sizeof *h, index = h->index_bits / 8, block = (int64_t)h->block_size * h->block_size * 8;
+  int64_t size = (int64_t)sizeof *h + (h->version == VERSION_GRID ? (int64_t)sizeof *grid : 0),
+          index = h->index_bits / 8, block = (int64_t)h->block_size * h->block_size * 8;
   bool fits = add_array(&size, h->block_rows + 1, index) && add_array(&size, h->blocks, index) &&
-              add_array(&size, h->blocks, block);
+              add_array(&size, h->blocks, block) && (!grid->mapped || add_array(&size, h->block_rows, index));
   return fits ? size : -1;
 }
 
@@ -55,8 +63,9 @@ static karst_status check_kind(karst_input *input, const header *h)
     return karst_input_fail(input, "the file was written on a machine of the other byte order");
   if (h->byte_order != BYTE_ORDER_MARK)
     return karst_input_fail(input, "the byte order mark is %#x, not %#x", h->byte_order, BYTE_ORDER_MARK);
-  if (h->version != VERSION)
-    return karst_input_fail(input, "version %u of the format, where Karst reads version %d", h->version, VERSION);
+  if (h->version != VERSION && h->version != VERSION_GRID)
+    return karst_input_fail(input, "version %u of the format, where Karst reads versions %d and %d", h->version,
+                            VERSION, VERSION_GRID);
   if (h->index_bits != 32 && h->index_bits != 64)
     return karst_input_fail(input, "indices of %u bits, where 32 or 64 are possible", h->index_bits);
   if (h->block_size < 1 || h->block_size > KARST_BLOCK_SIZE_MAX)
@@ -64,7 +73,7 @@ static karst_status check_kind(karst_input *input, const header *h)
   return KARST_SUCCESS;
 }
 
-static karst_status check_counts(karst_input *input, const header *h)
+static karst_status check_counts(karst_input *input, const header *h, const grid_header *grid)
 {
   if (h->block_rows < 0 || h->blocks < 0)
     return karst_input_fail(input, "%lld block rows and %lld blocks", (long long)h->block_rows, (long long)h->blocks);
@@ -78,9 +87,34 @@ static karst_status check_counts(karst_input *input, const header *h)
       h->rows_unpadded < 0)
     return karst_input_fail(input, "%lld rows do not fill %lld block rows of %u", (long long)h->rows_unpadded,
                             (long long)h->block_rows, h->block_size);
-  if (size_of_file(h) != input->file_size)
+  if (size_of_file(h, grid) != input->file_size)
     return karst_input_fail(input, "%lld block rows and %lld blocks of size %u do not fill the %lld bytes of the file",
                             (long long)h->block_rows, (long long)h->blocks, h->block_size, (long long)input->file_size);
+  return KARST_SUCCESS;
+}
+
+/* The second header, *grid all zero where there is none. size: those of the grid, in this build's indices. */
+static karst_status read_grid_header(karst_input *input, const header *h, grid_header *grid, karst_index size[3])
+{
+  char fault[KARST_FAULT_SIZE];
+  karst_index cells;
+  *grid = (grid_header){{0, 0, 0}, 0};
+  if (h->version != VERSION_GRID) return KARST_SUCCESS;
+  karst_status status = karst_input_bytes(input, grid, sizeof *grid);
+  if (status) return status;
+  if (grid->mapped != 0 && grid->mapped != 1)
+    return karst_input_fail(input, "the grid's map is there %lld times, not 0 or 1", (long long)grid->mapped);
+  for (int axis = 0; axis < 3; axis++) {
+    if (grid->size[axis] > KARST_INDEX_MAX)
+      return karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
+                        "%s: size %lld of the grid is more than %d-bit indices can count", input->name,
+                        (long long)grid->size[axis], KARST_INDEX_BITS);
+    size[axis] = grid->size[axis] < 1 ? 0 : (karst_index)grid->size[axis];
+  }
+  if (!karst_grid_is_valid(size, &cells, fault)) return karst_input_fail(input, "%s", fault);
+  if (!grid->mapped && cells != h->block_rows)
+    return karst_input_fail(input, "a grid of %lld cells without a map, where there are %lld block rows",
+                            (long long)cells, (long long)h->block_rows);
   return KARST_SUCCESS;
 }
 
@@ -131,16 +165,41 @@ static karst_status check_arrays(karst_input *input, const header *h, const kars
   return KARST_SUCCESS;
 }
 
+/* Reads the map and gives the matrix its grid. */
+static karst_status read_grid(karst_input *input, const header *h, const grid_header *grid, const karst_index size[3],
+                              karst_matrix *matrix)
+{
+  karst_context *context = input->context;
+  char fault[KARST_FAULT_SIZE];
+  karst_index *cell = NULL;
+  karst_status status = KARST_SUCCESS;
+  if (h->version != VERSION_GRID) return KARST_SUCCESS;
+  if (grid->mapped) {
+    status = karst_allocate(context, &cell, h->block_rows, sizeof *cell, "the cells of block rows");
+    if (!status) status = read_indices(input, h->index_bits, h->block_rows, cell);
+    if (!status) status = karst_grid_check_cells(context, size, matrix->block_rows, cell, fault);
+    if (!status && fault[0]) status = karst_input_fail(input, "%s", fault);
+  }
+  if (status)
+    karst_release(context, cell);
+  else
+    karst_matrix_adopt_grid(matrix, size, cell);
+  return status;
+}
+
 karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
 {
   karst_context *context = input->context;
   karst_index *row_start = NULL, *column = NULL;
   double *value = NULL;
   header h;
+  grid_header grid;
+  karst_index size[3];
   if (input->gunzip || input->archive) return karst_input_fail(input, "a .kbsr file is not read when compressed");
   karst_status status = karst_input_bytes(input, &h, sizeof h);
   if (!status) status = check_kind(input, &h);
-  if (!status) status = check_counts(input, &h);
+  if (!status) status = read_grid_header(input, &h, &grid, size);
+  if (!status) status = check_counts(input, &h, &grid);
   if (status) return status;
   size_t block = (size_t)h.block_size * h.block_size * sizeof *value;
   status = karst_allocate(context, &row_start, h.block_rows + 1, sizeof *row_start, "the matrix's row starts");
@@ -150,12 +209,18 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
   if (!status) status = read_indices(input, h.index_bits, h.blocks, column);
   if (!status) status = karst_input_bytes(input, value, (size_t)h.blocks * block);
   if (!status) status = check_arrays(input, &h, row_start, column, value);
-  if (!status)
-    return karst_matrix_adopt(context, (karst_index)h.block_rows, (int)h.block_size, h.rows_unpadded, row_start, column,
+  if (status) {
+    karst_release(context, row_start);
+    karst_release(context, column);
+    karst_release(context, value);
+    return status;
+  }
+  status = karst_matrix_adopt(context, (karst_index)h.block_rows, (int)h.block_size, h.rows_unpadded, row_start, column,
                               value, matrix);
-  karst_release(context, row_start);
-  karst_release(context, column);
-  karst_release(context, value);
+  if (!status) status = read_grid(input, &h, &grid, size, *matrix);
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
   return status;
 }
 
@@ -169,16 +234,20 @@ static karst_status write_indices(karst_output *output, const karst_index *index
 karst_status karst_binary_write(const karst_matrix *matrix, const double *value, karst_output *output)
 {
   header h = {.byte_order = BYTE_ORDER_MARK,
-              .version = VERSION,
+              .version = karst_has_grid(matrix) ? VERSION_GRID : VERSION,
               .index_bits = KARST_INDEX_BITS,
               .block_size = (uint32_t)matrix->block_size,
               .block_rows = matrix->block_rows,
               .rows_unpadded = matrix->rows_unpadded,
               .blocks = karst_matrix_blocks(matrix)};
+  const karst_index *size = matrix->grid.size, *cell = matrix->grid.cell;
+  const grid_header grid = {{size[0], size[1], size[2]}, cell != NULL};
   memcpy(h.magic, magic, sizeof magic);
   karst_status status = karst_output_bytes(output, &h, sizeof h);
+  if (!status && h.version == VERSION_GRID) status = karst_output_bytes(output, &grid, sizeof grid);
   if (!status) status = write_indices(output, matrix->row_start, h.block_rows + 1);
   if (!status) status = write_indices(output, matrix->column, h.blocks);
   size_t values = (size_t)karst_block_offset(matrix->block_size, h.blocks);
-  return status ? status : karst_output_bytes(output, value, values * sizeof *value);
+  if (!status) status = karst_output_bytes(output, value, values * sizeof *value);
+  return status || !cell ? status : write_indices(output, cell, h.block_rows);
 }

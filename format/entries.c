@@ -213,7 +213,8 @@ static karst_index row_of(const karst_index *row_start, karst_index k)
   return row;
 }
 
-karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix, int *block_size)
+karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix,
+                                      karst_market_header *header)
 {
   karst_context *context = input->context;
   assembly a = {0};
@@ -230,7 +231,7 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, kars
   if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
   if (!status && twice >= 0) status = refuse_twice(context, path, row_of(a.start, twice), a.column[twice]);
   if (status) goto fail;
-  *block_size = r.header.block_size;
+  *header = r.header;
   karst_release(context, a.row);
   return karst_matrix_adopt(context, rows, 1, rows, a.start, a.column, a.value, matrix);
 

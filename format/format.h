@@ -90,7 +90,9 @@ typedef struct karst_market_header {
   bool coordinate; /* else array */
   bool integer;
   enum karst_market_symmetry symmetry;
-  int block_size; /* of an ISTL_STRUCT line; 0 without one */
+  int block_size;      /* of an ISTL_STRUCT line; 0 without one */
+  karst_index grid[3]; /* of a %%karst grid line; 0 without one */
+  int64_t grid_line;   /* the number of that line */
   int64_t rows, columns;
   int64_t entries; /* lines that follow */
 } karst_market_header;
@@ -101,9 +103,10 @@ bool karst_market_begins(const char *line);
 karst_status karst_market_read_header(karst_input *input, const char *line, bool coordinate,
                                       karst_market_header *header);
 
-/* A scalar matrix from a coordinate file; *block_size as in the header. path: to look up the line of an entry that
- * comes twice. */
-karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix, int *block_size);
+/* A scalar matrix from a coordinate file, and what its header says. path: to look up the line of an entry that comes
+ * twice. */
+karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix,
+                                      karst_market_header *header);
 
 /* Sorts count entries into CSR in place: in column and value, row by row, columns ascending. counts[i + 1] entries are
  * in row i on entry (counts[0] = 0), counts is the row starts on return. *twice: the place of an entry whose row and

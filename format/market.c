@@ -1,12 +1,14 @@
 /* market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats,
  * NISTIR 5935, 1996):
  *     %%MatrixMarket matrix coordinate|array FIELD SYMMETRY
- *     % comments, of which "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size
+ *     % comments, of which "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size and
+ *       "%%karst grid NX NY NZ" the grid whose cells the block rows are, x fastest
  *     ROWS COLUMNS ENTRIES, or ROWS COLUMNS for an array
  * Words are compared without regard to case; blank lines are skipped everywhere. */
 #include "config.h"
 
 #include "format.h"
+#include "grid.h"
 
 #include <string.h>
 #include <strings.h>
@@ -79,11 +81,46 @@ static karst_status read_banner(karst_input *input, const char *text, bool coord
   return status;
 }
 
-/* A comment, which may give the matrix's block size. */
+/* The three sizes of a grid. */
+static karst_status read_grid(karst_input *input, const char *text, karst_market_header *header)
+{
+  char word[KARST_WORD_SIZE], fault[KARST_FAULT_SIZE];
+  karst_index cells;
+  for (int axis = 0; axis < 3; axis++) {
+    int64_t size;
+    const char *end = karst_parse_integer(text, &size);
+    if (!end || size < 1 || size > KARST_INDEX_MAX)
+      return karst_input_fail(input, "size %d of the grid, '%s', is not in 1 to %lld", axis + 1,
+                              karst_quote_word(text, word), (long long)KARST_INDEX_MAX);
+    header->grid[axis] = (karst_index)size;
+    text = karst_skip_spaces(end);
+  }
+  if (*text != '\0') return karst_input_fail(input, "'%s' follows the grid", karst_quote_word(text, word));
+  if (!karst_grid_is_valid(header->grid, &cells, fault)) return karst_input_fail(input, "%s", fault);
+  header->grid_line = input->line;
+  return KARST_SUCCESS;
+}
+
+/* Refuses, by its line, a grid whose cells cannot be the block rows of the matrix. Without a block size in the file
+ * that is left to whoever asks for one. */
+static karst_status check_grid(karst_input *input, const karst_market_header *header)
+{
+  int64_t b = header->block_size, cells = karst_grid_cells(header->grid);
+  int64_t block_rows = b > 0 ? header->rows / b + (header->rows % b > 0) : header->rows;
+  if (cells == 0 || cells == block_rows || (b == 0 && cells < block_rows)) return KARST_SUCCESS;
+  input->line = header->grid_line;
+  return karst_input_fail(input, "the grid %lldx%lldx%lld has %lld cells, where the file has %lld block rows",
+                          (long long)header->grid[0], (long long)header->grid[1], (long long)header->grid[2],
+                          (long long)cells, (long long)block_rows);
+}
+
+/* A comment, which may give the matrix's block size or grid. */
 static karst_status read_comment(karst_input *input, const char *text, karst_market_header *header)
 {
   int64_t size[2];
   text = karst_skip_spaces(text + 1);
+  if (header->coordinate && take_word(&text, "%karst"))
+    return take_word(&text, "grid") ? read_grid(input, text, header) : KARST_SUCCESS;
   if (!header->coordinate || !take_word(&text, "ISTL_STRUCT") || !take_word(&text, "blocked")) return KARST_SUCCESS;
   for (int i = 0; i < 2; i++) {
     const char *end = karst_parse_integer(text, &size[i]);
@@ -143,7 +180,8 @@ static karst_status read_size_line(karst_input *input, const char *text, karst_m
   if (!header->coordinate) header->entries = header->rows;
   if (!status && *text != '\0')
     status = karst_input_fail(input, "'%s' follows the sizes", karst_quote_word(text, word));
-  return status ? status : check_sizes(input, header);
+  if (!status) status = check_sizes(input, header);
+  return status ? status : check_grid(input, header);
 }
 
 karst_status karst_market_read_header(karst_input *input, const char *line, bool coordinate,

@@ -1,21 +1,35 @@
 /* matrix.c - matrices in files: which format it is, and the block size.
  *
  * A Matrix Market file is written scalar by scalar, every entry of a block, zeros included, and without the rows that
- * only pad the last block; its ISTL_STRUCT line brings blocks and padding back when it is read. */
+ * only pad the last block; its ISTL_STRUCT line brings blocks and padding back when it is read, and a line of its grid
+ * that, but for a map of cells, which .kbsr files alone keep. */
 #include "config.h"
 
 #include "format.h"
+#include "grid.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The matrix as it stands in the file, and the block size it should have. */
-static karst_status read_as_stored(karst_input *input, const char *path, karst_matrix **matrix, int *block_size)
+/* The matrix as it stands in the file, and the block size and grid it should have. */
+static karst_status read_as_stored(karst_input *input, const char *path, karst_matrix **matrix,
+                                   karst_market_header *header)
 {
-  if (!karst_binary_begins(input)) return karst_market_read_matrix(input, path, matrix, block_size);
+  if (!karst_binary_begins(input)) return karst_market_read_matrix(input, path, matrix, header);
   karst_status status = karst_binary_read(input, matrix);
-  *block_size = karst_matrix_block_size(*matrix);
+  header->block_size = karst_matrix_block_size(*matrix);
   return status;
+}
+
+/* Gives the matrix the grid that the file's text names, unless that counts blocks of another size. */
+static void settle_grid(const karst_market_header *header, const char *path, bool had_grid, karst_matrix *matrix)
+{
+  if (!had_grid && header->grid[0] == 0) return;
+  if (header->grid[0] > 0 && karst_grid_cells(header->grid) == matrix->block_rows)
+    karst_matrix_adopt_grid(matrix, header->grid, NULL);
+  if (!karst_has_grid(matrix))
+    karst_tell(matrix->context, KARST_MESSAGE_NOTE, "%s: its grid is left out, whose cells are no blocks of size %d",
+               path, matrix->block_size);
 }
 
 /* A file that names blocks much larger than what is in them would take memory out of all proportion to what it holds.
@@ -37,7 +51,7 @@ karst_status karst_matrix_read(karst_context *context, const char *path, int blo
 {
   karst_input *input;
   karst_matrix *stored = NULL;
-  int stored_size = 0;
+  karst_market_header header = {.block_size = 0};
   if (matrix) *matrix = NULL;
   if (!context || !matrix) return KARST_ERROR_ARGUMENT;
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
@@ -47,18 +61,20 @@ karst_status karst_matrix_read(karst_context *context, const char *path, int blo
   karst_status status = karst_input_open(context, path, ".mtx", &input);
   if (status) return status;
   if (!input) return karst_fail(context, KARST_ERROR_FORMAT, "%s: the archive has no member NAME/NAME.mtx", path);
-  status = read_as_stored(input, path, &stored, &stored_size);
+  status = read_as_stored(input, path, &stored, &header);
   karst_input_close(input);
   if (status) return status;
   bool own_size = block_size == 0;
-  if (own_size) block_size = stored_size > 0 ? stored_size : 1;
+  if (own_size) block_size = header.block_size > 0 ? header.block_size : 1;
+  bool had_grid = karst_has_grid(stored);
   if (block_size == karst_matrix_block_size(stored)) {
     *matrix = stored;
-    return KARST_SUCCESS;
+  } else {
+    if (own_size) status = check_blocks(stored, path, block_size);
+    if (!status) status = karst_matrix_convert(stored, block_size, matrix);
+    karst_matrix_destroy(stored);
   }
-  if (own_size) status = check_blocks(stored, path, block_size);
-  if (!status) status = karst_matrix_convert(stored, block_size, matrix);
-  karst_matrix_destroy(stored);
+  if (!status) settle_grid(&header, path, had_grid, *matrix);
   return status;
 }
 
@@ -91,12 +107,25 @@ static int64_t count_entries(const karst_matrix *A)
   return count;
 }
 
+static karst_status write_grid(const karst_matrix *A, karst_output *output)
+{
+  const karst_index *size = A->grid.size;
+  if (!karst_has_grid(A)) return KARST_SUCCESS;
+  if (!A->grid.cell)
+    return karst_output_print(output, "%%%%karst grid %lld %lld %lld\n", (long long)size[0], (long long)size[1],
+                              (long long)size[2]);
+  karst_tell(A->context, KARST_MESSAGE_NOTE,
+             "%s: the matrix's grid is left out, for a map of its cells is kept in .kbsr files only", output->path);
+  return KARST_SUCCESS;
+}
+
 static karst_status write_market(const karst_matrix *A, const double *value, karst_output *output)
 {
   int b = A->block_size;
   long long rows = A->rows_unpadded;
   karst_status status = karst_output_print(output, "%%%%MatrixMarket matrix coordinate real general\n");
   if (!status && b > 1) status = karst_output_print(output, "%% ISTL_STRUCT blocked %d %d\n", b, b);
+  if (!status) status = write_grid(A, output);
   if (!status) status = karst_output_print(output, "%lld %lld %lld\n", rows, rows, (long long)count_entries(A));
   for (int64_t row = 0; row < A->rows_unpadded && !status; row++)
     status = write_row(A, value, (karst_index)(row / b), (int)(row % b), output);

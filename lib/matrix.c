@@ -227,6 +227,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
   } else if (matrix->value != matrix->source) {
     karst_release(context, matrix->value);
   }
+  karst_matrix_forget_grid(matrix);
   if (matrix->owns_pattern) {
     karst_release(context, matrix->row_start);
     karst_release(context, matrix->column);

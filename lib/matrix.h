@@ -23,6 +23,7 @@ struct karst_matrix {
   bool owns_pattern;
   bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
   const double *source;  /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
+  karst_grid grid;       /* owns its map, allocated with karst_allocate */
 };
 
 enum { KARST_FAULT_SIZE = 200 };

@@ -2,7 +2,7 @@
  *
  * Gathering merges the b sorted scalar rows of a block row: the block columns come out sorted, without a marker array
  * or a sort, in time proportional to b times the blocks. */
-#include "matrix.h"
+#include "grid.h"
 
 #include <string.h>
 
@@ -193,7 +193,12 @@ static karst_status duplicate(const karst_matrix *A, const double *value, karst_
 {
   karst_status status =
       karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, value, KARST_COPY, result);
-  if (!status) (*result)->rows_unpadded = A->rows_unpadded;
+  if (status) return status;
+  (*result)->rows_unpadded = A->rows_unpadded;
+  status = karst_matrix_copy_grid(A, NULL, *result);
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*result);
+  *result = NULL;
   return status;
 }
 

@@ -11,8 +11,8 @@
 #include "config.h"
 
 #include "gallery.h"
-#include "grid.h"
 #include "parameters.h"
+#include "stencil.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static karst_status build_convdiff(karst_context *context, const karst_gallery_s
     karst_cell cell = karst_grid_cell(spec->size, number);
     fill_row(&problem, &cell, arrays.value + karst_block_offset(problem.b, arrays.row_start[number]));
   }
-  return karst_grid_adopt(context, cells, problem.b, &arrays, matrix);
+  return karst_grid_adopt(context, spec->size, problem.b, &arrays, matrix);
 }
 
 const struct karst_generator karst_convdiff = {

@@ -7,8 +7,8 @@
 #include "config.h"
 
 #include "gallery.h"
-#include "grid.h"
 #include "parameters.h"
+#include "stencil.h"
 
 static double tensor_coupling(const void *problem, const karst_cell *cell, int face)
 {

@@ -5,8 +5,8 @@
 #include "config.h"
 
 #include "gallery.h"
-#include "grid.h"
 #include "parameters.h"
+#include "stencil.h"
 
 static double unit_coupling(const void *problem, const karst_cell *cell, int face)
 {
@@ -63,7 +63,7 @@ static karst_status build_laplace27(karst_context *context, const karst_gallery_
     count = cube_row(spec->size, &cell, count, &arrays);
   }
   arrays.row_start[cells] = count;
-  return karst_grid_adopt(context, cells, 1, &arrays, matrix);
+  return karst_grid_adopt(context, spec->size, 1, &arrays, matrix);
 }
 
 const struct karst_generator karst_poisson2d = {

@@ -93,7 +93,7 @@ static karst_status make_system(karst_context *context, const karst_oil_model *m
   if (status) goto done;
   karst_oil_fill_state(model, seed, state);
   karst_oil_assemble(model, state, state, residual, &arrays);
-  status = karst_grid_adopt(context, cells, model->phases, &arrays, matrix);
+  status = karst_grid_adopt(context, model->size, model->phases, &arrays, matrix);
   if (!status && rhs) status = make_rhs(context, rows, residual, rhs);
 done:
   karst_release(context, residual);

@@ -2,6 +2,7 @@
 #include "system.h"
 
 #include "clock.h"
+#include "grid.h"
 #include "symbolic.h"
 
 #include <string.h>
@@ -41,10 +42,12 @@ static karst_status make_copy(karst_system *s)
   }
   status =
       karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, value, &s->copy);
+  if (!status) status = karst_matrix_copy_grid(A, s->permutation, s->copy);
   if (status) return status;
   s->matrix = s->copy;
   s->memory +=
       values * (int64_t)sizeof(double) + (2 * blocks + 3 * (int64_t)A->block_rows) * (int64_t)sizeof(karst_index);
+  if (s->copy->grid.cell) s->memory += (int64_t)A->block_rows * (int64_t)sizeof(karst_index);
   return KARST_SUCCESS;
 }
 

@@ -25,7 +25,7 @@ typedef struct binary_change {
 static const binary_change binary_changes[] = {
     {"the other byte order", 8, 4, 0x04030201, KARST_ERROR_FORMAT, "other byte order"},
     {"a broken byte order mark", 8, 4, 7, KARST_ERROR_FORMAT, "byte order mark is 0x7"},
-    {"another version", 12, 4, 2, KARST_ERROR_FORMAT, "version 2"},
+    {"another version", 12, 4, 3, KARST_ERROR_FORMAT, "version 3"},
     {"indices of 16 bits", 16, 4, 16, KARST_ERROR_FORMAT, "indices of 16 bits"},
     {"block size 0", 20, 4, 0, KARST_ERROR_FORMAT, "block size 0 is not in 1 to 1024"},
     {"block size 1025", 20, 4, 1025, KARST_ERROR_FORMAT, "block size 1025"},

@@ -2,6 +2,7 @@
  * side that comes with the matrix is written beside it, and that of the file in whose place it is written is removed.
  * Other files of the name keep theirs: where they would not, nothing is written. */
 #include "beside.h"
+#include "grid.h"
 #include "input.h"
 #include "load.h"
 #include "output.h"
@@ -107,14 +108,17 @@ static int settle_beside(karst_context *context, const karst_matrix *matrix, con
   return exit_status;
 }
 
-static int convert(karst_context *context, const char *input, const char *output, int block, bool quiet)
+static int convert(karst_context *context, const char *input, const char *output, int block,
+                   const struct tool_grid *grid, bool quiet)
 {
   karst_matrix *matrix;
   karst_vector *rhs;
   struct beside beside;
   int exit_status = tool_load_matrix(context, input, block, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  exit_status = look_beside(context, input, output, matrix, rhs, &beside);
+  beside = (struct beside){0};
+  exit_status = tool_set_grid(context, grid, input, matrix);
+  if (exit_status == TOOL_GO_ON) exit_status = look_beside(context, input, output, matrix, rhs, &beside);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_matrix_write(matrix, output);
     exit_status = status ? tool_fail_library(context, status) : settle_beside(context, matrix, rhs, &beside, quiet);
@@ -131,9 +135,14 @@ int main(int argc, char *argv[])
   karst_context *context;
   const char *path[2];
   int block = 0;
+  const char *grid_text = NULL;
+  struct tool_grid grid;
   bool quiet = false;
   const struct tool_option options[] = {
       {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &block}},
+      {{"grid", "NXxNYxNZ|find", "what came with the matrix", "cells along each axis, or find them; NXxNY: one layer"},
+       TOOL_TEXT,
+       {.text = &grid_text}},
       {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &quiet}},
       {.info = {.name = NULL}},
   };
@@ -154,8 +163,9 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
   if (!quiet) karst_context_set_message(context, tool_message, NULL);
+  if (status == TOOL_GO_ON) status = tool_parse_grid(grid_text, &grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
-  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, quiet);
+  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, &grid, quiet);
   karst_context_destroy(context);
   return tool_finish(status);
 }

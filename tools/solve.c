@@ -2,6 +2,7 @@
  *
  * A user's program: it calls nothing but what karst.h declares. */
 #include "beside.h"
+#include "grid.h"
 #include "input.h"
 #include "load.h"
 #include "output.h"
@@ -49,13 +50,17 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   double start = tool_clock();
   watch_phase(watch, "read");
   const char *path;
-  int exit_status = tool_input(settings->matrix, &path);
+  struct tool_grid grid;
+  int exit_status = tool_parse_grid(settings->grid, &grid);
+  if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  if (exit_status == TOOL_GO_ON) exit_status = tool_set_grid(run->context, &grid, settings->matrix, run->A);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_vector_create(run->context, karst_matrix_rows(run->A), &run->x);
+  if (!status) status = karst_matrix_get_grid(run->A, &report->grid);
   if (status) return tool_fail_library(run->context, status);
   report->time_read = tool_clock() - start;
   report->rows = karst_matrix_rows_unpadded(run->A);

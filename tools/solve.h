@@ -12,6 +12,7 @@ struct solve_settings {
   const char *rhs; /* FILE, ones, Aones or random[:SEED]; NULL: what came with the matrix, else ones */
   const char *device;
   const char *history, *solution; /* files to write, or NULL */
+  const char *grid;               /* NXxNYxNZ or find; NULL: what came with the matrix */
   int block;                      /* 0: what the file's header says */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
@@ -34,6 +35,7 @@ struct solve_report {
   int64_t entries;      /* scalars stored in the blocks */
   int64_t file_entries; /* of those, what the file or the problem has; zeros fill up the blocks */
   int block;
+  karst_grid grid; /* sizes of 0: none */
   double time_read;
   karst_result result;
   karst_solver_info info;

@@ -28,12 +28,21 @@ static void set_real(json_t *object, const char *key, double value)
   json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
+/* [nx, ny, nz], or null where the matrix has no grid. */
+static void set_grid(json_t *object, const karst_index size[3])
+{
+  json_t *sizes = size[0] > 0 ? json_array() : json_null();
+  for (int axis = 0; axis < 3 && size[0] > 0; axis++) json_array_append_new(sizes, json_integer(size[axis]));
+  json_object_set_new(object, "grid", sizes);
+}
+
 static void set_input(json_t *object, const struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
   set_text(object, "matrix", settings->matrix);
   set_integer(object, "rows", report->rows);
   set_integer(object, "block", report->block);
+  set_grid(object, report->grid.size);
   set_integer(object, "nnz", report->entries);
   set_integer(object, "file_entries", report->file_entries);
   set_text(object, "rhs", report->rhs);

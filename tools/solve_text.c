@@ -90,7 +90,12 @@ void solve_print_text(const struct solve_report *report)
   tool_print_safely(stdout, settings->matrix);
   printf(": %lld rows, %lld entries", (long long)report->rows, (long long)report->entries);
   if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
-  printf(", block size %d\nrhs         ", report->block);
+  printf(", block size %d", report->block);
+  const karst_index *size = report->grid.size;
+  if (size[0] > 0)
+    printf(", grid %lldx%lldx%lld%s", (long long)size[0], (long long)size[1], (long long)size[2],
+           report->grid.cell ? " with a map of its cells" : "");
+  printf("\nrhs         ");
   tool_print_safely(stdout, report->rhs);
   if (*report->rhs_file && strcmp(report->rhs, report->rhs_file) != 0) {
     printf(": ");

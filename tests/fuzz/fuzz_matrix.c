@@ -1,8 +1,18 @@
 /* Any bytes as a matrix file: Matrix Market, gzip, archive or binary, told apart by content. What is read can be
- * written in the binary form and read again, with the same bits. */
+ * written in the binary form and read again, with the same bits and the same grid. */
 #include "fuzz.h"
 
 #include <unistd.h>
+
+static void same_grid(const karst_matrix *A, const karst_matrix *B)
+{
+  karst_grid a, b;
+  fuzz_must(!karst_matrix_get_grid(A, &a) && !karst_matrix_get_grid(B, &b), "a matrix says nothing of its grid");
+  fuzz_must(!memcmp(a.size, b.size, sizeof a.size) && !a.cell == !b.cell, "the matrix read again has another grid");
+  for (karst_index i = 0; a.cell && i < karst_matrix_block_rows(A); i++)
+    fuzz_must(a.cell[i] == b.cell[i] && a.cell[i] >= 0 && a.cell[i] < a.size[0] * a.size[1] * a.size[2],
+              "the matrix read again has another map of its cells, or no map");
+}
 
 static void same(const karst_matrix *A, const karst_matrix *B)
 {
@@ -15,6 +25,7 @@ static void same(const karst_matrix *A, const karst_matrix *B)
                 (!blocks || (!memcmp(karst_matrix_column(A), karst_matrix_column(B), blocks * sizeof(karst_index)) &&
                              !memcmp(karst_matrix_value(A), karst_matrix_value(B), blocks * b * b * sizeof(double)))),
             "the matrix read again is another one");
+  same_grid(A, B);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,6 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       fuzz_must(status == KARST_ERROR_NO_MEMORY || !status, "what was written is refused: %s",
                 karst_context_error(context));
       if (again) same(A, again);
+      if (again && !karst_matrix_find_grid(again))
+        fuzz_must(!karst_matrix_check_grid(again, NULL), "the grid that was found does not fit: %s",
+                  karst_context_error(context));
       remove(written);
     }
   }

@@ -1,7 +1,7 @@
-/* grid.c - block patterns and scalar diffusion matrices on Cartesian grids. See grid.h. */
+/* stencil.c - block patterns and scalar diffusion matrices on Cartesian grids. See stencil.h. */
 #include "config.h"
 
-#include "grid.h"
+#include "stencil.h"
 
 void karst_grid_release(karst_context *context, karst_grid_arrays *arrays)
 {
@@ -54,11 +54,14 @@ karst_status karst_grid_pattern(karst_context *context, const karst_index size[3
   return KARST_SUCCESS;
 }
 
-karst_status karst_grid_adopt(karst_context *context, karst_index cells, int block_size, karst_grid_arrays *arrays,
-                              karst_matrix **matrix)
+karst_status karst_grid_adopt(karst_context *context, const karst_index size[3], int block_size,
+                              karst_grid_arrays *arrays, karst_matrix **matrix)
 {
-  return karst_matrix_adopt(context, cells, block_size, (int64_t)cells * block_size, arrays->row_start, arrays->column,
-                            arrays->value, matrix);
+  karst_index cells = karst_grid_cells(size);
+  karst_status status = karst_matrix_adopt(context, cells, block_size, (int64_t)cells * block_size, arrays->row_start,
+                                           arrays->column, arrays->value, matrix);
+  if (!status) karst_matrix_adopt_grid(*matrix, size, NULL);
+  return status;
 }
 
 karst_status karst_grid_diffusion(karst_context *context, const karst_index size[3], int dimensions,
@@ -79,5 +82,5 @@ karst_status karst_grid_diffusion(karst_context *context, const karst_index size
     }
     *diagonal = sum;
   }
-  return karst_grid_adopt(context, cells, 1, &arrays, matrix);
+  return karst_grid_adopt(context, size, 1, &arrays, matrix);
 }

@@ -1,0 +1,90 @@
+/* grid_find.c - the grid of a matrix, found from its pattern alone.
+ *
+ * In natural order two neighbours of an nx-by-ny-by-nz grid are 1, nx or nx ny block rows apart, across edges and
+ * corners up to one and nx more or less. So nx is one of the distances between block rows and their columns and nx ny
+ * another, and the few grids that they allow are tried one by one. A coupling may be missing anywhere; one that joins
+ * no neighbours rules a grid out. */
+#include "grid.h"
+
+#include <string.h>
+
+enum { DISTANCES_MAX = 13 }; /* in the largest stencil, of 27 points */
+
+/* The first distances of more than 1 in a pattern, which has others besides where it is no grid. */
+typedef struct distances {
+  int count;
+  karst_index distance[DISTANCES_MAX]; /* ascending */
+} distances;
+
+static void add_distance(distances *d, karst_index distance)
+{
+  int place = 0;
+  while (place < d->count && d->distance[place] < distance) place++;
+  if ((place < d->count && d->distance[place] == distance) || d->count == DISTANCES_MAX) return;
+  for (int i = d->count++; i > place; i--) d->distance[i] = d->distance[i - 1];
+  d->distance[place] = distance;
+}
+
+static distances collect_distances(const karst_matrix *A)
+{
+  distances d = {.count = 0};
+  for (karst_index i = 0; i < A->block_rows; i++)
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+      karst_index distance = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
+      if (distance > 1) add_distance(&d, distance);
+    }
+  return d;
+}
+
+/* The grid that fits, or the one that fits to the highest block row. */
+typedef struct search {
+  const karst_matrix *matrix;
+  karst_grid best;
+  karst_index misfit[2]; /* block row and column */
+} search;
+
+/* Tries a grid of lines of nx cells and layers of so many cells. */
+static bool try_grid(search *s, karst_index nx, karst_index layer)
+{
+  karst_index misfit[2], rows = s->matrix->block_rows;
+  if (layer % nx != 0 || rows % layer != 0) return false;
+  const karst_grid grid = {{nx, layer / nx, rows / layer}, NULL};
+  bool fits = karst_grid_fits(s->matrix, &grid, NULL, misfit);
+  if (fits || misfit[0] >= s->misfit[0]) {
+    s->best = grid;
+    if (!fits) memcpy(s->misfit, misfit, sizeof misfit);
+  }
+  return fits;
+}
+
+/* First the grids of one axis, then those of two and three, and of these first the narrow ones. */
+static bool find(search *s)
+{
+  karst_index rows = s->matrix->block_rows;
+  if (try_grid(s, rows, rows)) return true;
+  const distances d = collect_distances(s->matrix);
+  for (int i = 0; i < d.count; i++)
+    if (try_grid(s, d.distance[i], rows)) return true;
+  for (int i = 0; i < d.count; i++)
+    for (int j = i + 1; j < d.count; j++)
+      if (try_grid(s, d.distance[i], d.distance[j])) return true;
+  return false;
+}
+
+karst_status karst_matrix_find_grid(karst_matrix *matrix)
+{
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  search s = {.matrix = matrix};
+  if (matrix->block_rows == 0)
+    return karst_fail(matrix->context, KARST_ERROR_MATRIX, "a matrix without block rows has no grid");
+  bool found = find(&s);
+  const karst_index *size = s.best.size;
+  if (!found)
+    return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                      "no grid in natural order has the matrix's pattern: block row %lld has an entry in column %lld, "
+                      "which is no neighbour of it in the grid %lldx%lldx%lld, and other grids fit no further",
+                      (long long)s.misfit[0], (long long)s.misfit[1], (long long)size[0], (long long)size[1],
+                      (long long)size[2]);
+  karst_matrix_adopt_grid(matrix, size, NULL);
+  return KARST_SUCCESS;
+}
