@@ -30,8 +30,8 @@ typedef struct karst_arnoldi {
   karst_triangle T;
 } karst_arnoldi;
 
-/* The settings begin with a karst_basis, whose restart is m: k->vector[0..m] become the basis V, and k->scalar, k->host and k->host_extra are all its.
- * A method may have further vectors after those. */
+/* The settings begin with a karst_basis, whose restart is m: k->vector[0..m] become the basis V, and k->scalar,
+ * k->host and k->host_extra are all its. A method may have further vectors after those. */
 karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *settings);
 karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z);
 

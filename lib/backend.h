@@ -16,7 +16,8 @@ struct karst_backend {
   const char *name;
   bool host_memory; /* device memory is host memory: the library's own arrays are used where they are */
 
-  /* The kernel tables of the methods that have some, NULL where the backend has none of them: ilu_kernels.h and others. */
+  /* The kernel tables of the methods that have some, NULL where the backend has none of them: ilu_kernels.h and
+   * others. */
   const struct karst_ilu_kernels *ilu;
   const struct karst_parilu_kernels *parilu;
   const struct karst_cusparse_kernels *cusparse;

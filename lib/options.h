@@ -42,12 +42,12 @@ karst_context *karst_options_context(const karst_options *options);
 const char *karst_options_find(const karst_options *options, const char *name);
 /* Gives a value, which has been checked, to a name, which is the row's own, perhaps with a prefix. */
 karst_status karst_options_put(karst_options *options, const char *name, const char *text);
-/* KARST_ERROR_OPTION where a value is none of those that this method's own row allows, though it is another's. owner: the
- * method, for the sentence. */
+/* KARST_ERROR_OPTION where a value is none of those that this method's own row allows, though it is another's. owner:
+ * the method, for the sentence. */
 karst_status karst_options_check(karst_context *context, const karst_options *options, const char *prefix,
                                  const karst_option *const *list, const char *owner);
-/* Fills the settings of a method from lists of rows (list: ends with NULL, may be NULL itself), each value from the name
- * with the prefix in front, or else from the default. options may be NULL. */
+/* Fills the settings of a method from lists of rows (list: ends with NULL, may be NULL itself), each value from the
+ * name with the prefix in front, or else from the default. options may be NULL. */
 void karst_options_read(const karst_options *options, const char *prefix, const karst_option *const *list,
                         void *settings);
 

@@ -243,15 +243,13 @@ static void test_ordered(karst_context *context)
   const char *const orderings[] = {"natural", "rcm"};
   for (int i = 0; i < 4; i++) {
     karst_matrix *A = make(context, 6, 1, 1, FACES, 0, NULL);
-    karst_options options;
     karst_system system;
     bool mapped = i % 2;
     tap_need(context, mapped ? karst_matrix_set_grid_cells(A, 4, 2, 1, holes) : karst_matrix_set_grid(A, 3, 2, 1),
              "grid");
-    karst_options_default(&options);
-    options.ordering = orderings[i / 2];
-    options.scale = "diagonal";
-    tap_need(context, karst_system_setup(context, &options, A, &system), "system");
+    const struct karst_ordering_ops *ordering = karst_ordering_table[0];
+    for (size_t o = 0; strcmp(ordering->name, orderings[i / 2]) != 0; o++) ordering = karst_ordering_table[o + 1];
+    tap_need(context, karst_system_setup(ordering, KARST_SCALE_DIAGONAL, A, &system), "system");
     bool right = karst_matrix_block_rows(system.copy) == 6;
     for (int row = 0; row < 6; row++) {
       karst_index old = system.permutation[row], cell = mapped ? holes[old] : old;
@@ -339,18 +337,19 @@ static karst_status use_grids(karst_context *context, void *user)
   const karst_index row_start[] = {0, 2, 4, 5}, column[] = {0, 1, 0, 1, 2}, cell[] = {2, 0, 5};
   const double value[] = {2, 1, 1, 2, 2};
   karst_matrix *A = NULL, *B = NULL;
-  karst_options options;
+  karst_options *options = NULL;
   karst_solver *solver = NULL;
   (void)user;
-  karst_options_default(&options);
-  options.ordering = "rcm";
   karst_status status = karst_matrix_create(context, 3, 1, row_start, column, value, KARST_COPY, &A);
   if (!status) status = karst_matrix_find_grid(A);
   if (!status) status = karst_matrix_set_grid_cells(A, 3, 2, 1, cell);
   if (!status) status = karst_matrix_convert(A, 1, &B);
-  if (!status) status = karst_solver_create(context, &options, &solver);
+  if (!status) status = karst_options_create(context, &options);
+  if (!status) status = karst_options_set(options, "ordering", "rcm");
+  if (!status) status = karst_solver_create(context, options, &solver);
   if (!status) status = karst_solver_setup(solver, A);
   karst_solver_destroy(solver);
+  karst_options_destroy(options);
   karst_matrix_destroy(A);
   karst_matrix_destroy(B);
   return status;
