@@ -47,10 +47,10 @@ karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *sett
       .vectors = m + 1, .scalars = 2 + 3 * m, .host = m * (m + 1) / 2 + 4 * m + 1 + watched};
 }
 
-static karst_triangle begin_triangle(const karst_krylov *k)
+static karst_least_squares begin_triangle(const karst_krylov *k)
 {
   int64_t m = karst_basis_of(k)->restart;
-  karst_triangle T = {.R = k->host_extra, .columns = 0};
+  karst_least_squares T = {.R = k->host_extra, .columns = 0};
   T.cosine = T.R + m * (m + 1) / 2;
   T.sine = T.cosine + m;
   T.g = T.sine + m;
@@ -74,7 +74,7 @@ karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z)
 
 /* Adds a column of H: h[0..j], and below it next >= 0. False, and nothing is added, when the column depends on those
  * before and the space cannot grow. */
-static bool add_column(karst_triangle *T, const double *h, double next)
+static bool add_column(karst_least_squares *T, const double *h, double next)
 {
   int j = T->columns;
   double *column = T->R + (int64_t)j * (j + 1) / 2, below = h[0], length2 = next * next;
@@ -98,14 +98,14 @@ static bool add_column(karst_triangle *T, const double *h, double next)
 }
 
 /* Takes the last column out again. */
-static void remove_column(karst_triangle *T)
+static void remove_column(karst_least_squares *T)
 {
   T->columns--;
   T->g[T->columns] = T->unrotated;
 }
 
 /* R y = g */
-static void solve_triangle(const karst_triangle *T, double *y)
+static void solve_triangle(const karst_least_squares *T, double *y)
 {
   for (int j = T->columns - 1; j >= 0; j--) y[j] = T->g[j];
   for (int j = T->columns - 1; j >= 0; j--) {
@@ -235,7 +235,7 @@ static void watch(karst_arnoldi *a, const karst_krylov *k, int j, double next)
  * it turns out to depend on those before. */
 static bool amend(karst_arnoldi *a, const karst_krylov *k)
 {
-  karst_triangle *T = &a->T;
+  karst_least_squares *T = &a->T;
   const int j = T->columns;
   const double *c = k->host + a->norm2 - j, left = sqrt(c[-1]);
   for (int i = 0; i < j; i++) a->h[i] += a->next * c[i];
@@ -265,7 +265,7 @@ static karst_status blame_growth(karst_krylov *k, const karst_arnoldi *a, int j,
  * the basis it is Q' (0, ..., 0, g), Q the product of the rotations. */
 static karst_status compare(karst_krylov *k, const karst_arnoldi *a)
 {
-  const karst_triangle *T = &a->T;
+  const karst_least_squares *T = &a->T;
   const struct karst_backend *backend = k->context->backend;
   const int last = T->columns;
   const double residual = fabs(T->g[last]);
@@ -287,7 +287,7 @@ static karst_status compare(karst_krylov *k, const karst_arnoldi *a)
 /* Lets the basis grow until the residual norm is at the goal, or until it cannot. *grows: false in the latter case. */
 static karst_status grow(karst_krylov *k, karst_arnoldi *a, bool *grows, karst_reason *reason)
 {
-  karst_triangle *T = &a->T;
+  karst_least_squares *T = &a->T;
   const double scale = k->residual / T->g[0];
   bool done = false, finite;
   *grows = true;

@@ -7,13 +7,13 @@
 #include "basis.h"
 
 /* The least squares problem min |g - H y|, as R and rotations. */
-typedef struct karst_triangle {
+typedef struct karst_least_squares {
   double *R;             /* [m (m + 1) / 2] columns one after the other */
   double *cosine, *sine; /* [m] */
   double *g;             /* [m + 1] the right-hand side, rotated; |g[j]| is the residual norm after j columns */
   double unrotated;      /* g[columns - 1] before the last column's rotation */
   int columns;
-} karst_triangle;
+} karst_least_squares;
 
 /* Its scalars in device memory, with the mirror on the host: of a late second pass |v|^2 and then its part of h, ending
  * where those of the iteration begin: |w|^2 at norm2, then h[0..j], then what a second pass without delay adds to h. At
@@ -27,7 +27,7 @@ typedef struct karst_arnoldi {
   uint64_t noise;      /* where its random numbers are */
   bool late;           /* the newest basis vector is to be made orthogonal once more */
   double *h, next;     /* [m] and below it: the column of H that this will change */
-  karst_triangle T;
+  karst_least_squares T;
 } karst_arnoldi;
 
 /* The settings begin with a karst_basis, whose restart is m: k->vector[0..m] become the basis V, and k->scalar,

@@ -117,11 +117,11 @@ void karst_krylov_destroy(karst_krylov *krylov)
 
 karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options)
 {
-  karst_krylov *k = *krylov, *larger, trial = {.ops = k->ops, .context = k->context, .limits = k->limits, .n = k->n};
-  karst_status status = make_settings(&trial, options);
-  karst_release(k->context, (void *)trial.settings);
-  if (status || trial.need.vectors <= k->need.vectors) return status;
-  status = karst_krylov_create(k->ops, options, k->limits, k->A, k->M, &larger);
+  karst_krylov *k = *krylov, *larger;
+  max_align_t settings[k->ops->settings / sizeof(max_align_t) + 1];
+  karst_options_read(options, "", k->ops->options, settings);
+  if (k->ops->workspace(k, settings).vectors <= k->need.vectors) return KARST_SUCCESS;
+  karst_status status = karst_krylov_create(k->ops, options, k->limits, k->A, k->M, &larger);
   if (status) return status;
   karst_krylov_destroy(k);
   *krylov = larger;

@@ -22,7 +22,7 @@ typedef struct karst_krylov_limits {
   int max_iterations;
 } karst_krylov_limits;
 
-extern const karst_option karst_krylov_limits_rows[];
+extern const karst_option karst_krylov_limits_rows[]; /* one for each field, in this order */
 
 /* What a method needs besides x and the residual. */
 typedef struct karst_krylov_workspace {

@@ -4,6 +4,7 @@
 #include "number.h"
 #include "search.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,12 @@ karst_status karst_option_check(karst_context *context, const karst_option *row,
     return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name, text, row->least,
                       integer && number > INT_MAX ? ", at most 2147483647" : "");
   return KARST_SUCCESS;
+}
+
+karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number)
+{
+  if (number >= row->least && number <= DBL_MAX) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_OPTION, "%s %g is out of range: at least %g", row->name, number, row->least);
 }
 
 karst_status karst_options_create(karst_context *context, karst_options **options)

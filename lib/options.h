@@ -38,6 +38,9 @@ void karst_option_takes(const karst_option *row, char *text, size_t size);
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text);
 
 karst_context *karst_options_context(const karst_options *options);
+/* The same of a number, which is whole where the row takes integers. */
+karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number);
+
 /* The value that was given to a name, or NULL; options may be NULL. */
 const char *karst_options_find(const karst_options *options, const char *name);
 /* Gives a value, which has been checked, to a name, which is the row's own, perhaps with a prefix. */

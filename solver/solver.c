@@ -39,36 +39,19 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   return status;
 }
 
-/* The solver's options with other limits, or the defaults with them. */
-static karst_status change_limits(const karst_solver *solver, double rtol, double atol, int max_iterations,
-                                  karst_options **changed)
-{
-  karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, changed)
-                                        : karst_options_create(solver->context, changed);
-  if (!status) status = karst_options_set_real(*changed, "rtol", rtol);
-  if (!status) status = karst_options_set_real(*changed, "atol", atol);
-  if (!status) status = karst_options_set_integer(*changed, "max-iterations", max_iterations);
-  return status;
-}
-
 karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
 {
-  karst_options *changed = NULL;
   if (!solver) return KARST_ERROR_ARGUMENT;
+  const double number[] = {rtol, atol, max_iterations};
   const karst_krylov_limits before = solver->limits;
-  karst_status status = change_limits(solver, rtol, atol, max_iterations, &changed);
-  if (!status) {
-    karst_options_read(changed, "", limit_rows, &solver->limits);
-    if (solver->krylov) status = karst_krylov_limit(&solver->krylov, changed);
-  }
-  if (status) {
-    solver->limits = before;
-    karst_options_destroy(changed);
-    return status;
-  }
-  karst_options_destroy(solver->options);
-  solver->options = changed;
-  return KARST_SUCCESS;
+  karst_status status = KARST_SUCCESS;
+  for (int i = 0; i < 3 && !status; i++)
+    status = karst_option_check_number(solver->context, &karst_krylov_limits_rows[i], number[i]);
+  if (status) return status;
+  solver->limits = (karst_krylov_limits){rtol, atol, max_iterations};
+  if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
+  if (status) solver->limits = before;
+  return status;
 }
 
 /* Back to the state after create. */
