@@ -9,11 +9,12 @@ static const char *passes_name(size_t i)
 }
 
 const karst_option karst_basis_rows[] = {
-    {"restart", KARST_OPTION_INTEGER, offsetof(karst_basis, restart), NULL, 1, "30",
-     "basis vectors of gmres and fgmres, directions kept by orthomin", false},
-    {"orthogonalise", KARST_OPTION_NAME, offsetof(karst_basis, passes), passes_name, 0, "auto",
-     "Gram-Schmidt of gmres, fgmres and orthomin: repeated where the first pass lost digits, never, always", false},
-    {0}};
+    {"restart", KARST_OPTION_INTEGER, false, offsetof(karst_basis, restart), NULL, 1, "30",
+     "basis vectors of gmres and fgmres, directions kept by orthomin"},
+    {"orthogonalise", KARST_OPTION_NAME, false, offsetof(karst_basis, passes), passes_name, 0, "auto",
+     "Gram-Schmidt of gmres, fgmres and orthomin: repeated where the first pass lost digits, never, always"},
+    {0},
+};
 
 void karst_basis_limit(const karst_krylov *k, karst_basis *basis)
 {

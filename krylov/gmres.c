@@ -22,8 +22,8 @@ static const char *side_name(size_t i)
   return names[i];
 }
 
-static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, offsetof(struct settings, side), side_name, 0,
-                                          "right", "where gmres applies the preconditioner; fgmres: right", false},
+static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side), side_name,
+                                          0, "right", "where gmres applies the preconditioner; fgmres: right"},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 

@@ -38,11 +38,12 @@ static bool may_be_unread(const karst_matrix *A)
 #define FIELD(name) offsetof(karst_krylov_limits, name)
 
 const karst_option karst_krylov_limits_rows[] = {
-    {"rtol", KARST_OPTION_REAL, FIELD(rtol), NULL, 0, "1e-8",
-     "stop when the true residual is at most R times the norm of b", false},
-    {"atol", KARST_OPTION_REAL, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R", false},
-    {"max-iterations", KARST_OPTION_INTEGER, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations", false},
-    {0}};
+    {"rtol", KARST_OPTION_REAL, false, FIELD(rtol), NULL, 0, "1e-8",
+     "stop when the true residual is at most R times the norm of b"},
+    {"atol", KARST_OPTION_REAL, false, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
+    {"max-iterations", KARST_OPTION_INTEGER, false, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
+    {0},
+};
 
 /* The method's settings, as the options have them and as the system can use them, and what it needs with them. */
 static karst_status make_settings(karst_krylov *k, const karst_options *options)

@@ -19,12 +19,12 @@ typedef enum karst_option_kind {
 typedef struct karst_option {
   const char *name; /* as in --name; NULL behind the last row */
   karst_option_kind kind;
+  bool experiment;                 /* of no use in everyday work */
   size_t field;                    /* offset of the value in the settings of each method that has this row */
   const char *(*choice)(size_t i); /* NAME: the names allowed, NULL past the last */
   double least;                    /* INTEGER, REAL: the smallest value; the largest integer is INT_MAX */
   const char *default_value;       /* as text, which is valid */
   const char *help;                /* one line */
-  bool experiment;                 /* of no use in everyday work */
 } karst_option;
 
 /* "no", "yes": a choice whose number is a truth value. */

@@ -16,16 +16,17 @@ static const char *trisolve_name(size_t i)
 #define FIELD(name) offsetof(karst_ilu_settings, name)
 
 const karst_option karst_level_rows[] = {
-    {"level", KARST_OPTION_INTEGER, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors", false}, {0}};
+    {"level", KARST_OPTION_INTEGER, false, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"}, {0}};
 
 const karst_option karst_ilu_rows[] = {
-    {"trisolve", KARST_OPTION_NAME, FIELD(trisolve), trisolve_name, 0, "auto",
-     "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps", false},
-    {"trisolve-sweeps", KARST_OPTION_INTEGER, FIELD(trisolve_sweeps), NULL, 0, "5",
-     "sweeps of trisolve jacobi for each triangle", false},
-    {"shift", KARST_OPTION_REAL, FIELD(shift), NULL, 0, "0",
-     "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never", false},
-    {0}};
+    {"trisolve", KARST_OPTION_NAME, false, FIELD(trisolve), trisolve_name, 0, "auto",
+     "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
+    {"trisolve-sweeps", KARST_OPTION_INTEGER, false, FIELD(trisolve_sweeps), NULL, 0, "5",
+     "sweeps of trisolve jacobi for each triangle"},
+    {"shift", KARST_OPTION_REAL, false, FIELD(shift), NULL, 0, "0",
+     "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never"},
+    {0},
+};
 
 /* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
  * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8

@@ -26,24 +26,25 @@ static const char *chunks_name(size_t i)
 
 #define FIELD(name) offsetof(karst_sweeps_settings, name)
 
-const karst_option karst_sweeps_rows[] = {{"sweeps", KARST_OPTION_INTEGER, FIELD(sweeps), NULL, 0, "5",
-                                           "sweeps of parilu and paric in each factorization", false},
-                                          {"sweep-mode", KARST_OPTION_NAME, FIELD(asynchronous), mode_name, 0,
-                                           "synchronous",
-                                           "asynchronous: sweeps in place, not the same bits in every run", false},
-                                          {"sweep-scale", KARST_OPTION_NAME, FIELD(scaled), karst_no_or_yes, 0, "yes",
-                                           "parilu and paric start from the scaled matrix", false},
-                                          {"ilu-residual", KARST_OPTION_NAME, FIELD(residual), karst_no_or_yes, 0, "no",
-                                           "parilu and paric report the norm of A - LU too", false},
-                                          {"sweep-order", KARST_OPTION_NAME, FIELD(order), order_name, 0, "rows",
-                                           "the order of the tasks of asynchronous sweeps", true},
-                                          {"sweep-block", KARST_OPTION_INTEGER, FIELD(block), NULL, 1, "64",
-                                           "block rows of a block of sweep-order blocks", true},
-                                          {"sweep-chunks", KARST_OPTION_NAME, FIELD(chunks), chunks_name, 0, "forward",
-                                           "the order of the chunks of 128 tasks", true},
-                                          {"sweep-limit", KARST_OPTION_INTEGER, FIELD(limit), NULL, 0, "0",
-                                           "threads, on a GPU thread blocks, that sweep at a time; 0: all", true},
-                                          {0}};
+const karst_option karst_sweeps_rows[] = {
+    {"sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 0, "5",
+     "sweeps of parilu and paric in each factorization"},
+    {"sweep-mode", KARST_OPTION_NAME, false, FIELD(asynchronous), mode_name, 0, "synchronous",
+     "asynchronous: sweeps in place, not the same bits in every run"},
+    {"sweep-scale", KARST_OPTION_NAME, false, FIELD(scaled), karst_no_or_yes, 0, "yes",
+     "parilu and paric start from the scaled matrix"},
+    {"ilu-residual", KARST_OPTION_NAME, false, FIELD(residual), karst_no_or_yes, 0, "no",
+     "parilu and paric report the norm of A - LU too"},
+    {"sweep-order", KARST_OPTION_NAME, true, FIELD(order), order_name, 0, "rows",
+     "the order of the tasks of asynchronous sweeps"},
+    {"sweep-block", KARST_OPTION_INTEGER, true, FIELD(block), NULL, 1, "64",
+     "block rows of a block of sweep-order blocks"},
+    {"sweep-chunks", KARST_OPTION_NAME, true, FIELD(chunks), chunks_name, 0, "forward",
+     "the order of the chunks of 128 tasks"},
+    {"sweep-limit", KARST_OPTION_INTEGER, true, FIELD(limit), NULL, 0, "0",
+     "threads, on a GPU thread blocks, that sweep at a time; 0: all"},
+    {0},
+};
 
 /* F, and where the blocks of A go in it. */
 static karst_status make_F(const karst_matrix *A, karst_sweeps *s)

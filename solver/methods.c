@@ -35,12 +35,13 @@ static const char *scale_name(size_t i)
 #define FIELD(name) offsetof(karst_methods, name)
 
 const karst_option karst_methods_rows[] = {
-    {"solver", KARST_OPTION_NAME, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method", false},
-    {"precond", KARST_OPTION_NAME, FIELD(precond), precond_name, 0, "iluk", "the preconditioner", false},
-    {"ordering", KARST_OPTION_NAME, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows", false},
-    {"scale", KARST_OPTION_NAME, FIELD(scale), scale_name, 0, "none",
-     "scale by diagonal entries (symmetric) or diagonal blocks", false},
-    {0}};
+    {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method"},
+    {"precond", KARST_OPTION_NAME, false, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
+    {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
+    {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none",
+     "scale by diagonal entries (symmetric) or diagonal blocks"},
+    {0},
+};
 
 void karst_methods_read(const karst_options *options, const char *prefix, karst_methods *methods)
 {
