@@ -133,7 +133,7 @@ static void test_large_maps(karst_context *context)
   for (int trial = 0; trial < 30; trial++) {
     karst_index from = (karst_index)tap_random_index(N), to = (from + 1 + (karst_index)tap_random_index(N - 1)) % N;
     karst_index before = cell[to];
-    char says[100];
+    char says[160];
     cell[to] = cell[from];
     snprintf(says, sizeof says, "block row %lld is cell %lld of the grid, which block row %lld is already",
              (long long)(from > to ? from : to), (long long)cell[to], (long long)(from > to ? to : from));
