@@ -97,6 +97,7 @@ static karst_status read_grid(karst_input *input, const char *text, karst_market
   }
   if (*text != '\0') return karst_input_fail(input, "'%s' follows the grid", karst_quote_word(text, word));
   if (!karst_grid_is_valid(header->grid, &cells, fault)) return karst_input_fail(input, "%s", fault);
+  if (header->grid_line > 0) return karst_input_fail(input, "the file has told its grid before");
   header->grid_line = input->line;
   return KARST_SUCCESS;
 }

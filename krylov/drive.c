@@ -235,10 +235,13 @@ static void fall_back_on_best(karst_krylov *k)
  * included. Where not even a residual is to be had, that is the best between cycles. */
 static void salvage(karst_krylov *k)
 {
-  if (isinf(k->best_judged)) return;
   k->claimed = false;
-  if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged))
+  if (isinf(k->best_judged)) {
+    k->judged = NAN;
+  } else if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged)) {
     k->context->backend->copy(k->context, k->n, k->best, k->x);
+    k->judged = k->best_judged;
+  }
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -284,6 +287,8 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   }
   if (status) {
     salvage(k);
+    result->iterations = k->iterations;
+    result->residual = k->judged;
     return status;
   }
   fall_back_on_best(k);

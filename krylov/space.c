@@ -53,7 +53,7 @@ static karst_status make_settings(karst_krylov *k, const karst_options *options)
     karst_status status =
         karst_allocate_zero(k->context, &settings, (int64_t)k->ops->settings, 1, "the Krylov driver's settings");
     if (status) return status;
-    karst_options_read(options, "", k->ops->options, settings);
+    karst_options_read(options, k->ops->options, settings);
     k->settings = settings;
   }
   k->need = k->ops->workspace(k, settings);
@@ -120,7 +120,7 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
 {
   karst_krylov *k = *krylov, *larger;
   max_align_t settings[k->ops->settings / sizeof(max_align_t) + 1];
-  karst_options_read(options, "", k->ops->options, settings);
+  karst_options_read(options, k->ops->options, settings);
   if (k->ops->workspace(k, settings).vectors <= k->need.vectors) return KARST_SUCCESS;
   karst_status status = karst_krylov_create(k->ops, options, k->limits, k->A, k->M, &larger);
   if (status) return status;

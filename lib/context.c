@@ -32,11 +32,6 @@ void karst_context_destroy(karst_context *context)
   context->allocator.release(context->allocator.user, context);
 }
 
-void karst_count_object(karst_context *context, int change)
-{
-  __atomic_fetch_add(&context->objects, change, __ATOMIC_RELAXED);
-}
-
 static int64_t count_objects(const karst_context *context)
 {
   return __atomic_load_n(&context->objects, __ATOMIC_RELAXED);

@@ -81,3 +81,8 @@ karst_status karst_device_indices(karst_context *context, int64_t count, const k
   *memory = block;
   return status ? status : context->backend->upload(context, block, host, bytes);
 }
+
+void karst_count_object(karst_context *context, int change)
+{
+  __atomic_fetch_add(&context->objects, change, __ATOMIC_RELAXED);
+}

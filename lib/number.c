@@ -107,11 +107,20 @@ const char *karst_parse_real(const char *text, double *value)
   return isfinite(*value) ? p : NULL;
 }
 
-const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE])
+/* The first length characters, or as many as there is room for, printable. */
+static const char *quote(const char *text, size_t length, char word[KARST_WORD_SIZE])
 {
-  size_t length = 0, longest = KARST_WORD_SIZE - 4;
-  for (; !is_end(text[length]) && length < longest; length++)
-    word[length] = text[length] > ' ' && text[length] < 127 ? text[length] : '?';
-  strcpy(word + length, is_end(text[length]) ? "" : "...");
+  const size_t longest = KARST_WORD_SIZE - 4, kept = length < longest ? length : longest;
+  for (size_t i = 0; i < kept; i++) word[i] = (char)(text[i] >= ' ' && text[i] < 127 ? text[i] : '?');
+  strcpy(word + kept, kept == length ? "" : "...");
   return word;
 }
+
+const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE])
+{
+  size_t length = 0;
+  while (!is_end(text[length])) length++;
+  return quote(text, length, word);
+}
+
+const char *karst_quote_text(const char *text, char word[KARST_WORD_SIZE]) { return quote(text, strlen(text), word); }

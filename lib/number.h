@@ -20,5 +20,7 @@ static inline const char *karst_skip_spaces(const char *text)
 /* The word that text begins with, shortened and made printable, for a sentence. */
 enum { KARST_WORD_SIZE = 40 };
 const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE]);
+/* The same of all of the text. */
+const char *karst_quote_text(const char *text, char word[KARST_WORD_SIZE]);
 
 #endif

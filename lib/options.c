@@ -4,7 +4,6 @@
 #include "number.h"
 #include "search.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 struct value {
   char *name, *text; /* one allocation, name first */
+  double number;     /* the same where it is one */
 };
 
 struct karst_options {
@@ -44,31 +44,38 @@ void karst_option_takes(const karst_option *row, char *text, size_t size)
 
 static karst_status check_name(karst_context *context, const karst_option *row, const char *text)
 {
-  char choices[128];
+  char choices[128], word[KARST_WORD_SIZE];
   if (row->choice(karst_find_name(row->choice, text))) return KARST_SUCCESS;
   karst_option_takes(row, choices, sizeof choices);
-  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, text, choices);
+  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, karst_quote_text(text, word),
+                    choices);
 }
 
-karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text)
+karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text, double *number)
 {
-  double number;
+  char word[KARST_WORD_SIZE];
   const bool integer = row->kind == KARST_OPTION_INTEGER;
+  *number = 0;
   if (row->kind == KARST_OPTION_NAME) return check_name(context, row, text);
-  const char *end = karst_parse_real(text, &number);
-  if (!end || *end != '\0' || (integer && number != floor(number)))
-    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, text,
+  int64_t whole = 0;
+  const char *end = integer ? karst_parse_integer(text, &whole) : karst_parse_real(text, number);
+  if (integer) *number = (double)whole;
+  if (!end || *end != '\0')
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, karst_quote_text(text, word),
                       integer ? "a whole number" : "a finite number");
-  if (number < row->least || (integer && number > INT_MAX))
-    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name, text, row->least,
-                      integer && number > INT_MAX ? ", at most 2147483647" : "");
+  if (*number < row->least || (integer && *number > INT_MAX))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
+                      karst_quote_text(text, word), row->least,
+                      integer && *number > INT_MAX ? ", at most 2147483647" : "");
   return KARST_SUCCESS;
 }
 
 karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number)
 {
-  if (number >= row->least && number <= DBL_MAX) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_OPTION, "%s %g is out of range: at least %g", row->name, number, row->least);
+  if (!isfinite(number)) return karst_fail(context, KARST_ERROR_OPTION, "%s is not a finite number", row->name);
+  if (number >= row->least) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_OPTION, "%s %.15g is out of range: at least %g", row->name, number,
+                    row->least);
 }
 
 karst_status karst_options_create(karst_context *context, karst_options **options)
@@ -84,10 +91,11 @@ karst_status karst_options_create(karst_context *context, karst_options **option
 karst_status karst_options_copy(karst_context *context, const karst_options *options, karst_options **copy)
 {
   if (copy) *copy = NULL;
-  if (!context || !options || !copy) return karst_missing(context, options ? "the place for the copy" : "the options");
+  if (!context || !options || !copy)
+    return karst_missing(context, options ? "the place for the copy" : "the set of options");
   karst_status status = karst_options_create(context, copy);
   for (int i = 0; i < options->count && !status; i++)
-    status = karst_options_put(*copy, options->value[i].name, options->value[i].text);
+    status = karst_options_put(*copy, options->value[i].name, options->value[i].text, options->value[i].number);
   if (!status) return KARST_SUCCESS;
   karst_options_destroy(*copy);
   *copy = NULL;
@@ -133,7 +141,7 @@ static karst_status make_room(karst_options *options)
   return KARST_SUCCESS;
 }
 
-karst_status karst_options_put(karst_options *options, const char *name, const char *text)
+karst_status karst_options_put(karst_options *options, const char *name, const char *text, double number)
 {
   char *memory;
   const size_t name_size = strlen(name) + 1, text_size = strlen(text) + 1;
@@ -145,50 +153,45 @@ karst_status karst_options_put(karst_options *options, const char *name, const c
   memcpy(memory + name_size, text, text_size);
   struct value *old = find(options, name), *place = old ? old : &options->value[options->count++];
   if (old) karst_release(options->context, old->name);
-  *place = (struct value){memory, memory + name_size};
+  *place = (struct value){memory, memory + name_size, number};
   return KARST_SUCCESS;
 }
 
-/* A text that is valid, as the number that a method wants. */
-static void store(const karst_option *row, const char *text, void *settings)
+/* Puts a value into the settings: the number, or that of the name. */
+static void store(const karst_option *row, const char *text, double number, void *settings)
 {
-  double number = 0;
   void *field = (char *)settings + row->field;
-  if (row->kind == KARST_OPTION_NAME)
-    number = (double)karst_find_name(row->choice, text);
-  else
-    karst_parse_real(text, &number);
-  const int whole = (int)(row->kind == KARST_OPTION_REAL ? 0 : number);
-  if (row->kind == KARST_OPTION_REAL)
+  if (row->kind == KARST_OPTION_REAL) {
     memcpy(field, &number, sizeof number);
-  else
+  } else {
+    const int whole = (int)(row->kind == KARST_OPTION_NAME ? (double)karst_find_name(row->choice, text) : number);
     memcpy(field, &whole, sizeof whole);
+  }
 }
 
-karst_status karst_options_check(karst_context *context, const karst_options *options, const char *prefix,
-                                 const karst_option *const *list, const char *owner)
+karst_status karst_options_check(karst_context *context, const karst_options *options, const karst_option *const *list,
+                                 const char *owner)
 {
-  char name[KARST_OPTION_NAME_SIZE], takes[128];
+  char takes[128];
+  double number;
   for (; list && *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
-      snprintf(name, sizeof name, "%s%s", prefix, row->name);
-      const char *text = karst_options_find(options, name);
-      if (!text || karst_option_check(context, row, text) == KARST_SUCCESS) continue;
+      const char *text = karst_options_find(options, row->name);
+      if (!text || karst_option_check(context, row, text, &number) == KARST_SUCCESS) continue;
       karst_option_takes(row, takes, sizeof takes);
-      return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not for %s, which takes %s", name, text, owner,
+      return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not for %s, which takes %s", row->name, text, owner,
                         takes);
     }
   return KARST_SUCCESS;
 }
 
-void karst_options_read(const karst_options *options, const char *prefix, const karst_option *const *list,
-                        void *settings)
+void karst_options_read(const karst_options *options, const karst_option *const *list, void *settings)
 {
-  char name[KARST_OPTION_NAME_SIZE];
   for (; list && *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
-      snprintf(name, sizeof name, "%s%s", prefix, row->name);
-      const char *text = karst_options_find(options, name);
-      store(row, text ? text : row->default_value, settings);
+      const struct value *value = find(options, row->name);
+      double number = value ? value->number : 0;
+      if (!value && row->kind != KARST_OPTION_NAME) karst_parse_real(row->default_value, &number);
+      store(row, value ? value->text : row->default_value, number, settings);
     }
 }

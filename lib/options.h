@@ -8,8 +8,6 @@
 
 #include "context.h"
 
-enum { KARST_OPTION_NAME_SIZE = 96 }; /* with the prefixes of methods that are made of others */
-
 typedef enum karst_option_kind {
   KARST_OPTION_INTEGER, /* int */
   KARST_OPTION_REAL,    /* double */
@@ -34,24 +32,22 @@ const char *karst_no_or_yes(size_t i);
 bool karst_option_is(const karst_option *row, const char *name);
 /* "N", "R", or the names allowed, "right|left", as much as there is room for. */
 void karst_option_takes(const karst_option *row, char *text, size_t size);
-/* Whether text is a value for the row; if not, a sentence says why. */
-karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text);
-
-karst_context *karst_options_context(const karst_options *options);
+/* Whether text is a value for the row; if not, a sentence says why. *number: the value where it is one. */
+karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text, double *number);
 /* The same of a number, which is whole where the row takes integers. */
 karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number);
 
+karst_context *karst_options_context(const karst_options *options);
 /* The value that was given to a name, or NULL; options may be NULL. */
 const char *karst_options_find(const karst_options *options, const char *name);
-/* Gives a value, which has been checked, to a name, which is the row's own, perhaps with a prefix. */
-karst_status karst_options_put(karst_options *options, const char *name, const char *text);
-/* KARST_ERROR_OPTION where a value is none of those that this method's own row allows, though it is another's. owner:
+/* Gives a value, which has been checked, to a name, which is the row's own; number: as it was checked. */
+karst_status karst_options_put(karst_options *options, const char *name, const char *text, double number);
+/* KARST_ERROR_OPTION where a value is none of those that this method's own rows allow, though it is another's. owner:
  * the method, for the sentence. */
-karst_status karst_options_check(karst_context *context, const karst_options *options, const char *prefix,
-                                 const karst_option *const *list, const char *owner);
-/* Fills the settings of a method from lists of rows (list: ends with NULL, may be NULL itself), each value from the
- * name with the prefix in front, or else from the default. options may be NULL. */
-void karst_options_read(const karst_options *options, const char *prefix, const karst_option *const *list,
-                        void *settings);
+karst_status karst_options_check(karst_context *context, const karst_options *options, const karst_option *const *list,
+                                 const char *owner);
+/* Fills the settings of a method from lists of rows (list: ends with NULL, may be NULL itself), each with the value
+ * that was given to its name or else the default. The values have been checked. options may be NULL. */
+void karst_options_read(const karst_options *options, const karst_option *const *list, void *settings);
 
 #endif

@@ -22,19 +22,19 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
 }
 
 /* What the method's rows say, for as long as the preconditioner lives. */
-static karst_status read_settings(karst_precond *p, const karst_options *options, const char *prefix)
+static karst_status read_settings(karst_precond *p, const karst_options *options)
 {
   char *settings;
   if (p->ops->settings == 0) return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(p->context, &settings, (int64_t)p->ops->settings, 1, "a preconditioner");
   if (status) return status;
-  karst_options_read(options, prefix, p->ops->options, settings);
+  karst_options_read(options, p->ops->options, settings);
   p->settings = settings;
   return KARST_SUCCESS;
 }
 
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
-                                   const char *prefix, const karst_matrix *A, karst_precond **precond)
+                                   const karst_matrix *A, karst_precond **precond)
 {
   double begin = karst_clock();
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
@@ -46,7 +46,7 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   p->block_row = -1;
   p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
   karst_count_object(p->context, 1);
-  status = read_settings(p, options, prefix);
+  status = read_settings(p, options);
   if (!status) status = p->ops->setup(p);
   if (status) {
     karst_precond_destroy(p);

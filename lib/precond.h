@@ -55,9 +55,9 @@ struct karst_precond {
  * where it is for symmetric ones. */
 karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_matrix *A);
 
-/* Allocates a preconditioner, reads its settings from the options, whose names have the prefix in front, and runs
+/* Allocates a preconditioner, reads its settings from the options, and runs
  * ops->setup, without factoring. */
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
-                                   const char *prefix, const karst_matrix *A, karst_precond **precond);
+                                   const karst_matrix *A, karst_precond **precond);
 
 #endif

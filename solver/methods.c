@@ -43,8 +43,8 @@ const karst_option karst_methods_rows[] = {
     {0},
 };
 
-void karst_methods_read(const karst_options *options, const char *prefix, karst_methods *methods)
+void karst_methods_read(const karst_options *options, karst_methods *methods)
 {
   static const karst_option *const list[] = {karst_methods_rows, NULL};
-  karst_options_read(options, prefix, list, methods);
+  karst_options_read(options, list, methods);
 }

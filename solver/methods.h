@@ -19,6 +19,6 @@ typedef struct karst_methods {
 
 extern const karst_option karst_methods_rows[];
 
-void karst_methods_read(const karst_options *options, const char *prefix, karst_methods *methods);
+void karst_methods_read(const karst_options *options, karst_methods *methods);
 
 #endif

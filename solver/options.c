@@ -1,5 +1,6 @@
 /* options.c - the options that there are: those of the solver, of each driver and of each preconditioner. */
 #include "methods.h"
+#include "number.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -73,7 +74,9 @@ int karst_options_info(size_t i, karst_option_info *info)
 
 const char *karst_options_method(const char *option, size_t i, const char **help)
 {
-  if (!option || !help) return NULL;
+  const char *unwanted;
+  if (!option) return NULL;
+  if (!help) help = &unwanted;
   if (strcmp(option, "solver") == 0) RETURN_METHOD(karst_krylov_table)
   if (strcmp(option, "precond") == 0) RETURN_METHOD(karst_precond_table)
   if (strcmp(option, "ordering") == 0) RETURN_METHOD(karst_ordering_table)
@@ -82,24 +85,38 @@ const char *karst_options_method(const char *option, size_t i, const char **help
 
 static karst_status fail_unknown(karst_context *context, const char *name)
 {
-  char names[512];
+  char names[512], word[KARST_WORD_SIZE];
   size_t used = 0;
   const karst_option *row;
   for (size_t i = 0; (row = row_at(i)) && used < sizeof names; i++)
     if (!row->experiment) used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", row->name);
-  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", name, names);
+  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", karst_quote_text(name, word), names);
+}
+
+/* Checks a value by the row at hand, or by another method's of the name that takes it. */
+static karst_status check_value(karst_context *context, const karst_option *first, const char *value, double *number)
+{
+  const karst_option *const *list;
+  karst_status status = karst_option_check(context, first, value, number);
+  for (size_t i = 0; status && (list = rows_of(i)); i++)
+    for (; status && *list; list++)
+      for (const karst_option *row = *list; status && row->name; row++)
+        if (row != first && strcmp(row->name, first->name) == 0)
+          status = karst_option_check(context, row, value, number);
+  return status ? karst_option_check(context, first, value, number) : KARST_SUCCESS; /* with the first one's sentence */
 }
 
 karst_status karst_options_set(karst_options *options, const char *name, const char *value)
 {
+  double number;
   if (!options || !name || !value)
-    return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the options"
+    return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the set of options"
                                                                           : name   ? "the option's value"
                                                                                    : "the option's name");
   const karst_option *row = find_row(name);
   if (!row) return fail_unknown(karst_options_context(options), name);
-  karst_status status = karst_option_check(karst_options_context(options), row, value);
-  return status ? status : karst_options_put(options, row->name, value);
+  karst_status status = check_value(karst_options_context(options), row, value, &number);
+  return status ? status : karst_options_put(options, row->name, value, number);
 }
 
 karst_status karst_options_set_integer(karst_options *options, const char *name, int64_t value)
@@ -136,7 +153,7 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
 {
   if (value) *value = NULL;
   if (!options || !name || !value)
-    return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the options"
+    return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the set of options"
                                                                           : name   ? "the place for the value"
                                                                                    : "the option's name");
   const karst_option *row = find_row(name);

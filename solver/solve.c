@@ -202,11 +202,15 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
                          result ? "a vector of the solve" : "the place for the result");
   *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
   karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_solver_check_idle(solver);
   if (!status) status = check_arguments(solver, b, x);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
+  solver->solving = true;
   status = solve(solver, b->values, x->values, result, &place);
-  if (!status) status = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
+  solver->solving = false;
+  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
+  if (!status) status = waited;
   if (status) {
     result->reason = KARST_SOUND;
     snprintf(solver->explanation, sizeof solver->explanation, "not solved: the call failed");

@@ -12,8 +12,8 @@ static karst_status check_chosen(const karst_solver *solver)
 {
   const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
   const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
-  karst_status status = karst_options_check(solver->context, solver->options, "", krylov->options, krylov->name);
-  return status ? status : karst_options_check(solver->context, solver->options, "", precond->options, precond->name);
+  karst_status status = karst_options_check(solver->context, solver->options, krylov->options, krylov->name);
+  return status ? status : karst_options_check(solver->context, solver->options, precond->options, precond->name);
 }
 
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
@@ -29,8 +29,8 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   }
   (*solver)->context = context;
   (*solver)->options = own;
-  karst_methods_read(own, "", &(*solver)->chosen);
-  karst_options_read(own, "", limit_rows, &(*solver)->limits);
+  karst_methods_read(own, &(*solver)->chosen);
+  karst_options_read(own, limit_rows, &(*solver)->limits);
   karst_count_object(context, 1);
   status = check_chosen(*solver);
   if (!status) return KARST_SUCCESS;
@@ -42,9 +42,9 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
 karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_idle(solver);
   const double number[] = {rtol, atol, max_iterations};
   const karst_krylov_limits before = solver->limits;
-  karst_status status = KARST_SUCCESS;
   for (int i = 0; i < 3 && !status; i++)
     status = karst_option_check_number(solver->context, &karst_krylov_limits_rows[i], number[i]);
   if (status) return status;
@@ -92,15 +92,17 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
   const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
   const karst_scale scale = (karst_scale)solver->chosen.scale;
+  karst_status status = karst_solver_check_idle(solver);
+  if (status) return status;
   clear(solver);
-  karst_status status = karst_precond_check(precond, A);
+  status = karst_precond_check(precond, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
   if (!status) status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A, &solver->system);
   if (!status) {
     karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
-    status = karst_precond_prepare(precond, solver->options, "", solver->system.matrix, &solver->precond);
+    status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
   }
   if (!status)
     status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits,
@@ -121,11 +123,19 @@ karst_status karst_solver_check_ready(const karst_solver *solver)
   return karst_fail(solver->context, KARST_ERROR_ARGUMENT, "the solver has not been set up");
 }
 
+karst_status karst_solver_check_idle(const karst_solver *solver)
+{
+  if (!solver->solving) return KARST_SUCCESS;
+  return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                    "the solver is in the middle of a solve, whose monitor cannot change it");
+}
+
 karst_status karst_solver_update(karst_solver *solver)
 {
   double begin = karst_clock();
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
   solver->generation = -1; /* unless all goes well, nothing is ready for a solve */

@@ -13,6 +13,7 @@ struct karst_solver {
   karst_system system;
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
+  bool solving;         /* a solve is under way, and its monitor may call */
   int64_t generation;   /* of the matrix's values at the last update, -1 where it failed */
   double *norm2;        /* [2] device memory */
   double *residual,
@@ -30,5 +31,7 @@ static inline bool karst_solver_is_scaled(const karst_solver *solver)
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);
+/* A monitor must not change the solver that has called it. */
+karst_status karst_solver_check_idle(const karst_solver *solver);
 
 #endif

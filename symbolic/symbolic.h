@@ -103,8 +103,8 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
 typedef enum karst_task_order { KARST_TASKS_ROWS, KARST_TASKS_BLOCKS, KARST_TASKS_RANDOM } karst_task_order;
 typedef enum karst_chunk_order { KARST_CHUNKS_FORWARD, KARST_CHUNKS_BACKWARD, KARST_CHUNKS_RANDOM } karst_chunk_order;
 
-/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: by rows, by blocks of so many
- * rows, or at random; and that of the chunks. *task: [*tasks] numbers of blocks, for the caller to release; NULL where
+/* The order in which asynchronous sweeps update the blocks of a pattern with its diagonal: by rows, by blocks of so
+ * many rows, or at random; and that of the chunks. *task: [*tasks] numbers of blocks, for the caller to release; NULL where
  * they are simply taken row after row. */
 typedef struct karst_sweep_pattern {
   karst_index rows;

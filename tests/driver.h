@@ -15,7 +15,7 @@ static inline karst_status make_driver(const tap_settings *settings, const karst
   *limits = (karst_krylov_limits){settings->rtol, settings->atol, settings->max_iterations};
   karst_status status = tap_options_create(A->context, settings, &options);
   if (status) return status;
-  karst_methods_read(options, "", &chosen);
+  karst_methods_read(options, &chosen);
   status = karst_krylov_create(karst_krylov_table[chosen.solver], options, limits, A, M, krylov);
   karst_options_destroy(options);
   return status;

@@ -92,7 +92,6 @@ static void test_text(karst_context *context)
   } cases[] = {
       {"%%karst grid 3 2 1\n", 0, {3, 2, 1}, "a line of a grid"},
       {"%%KARST   Grid\t3  2\t 1  \n", 0, {3, 2, 1}, "in any spelling"},
-      {"%%karst grid 6 1 1\n%%karst grid 3 2 1\n", 0, {3, 2, 1}, "the last one counts"},
       {"% ISTL_STRUCT blocked 2 2\n%%karst grid 1 3 1\n", 0, {1, 3, 1}, "with a block size"},
       {"%%karst grid 1 3 1\n% ISTL_STRUCT blocked 2 2\n", 0, {1, 3, 1}, "before the block size"},
       {"%%karst grid 2 1 1\n", 3, {2, 1, 1}, "with a block size that is asked for"},
@@ -119,6 +118,7 @@ static void test_refused_text(karst_context *context)
   static const struct {
     const char *comments, *says, *what;
   } cases[] = {
+      {"%%karst grid 6 1 1\n%%karst grid 3 2 1\n", "line 3: the file has told its grid before", "two grids"},
       {"%%karst grid\n", "line 2: size 1 of the grid, '', is not in 1 to", "no sizes"},
       {"%\n%%karst grid 3 2\n", "line 3: size 3 of the grid, '', is not in 1 to", "two sizes"},
       {"%%karst grid 3 x 1\n", "line 2: size 2 of the grid, 'x', is not in 1 to", "a word"},

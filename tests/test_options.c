@@ -217,6 +217,7 @@ static void test_numbers(const struct option *option)
     accept(option, option->name, "2147483647");
     refuse(option, "2147483648");
     refuse(option, "1.5");
+    refuse(option, "1e-400");
     refuse(option, "99999999999999999999");
   } else {
     accept(option, option->name, "2.385e-7");
@@ -266,6 +267,17 @@ static void test_unknown(void)
     tap_ok(refused && is_sentence(sentence), "option '%s' is refused with the list of names", bad[i]);
   }
   accept(&options_known[6], "max_iterations", "12");
+  char name[5000];
+  memset(name, 'a', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  for (int value = 0; value < 2; value++) {
+    karst_status status = value ? karst_options_set(options, "solver", name) : karst_options_set(options, name, "1");
+    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), value ? "orthomin" : "sweeps"),
+           "a long text is answered with the list too: %s", karst_context_error(context));
+  }
+  tap_ok(karst_options_set(options, "solver", "a\nb") == KARST_ERROR_OPTION &&
+             !strchr(karst_context_error(context), '\n'),
+         "a newline does not get into the sentence");
   karst_options_destroy(options);
 }
 

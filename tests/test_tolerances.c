@@ -142,6 +142,45 @@ static void test_refusals(karst_context *context)
   destroy_problem(&p);
 }
 
+/* What a monitor must not do, tried in the middle of a solve. */
+struct meddler {
+  struct problem *p;
+  karst_solver *solver;
+  int refused;
+};
+
+static void meddle(void *user, int iteration, double residual)
+{
+  struct meddler *meddler = user;
+  karst_result result;
+  (void)residual;
+  if (iteration != 2) return;
+  meddler->refused =
+      (set(meddler->solver, (struct limits){1e-3, 0, 1000}) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_setup(meddler->solver, meddler->p->A) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_update(meddler->solver) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_solve(meddler->solver, meddler->p->b, meddler->p->x, &result) == KARST_ERROR_ARGUMENT);
+}
+
+static void test_monitor(karst_context *context)
+{
+  static const struct limits few = {1e-12, 0, 5};
+  struct problem p = make_problem(context);
+  for (int s = 0; s < SOLVERS; s++) {
+    karst_solver *solver = make_solver(&p, solvers[s], few);
+    struct meddler meddler = {&p, solver, 0};
+    karst_result result;
+    karst_solver_set_monitor(solver, meddle, &meddler);
+    free(solve(&p, solver, &result));
+    tap_ok(meddler.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
+           "%s: a monitor changes nothing of the solver that calls it", solvers[s]);
+    karst_solver_set_monitor(solver, NULL, NULL);
+    tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS, "and after the solve it is free again");
+    karst_solver_destroy(solver);
+  }
+  destroy_problem(&p);
+}
+
 /* Each allocation that a call makes fails once: nothing has changed then. Most changes make none. */
 static void test_memory(void)
 {
@@ -185,6 +224,7 @@ static void test_all(karst_context *context)
 {
   test_changes(context);
   test_refusals(context);
+  test_monitor(context);
 }
 
 int main(void)

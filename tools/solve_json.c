@@ -52,7 +52,7 @@ static void set_input(json_t *object, const struct solve_report *report)
   set_integer(object, "threads", report->threads);
 }
 
-/* All that are not for experiments, by their names with '_' for '-'. What a result has the same name as replaces them. */
+/* All that are not for experiments, by their names with '_' for '-'. A result of the same name replaces one. */
 static void set_options(json_t *object, const karst_options *options)
 {
   karst_option_info info;

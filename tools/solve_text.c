@@ -34,15 +34,15 @@ static void print_method(const karst_options *options, const karst_solver_info *
   const bool gmres = strcmp(solver, "gmres") == 0, fgmres = strcmp(solver, "fgmres") == 0,
              orthomin = strcmp(solver, "orthomin") == 0;
   printf("solver      %s", solver);
-  if (gmres || fgmres || orthomin) printf("(%s)", tool_option_text(options, "restart"));
+  if (gmres || fgmres || orthomin) printf("(%d)", (int)tool_option_number(options, "restart"));
   if (gmres || fgmres) printf(", %s preconditioning", tool_option_text(options, "side"));
-  printf(", rtol %g, atol %g, at most %s iterations\n", tool_option_number(options, "rtol"),
-         tool_option_number(options, "atol"), tool_option_text(options, "max-iterations"));
+  printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
+         tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
   printf("precond     %s", precond);
   if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
-    printf(", level %s", tool_option_text(options, "level"));
+    printf(", level %d", (int)tool_option_number(options, "level"));
   if (info->trisolve && strcmp(info->trisolve, "jacobi") == 0)
-    printf(", triangular solves by %s Jacobi sweeps", tool_option_text(options, "trisolve-sweeps"));
+    printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
   printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
 }
 
@@ -64,7 +64,7 @@ static void print_factors(const struct solve_report *report)
 static void print_sweeps(const karst_options *options, const karst_solver_info *info)
 {
   if (info->sweep_residual_before == -1) return;
-  printf("sweeps      %s %s; nonlinear residual norm %s before, %s after", tool_option_text(options, "sweeps"),
+  printf("sweeps      %d %s; nonlinear residual norm %s before, %s after", (int)tool_option_number(options, "sweeps"),
          tool_option_text(options, "sweep-mode"), number(info->sweep_residual_before),
          number(info->sweep_residual_after));
   if (info->ilu_residual != -1) printf("; |A - LU| = %s", number(info->ilu_residual));

@@ -55,8 +55,8 @@ static void make_system(fuzz_input *input, fuzz_system *s)
   make_values(input, s);
 }
 
-/* What option number i from 0 takes. The list is the harness's own, so that inputs keep their meaning when the library
- * gets options; those for experiments follow the others. */
+/* What option number i from 0 takes. The list is the harness's own, so that inputs mean the same options when the
+ * library gets more; those for experiments follow the others. */
 static bool find_option(int i, karst_option_info *info)
 {
   static const char *const names[] = {
