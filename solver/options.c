@@ -46,9 +46,11 @@ static const karst_option *row_at(size_t wanted)
 
 static const karst_option *find_row(const char *name)
 {
-  const karst_option *row;
-  for (size_t i = 0; (row = row_at(i)); i++)
-    if (karst_option_is(row, name)) return row;
+  const karst_option *const *list;
+  for (size_t i = 0; (list = rows_of(i)); i++)
+    for (; *list; list++)
+      for (const karst_option *row = *list; row->name; row++)
+        if (karst_option_is(row, name)) return row;
   return NULL;
 }
 
