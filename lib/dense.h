@@ -125,9 +125,9 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
  * singular.
  *
  * All inversions judge by this number. They are one algorithm, karst_block_invert below. A GPU has it once more for
- * each way in which threads share a block: a row a lane (gpu/ilu_invert.h), a tile of the matrix units a warp
- * (gpu/ilu_factor_tile.cu), and in memory a block of threads, where the block is contiguous (gpu/block.h) and where it
- * stands in the slices of the factors (gpu/ilu_factor_large.cu). */
+ * each way in which threads share a block: a row a lane (gpu/ilu/invert.h), a tile of the matrix units a warp
+ * (gpu/ilu/factor_tile.cu), and in memory a block of threads, where the block is contiguous (gpu/block.h) and where it
+ * stands in the slices of the factors (gpu/ilu/factor_large.cu). */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }

@@ -7,7 +7,7 @@ if ! grep -q '^#define HAVE_CUDA 1' "$builddir/config.h"; then
 fi
 number=0
 sources=$(sed -n 's/^top_srcdir = //p' "$builddir/Makefile") # as make knows them
-objects='gpu/diagonal.lo gpu/ilu_lists.lo gpu/vector.lo tools/bench_cuda.lo'
+objects='gpu/diagonal.lo gpu/ilu/lists.lo gpu/vector.lo tools/bench_cuda.lo'
 would_make() { (cd "$builddir" && MAKEFLAGS='' ${MAKE:-make} -n "$@"); }
 
 # remakes HEADER OBJECT...: each object would be made again.
@@ -26,9 +26,9 @@ remakes()
   fi
 }
 echo 1..5
-remakes lib/search.h gpu/ilu_lists.lo
-remakes lib/inline.h gpu/ilu_lists.lo gpu/vector.lo
-remakes lib/karst.h.in gpu/ilu_lists.lo gpu/vector.lo tools/bench_cuda.lo
+remakes lib/search.h gpu/ilu/lists.lo
+remakes lib/inline.h gpu/ilu/lists.lo gpu/vector.lo
+remakes lib/karst.h.in gpu/ilu/lists.lo gpu/vector.lo tools/bench_cuda.lo
 remakes gpu/block.h gpu/diagonal.lo
 case $(would_make $objects) in
 *" -o "*) echo "not ok 5 - and without a change none is" ;;

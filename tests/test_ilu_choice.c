@@ -1,5 +1,5 @@
 /* Which kernels block ILU takes on a GPU: the rules are functions of numbers, so they are tested without one. */
-#include "gpu/ilu_choice.h"
+#include "gpu/ilu/choice.h"
 
 #include "tap.h"
 

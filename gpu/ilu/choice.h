@@ -1,5 +1,5 @@
-/* ilu_choice.h - which kernels factor block ILU on a GPU, and which solve with its triangles: the rules alone. They are
- * functions of a few numbers and need no device; C and C++. ilu_plan.cu lists the kernels in the same order.
+/* choice.h - which kernels factor block ILU on a GPU, and which solve with its triangles: the rules alone. They are
+ * functions of a few numbers and need no device; C and C++. plan.cu lists the kernels in the same order.
  *
  * Limits were measured on an H100. */
 #ifndef KARST_GPU_ILU_CHOICE_H
@@ -20,10 +20,10 @@ typedef struct karst_ilu_shape {
 
 /* The ways to factor, in the order in which they are tried. */
 enum karst_ilu_factor_kind {
-  KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: ilu_factor_row.cu */
-  KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: ilu_factor.cu */
-  KARST_ILU_FACTOR_TILE,  /* one warp makes one block row on the matrix units: ilu_factor_tile.cu */
-  KARST_ILU_FACTOR_LARGE, /* one block of threads makes one block row: ilu_factor_large.cu */
+  KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: factor_row.cu */
+  KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: factor.cu */
+  KARST_ILU_FACTOR_TILE,  /* one warp makes one block row on the matrix units: factor_tile.cu */
+  KARST_ILU_FACTOR_LARGE, /* one block of threads makes one block row: factor_large.cu */
   KARST_ILU_FACTORS
 };
 
@@ -74,9 +74,9 @@ static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
 
 /* The ways to solve with the triangles. */
 enum karst_ilu_sweep_kind {
-  KARST_ILU_SWEEP_DATAFLOW, /* one launch, warps wait for each other: ilu_dataflow.cu */
-  KARST_ILU_SWEEP_LEVEL,    /* a launch for each level: ilu_level.cu */
-  KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps in the triangles' place: ilu_jacobi.cu */
+  KARST_ILU_SWEEP_DATAFLOW, /* one launch, warps wait for each other: dataflow.cu */
+  KARST_ILU_SWEEP_LEVEL,    /* a launch for each level: level.cu */
+  KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps in the triangles' place: jacobi.cu */
   KARST_ILU_SWEEPS
 };
 

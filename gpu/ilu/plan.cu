@@ -1,6 +1,6 @@
-/* ilu_plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
- * from the patterns and the level sets (ilu_pattern.cu); and which kernels are to factor and to solve, by the rules of
- * ilu_choice.h.
+/* plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
+ * from the patterns and the level sets (pattern.cu); and which kernels are to factor and to solve, by the rules of
+ * choice.h.
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
@@ -178,7 +178,7 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
   return KARST_SUCCESS;
 }
 
-/* The kernels of ilu_choice.h, in its order. */
+/* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
     &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda,
     &karst_ilu_factor_large_cuda};

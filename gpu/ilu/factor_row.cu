@@ -1,11 +1,11 @@
-/* ilu_factor_row.cu - block ILU on a given pattern as in ilu_factor.cu, for rows of many products, such as those of
+/* factor_row.cu - block ILU on a given pattern as in factor.cu, for rows of many products, such as those of
  * ILU(1) or of a 27-point stencil: one warp makes one block row, or two of b = 1, in the level order of L.
  *
  * A row stands in shared memory: the blocks of L as they stand in their slice, D, the blocks of U'. All its products,
  *
  *     a_ie -= a_ip U'_pe,
  *
- * are in one list (ilu_lists.cu), pivot after pivot. The lanes fetch the blocks U'_pe side by side, a column each, and
+ * are in one list (lists.cu), pivot after pivot. The lanes fetch the blocks U'_pe side by side, a column each, and
  * the products with a pivot are taken at once, as soon as they are there. Rows that this one depends on are made at the
  * same time; those of the level before are the pivots that come last. So what follows the last wait is short: a few
  * products, the inverse of D, and U'. L D^-1 comes after, for no other row asks for it.
@@ -32,7 +32,7 @@
  * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
  * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
  * Between the last wait of a row and its U' nothing is loaded but shared memory. */
-#include "ilu_invert.h"
+#include "invert.h"
 
 namespace
 {

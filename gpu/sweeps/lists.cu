@@ -1,10 +1,10 @@
-/* parilu_lists.cu - the plan of parilu and paric on the GPU: the tasks in their order, and which products each block of
+/* lists.cu - the plan of parilu and paric on the GPU: the tasks in their order, and which products each block of
  * sums is made of, found once on the GPU:
  *
  *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
  *
  * k ascending. A sweep then searches nothing. */
-#include "parilu.h"
+#include "sweeps.h"
 #include "search.h"
 
 #include <cub/device/device_scan.cuh>

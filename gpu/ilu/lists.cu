@@ -1,9 +1,9 @@
-/* ilu_lists.cu - which products each block of the factors is made of, found once on the GPU:
+/* lists.cu - which products each block of the factors is made of, found once on the GPU:
  *
  *     a_ij - sum_p a_ip U'_pj        over the p < min(i, j) in row i of L with j in row p of U
  *
  * For each block of L, D and U that is: which block of A it starts from, and a list of pairs (block of L, block of U');
- * or, where a warp makes a row (ilu_factor_row.cu), one list for the row. p comes in the order in which L has its
+ * or, where a warp makes a row (factor_row.cu), one list for the row. p comes in the order in which L has its
  * neighbours (ilu.h). The factorization then searches nothing. */
 #include "ilu.h"
 #include "search.h"

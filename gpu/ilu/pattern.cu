@@ -1,4 +1,4 @@
-/* ilu_pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989,
+/* pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989,
  * symbolic/levels.c), made there.
  *
  * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is

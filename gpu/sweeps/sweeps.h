@@ -1,15 +1,15 @@
-/* parilu.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and stores
+/* sweeps.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and stores
  * that may race.
  *
  * A task is the update of one block of the pattern S, in paric of the lower triangle of S. A block of sums
  *
  *     A_ij - sum_{k < min(i,j)} L_ik U_kj         paric: A_ij - sum_{k < j} L_ik L_jk^T
  *
- * is made from the list of its products, found once (parilu_lists.cu). */
+ * is made from the list of its products, found once (lists.cu). */
 #ifndef KARST_GPU_PARILU_H
 #define KARST_GPU_PARILU_H
 
-#include "ilu.h"
+#include "gpu/ilu/ilu.h"
 
 #include <limits.h>
 
@@ -71,17 +71,17 @@ static inline karst_parilu_cuda *karst_parilu_cuda_of(const karst_parilu *parilu
   return (karst_parilu_cuda *)parilu->plan;
 }
 
-/* parilu_lists.cu */
+/* lists.cu */
 karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis,
                                     karst_parilu *parilu);
 void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu);
-/* parilu_sweep.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, parilu_large.cu for larger ones. A pass: how is
+/* sweep.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, large.cu for larger ones. A pass: how is
  * UPDATE, UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE; returns the thread blocks that it has. */
 unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass_cuda *pass);
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass_cuda *pass);
-/* parilu_pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these
+/* pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these
  * are Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
 void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored);
 

@@ -1,14 +1,14 @@
-/* ilu_factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for blocks up to 6
+/* factor.cu - block ILU on a given pattern (Yang, Liu, He, Chen, Algorithm 4) in one launch, for blocks up to 6
  * wide:
  *
  *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
  *
  * One warp takes one task of L (ilu.h) after another, in level order. The blocks of D^-1 and U' are absent until they
  * are stored, and a warp waits for those that it needs, as in the sweeps. So that a block is stored once and complete,
- * each is summed up over its own list of products (ilu_lists.cu).
+ * each is summed up over its own list of products (lists.cu).
  *
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
-#include "ilu_invert.h"
+#include "invert.h"
 
 namespace
 {

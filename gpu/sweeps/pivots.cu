@@ -1,7 +1,8 @@
-/* parilu_pivots.cu - the inverse diagonal blocks that a pass of parilu or paric multiplies by, and the Cholesky factors
+/* pivots.cu - the inverse diagonal blocks that a pass of parilu or paric multiplies by, and the Cholesky factors
  * of paric, for b > 1: one thread a block, for large blocks one thread block. */
-#include "block.h"
-#include "parilu_pivot.h"
+#include "pivot.h"
+
+#include "gpu/block.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
-/* ilu.cu - the CUDA instance of the ILU kernels: its table, and what all ways to factor share: the size of the matrix,
- * the report. */
+/* table.cu - the CUDA instance of the ILU kernels: its table, and what all ways to factor share, which is the size of
+ * the matrix and the report. */
 #include "ilu.h"
 
 namespace

@@ -1,8 +1,8 @@
-/* parilu_large.cu - a pass over the blocks of parilu and paric as in parilu_sweep.cu, for blocks of any size: one
+/* large.cu - a pass over the blocks of parilu and paric as in sweep.cu, for blocks of any size: one
  * thread block a task, as many scalar rows of the block at a time as it has threads for.
  *
  * The inverses are made between passes in asynchronous sweeps too. */
-#include "parilu.h"
+#include "sweeps.h"
 
 namespace
 {

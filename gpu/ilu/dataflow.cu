@@ -1,4 +1,4 @@
-/* ilu_dataflow.cu - z = (L D U')^-1 r in two launches:
+/* dataflow.cu - z = (L D U')^-1 r in two launches:
  *
  *     forward    y_i = r_i - sum_{p < i} L_ip y_p
  *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j

@@ -1,4 +1,4 @@
-/* ilu_resident.cu - how kernels of warps that wait for each other are launched, and by how many blocks of threads.
+/* resident.cu - how kernels of warps that wait for each other are launched, and by how many blocks of threads.
  *
  * More than a few levels' tasks at a time would only slow the others down, for those that wait keep the second-level
  * cache busy. How many levels was measured on an H100; the work on a whole row hides more of the way to its first

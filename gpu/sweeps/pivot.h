@@ -1,8 +1,8 @@
-/* parilu_pivot.h - what the pivots of parilu and paric become on the GPU. A pivot without an inverse gives NaN. */
+/* pivot.h - what the pivots of parilu and paric become on the GPU. A pivot without an inverse gives NaN. */
 #ifndef KARST_GPU_PARILU_PIVOT_H
 #define KARST_GPU_PARILU_PIVOT_H
 
-#include "parilu.h"
+#include "sweeps.h"
 
 /* x / pivot for b = 1 */
 static __device__ __forceinline__ double karst_parilu_divide(double x, double pivot)

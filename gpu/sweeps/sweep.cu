@@ -1,4 +1,4 @@
-/* parilu_sweep.cu - a pass over the blocks of parilu and paric on the GPU (Chow, Anzt, Dongarra, Algorithm 1), for
+/* sweep.cu - a pass over the blocks of parilu and paric on the GPU (Chow, Anzt, Dongarra, Algorithm 1), for
  * small blocks: the update, the nonlinear residual, or both.
  *
  *     parilu   L_ij = S_ij U_jj^-1,    U_ij = S_ij          S_ij = A_ij - sum_{k < min(i,j)} L_ik U_kj
@@ -8,15 +8,15 @@
  * warp as many blocks as it has lanes for. They read the same right blocks and inverses, one element at a time.
  *
  * Diagonal blocks appear in no product: a pass divides by them. Of b = 1 it reads the pivot itself. Of larger blocks it
- * reads the inverses, which are made between synchronous passes (parilu_pivots.cu), so that a pass leaves S_jj where
+ * reads the inverses, which are made between synchronous passes (pivots.cu), so that a pass leaves S_jj where
  * paric is going to have L_jj. In an asynchronous pass the first lane of a diagonal block makes the inverse on the
  * spot.
  *
  * Bytes moved by a pass for b = 1: task, pivot and list, 12 for each task; A, read, and the result, written, 16 for
  * each task, and the factors, 8; 8 for each product. The factors of the products come from the second-level cache for
  * the most part. */
-#include "parilu.h"
-#include "parilu_pivot.h"
+#include "sweeps.h"
+#include "pivot.h"
 
 namespace
 {

@@ -1,4 +1,4 @@
-/* ilu_factor_tile.cu - block ILU on a given pattern as in ilu_factor.cu, for blocks that nearly fill a tile of 8 by 8:
+/* factor_tile.cu - block ILU on a given pattern as in factor.cu, for blocks that nearly fill a tile of 8 by 8:
  * one warp makes one block row, in the level order of L.
  *
  * The products are those of the double-precision matrix units, of 8 x 4 and 4 x 8 elements. Lane l holds, with row =

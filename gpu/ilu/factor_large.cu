@@ -1,7 +1,7 @@
-/* ilu_factor_large.cu - block ILU on a given pattern as in ilu_factor.cu, for blocks of any size: one block of threads
+/* factor_large.cu - block ILU on a given pattern as in factor.cu, for blocks of any size: one block of threads
  * makes a block row, in the level order of L, once the rows that it needs are marked as done.
  *
- * The equations are those of ilu_factor.cu. Blocks are worked on where they are stored, element after element. */
+ * The equations are those of factor.cu. Blocks are worked on where they are stored, element after element. */
 #include "ilu.h"
 #include "dense.h"
 

@@ -1,4 +1,4 @@
-/* ilu_jacobi.cu - z ~ (L D U')^-1 r on the GPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
+/* jacobi.cu - z ~ (L D U')^-1 r on the GPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
  * Iterative sparse triangular solves for preconditioning, Euro-Par 2015), where level sets are too many:
  *
  *     x_0 = r,  x_k+1 = r - (L - I) x_k;      g = D^-1 x;      z_0 = g,  z_k+1 = g - (U' - I) z_k

@@ -1,4 +1,4 @@
-/* ilu_invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses. */
+/* invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses. */
 #ifndef KARST_GPU_ILU_INVERT_H
 #define KARST_GPU_ILU_INVERT_H
 

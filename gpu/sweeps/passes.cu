@@ -1,7 +1,7 @@
-/* parilu.cu - the CUDA instance of the kernels of parilu and paric: its table, the sequence of passes, and what is not
+/* passes.cu - the CUDA instance of the kernels of parilu and paric: its table, the sequence of passes, and what is not
  * a pass: the initial guess, the weights of the norm, and paric's factors as those of parilu. */
-#include "parilu.h"
-#include "parilu_pivot.h"
+#include "sweeps.h"
+#include "pivot.h"
 
 namespace
 {

@@ -1,7 +1,8 @@
-/* ilu_load.cu - factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
+/* load.cu - factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
-#include "block.h"
 #include "ilu.h"
+
+#include "gpu/block.h"
 
 namespace
 {

@@ -1,4 +1,4 @@
-/* ilu_level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L,
+/* level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L,
  * then one for each of U', captured once in a graph that works on the vectors of the plan. */
 #include "ilu.h"
 

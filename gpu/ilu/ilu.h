@@ -16,12 +16,12 @@
 #ifndef KARST_GPU_ILU_H
 #define KARST_GPU_ILU_H
 
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 #include <type_traits>
 
 extern "C" {
-#include "ilu_choice.h"
+#include "choice.h"
 #include "ilu_kernels.h"
 }
 
@@ -109,7 +109,7 @@ typedef struct karst_ilu_pattern_cuda {
   karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 
-/* A way to factor. The rule by which one is chosen is in ilu_choice.h. */
+/* A way to factor. The rule by which one is chosen is in choice.h. */
 typedef struct karst_ilu_factor_variant {
   /* Makes what launch needs besides the triangles, from their pattern and shape, into factor_state: the lists of
    * products, work space, the grid. What a plan that fails has taken, destroy gives back. */
@@ -132,13 +132,13 @@ typedef struct karst_ilu_sweep_variant {
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;
 
-extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;    /* ilu_factor_row.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda;  /* ilu_factor.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;   /* ilu_factor_tile.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;  /* ilu_factor_large.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* ilu_dataflow.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* ilu_level.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* ilu_jacobi.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;    /* factor_row.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda;  /* factor.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;   /* factor_tile.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;  /* factor_large.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* jacobi.cu */
 
 /* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
 typedef struct karst_ilu_row_lists {
@@ -149,7 +149,7 @@ typedef struct karst_ilu_row_lists {
   karst_ilu_row_product *product;
 } karst_ilu_row_lists;
 
-/* ilu_pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
+/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
  * What is left when they fail, release gives back. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
                                            karst_ilu_pattern_cuda *pattern);
@@ -163,10 +163,10 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
  * memory, which counts in *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* ilu_plan.cu */
+/* plan.cu */
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
-/* ilu_resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
+/* resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
  * together, and they hold the tasks of some levels, one a warp; shared: bytes of shared memory of each block. */
 enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
@@ -174,7 +174,7 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel,
 /* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
-/* ilu_lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
+/* lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
  * triangles; the same by rows, as many a task as rows_of_warp. */
 karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu);
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
@@ -182,7 +182,7 @@ karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_i
                                            karst_ilu *ilu);
 karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                          int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists);
-/* ilu_load.cu */
+/* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
 
 /* Device memory of count elements, added to *bytes. */
