@@ -1,6 +1,6 @@
-/* archive.c - one member of a tar archive, as the SuiteSparse Matrix Collection serves its matrices: the matrix
- * is NAME/NAME.mtx, its right-hand side NAME/NAME_b.mtx, in NAME.tar.gz. Through libarchive, fed with decompressed
- * bytes. */
+/* archive.c - one member of a tar archive, read through libarchive. The SuiteSparse Matrix Collection serves matrices
+ * this way: NAME.tar.gz has the matrix as NAME/NAME.mtx and its right-hand side as NAME/NAME_b.mtx. The layer below
+ * hands libarchive the decompressed bytes. */
 #include "config.h"
 
 #include "format.h"
@@ -16,13 +16,13 @@ enum { CHUNK_SIZE = 1 << 16 };
 
 struct karst_archive {
   struct archive *reader;
-  karst_status failure; /* of the layer below, while libarchive read from it */
-  char *first;          /* [first_count] bytes read before it was known that the file is an archive */
-  size_t first_count;   /* 0 once they are served; libarchive may look at them until it asks for more */
+  karst_status failure; /* error of the layer below while libarchive read from it */
+  char *first;          /* [first_count] bytes read before the file was recognised as an archive */
+  size_t first_count;   /* 0 once libarchive asks for more; until then it may look at first */
   char chunk[CHUNK_SIZE];
 };
 
-/* libarchive's read function. */
+/* Serves libarchive's reads. */
 static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
 {
   karst_input *input = user;
@@ -37,7 +37,7 @@ static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
   return archive->failure ? -1 : (la_ssize_t)got;
 }
 
-/* The error of the layer below, else libarchive's. */
+/* Returns the error of the layer below if there is one, else reports libarchive's. */
 static karst_status fail(karst_input *input)
 {
   struct karst_archive *archive = input->archive;
@@ -47,7 +47,7 @@ static karst_status fail(karst_input *input)
                     cause ? cause : "libarchive names no cause");
 }
 
-/* Whether path is [...]NAME/NAME followed by ending, for some NAME. */
+/* Returns whether path is [...]NAME/NAME followed by ending, for some NAME. */
 static bool is_member(const char *path, const char *ending)
 {
   const char *base = strrchr(path, '/');

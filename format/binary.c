@@ -1,8 +1,8 @@
 /* binary.c - .kbsr, Karst's compact binary form of a block matrix; doc/binary-format.md describes it.
  *
- * A header, of a matrix with a grid a second one, then row_start, column, value and the grid's map as they stand in
- * memory, each array beginning at a multiple of 8 bytes. The sizes in the headers decide the file's size to the byte,
- * which is checked before anything is allocated. */
+ * The file holds a header, a second header if the matrix has a grid, and then row_start, column, value and the grid's
+ * map as they lie in memory. Each array begins at a multiple of 8 bytes. The headers determine the file's size to the
+ * byte; it is checked before anything is allocated. */
 #include "config.h"
 
 #include "format.h"
@@ -28,15 +28,15 @@ typedef struct header { /* 48 bytes, without gaps */
 
 typedef struct grid_header { /* 32 bytes; only of version 2 */
   int64_t size[3];
-  int64_t mapped; /* 1: a map of the cells of the block rows follows the values; 0: none */
+  int64_t mapped; /* 1: a map from block rows to cells follows the values; 0: there is none */
 } grid_header;
 
 bool karst_binary_begins(const karst_input *input) { return karst_input_begins(input, magic, sizeof magic); }
 
-/* Bytes that fill an array of count indices up to a multiple of 8. */
+/* Returns the bytes of padding behind an array of count indices, up to a multiple of 8. */
 static size_t gap(uint32_t index_bits, int64_t count) { return index_bits == 32 && count % 2 != 0 ? 4 : 0; }
 
-/* Adds an array of count elements, and its gap, to *size; false where that passes 63 bits. */
+/* Adds an array of count elements and its padding to *size; returns false if the sum passes 63 bits. */
 static bool add_array(int64_t *size, int64_t count, int64_t bytes)
 {
   int64_t array;
@@ -47,7 +47,7 @@ static bool add_array(int64_t *size, int64_t count, int64_t bytes)
   return true;
 }
 
-/* The size in bytes of the file that has these headers, their counts known to be sensible; -1 past 63 bits. */
+/* Returns the size in bytes of a file with these headers, whose counts are valid, or -1 if it passes 63 bits. */
 static int64_t size_of_file(const header *h, const grid_header *grid)
 {
   int64_t size = (int64_t)sizeof *h + (h->version == VERSION_GRID ? (int64_t)sizeof *grid : 0),
@@ -93,7 +93,8 @@ static karst_status check_counts(karst_input *input, const header *h, const grid
   return KARST_SUCCESS;
 }
 
-/* The second header, *grid all zero where there is none. size: those of the grid, in this build's indices. */
+/* Reads the second header into *grid, which is zero if there is none, and its sizes into size, in this build's
+ * indices. */
 static karst_status read_grid_header(karst_input *input, const header *h, grid_header *grid, karst_index size[3])
 {
   char fault[KARST_FAULT_SIZE];
@@ -118,8 +119,8 @@ static karst_status read_grid_header(karst_input *input, const header *h, grid_h
   return KARST_SUCCESS;
 }
 
-/* Reads indices of the other width through a small buffer. A value that does not fit becomes -1, which no check lets
- * pass. */
+/* Reads indices of the other width through a small buffer. A value that does not fit becomes -1, which every check
+ * refuses. */
 static karst_status read_foreign(karst_input *input, uint32_t index_bits, int64_t count, karst_index *to)
 {
   enum { CHUNK = 512 };
@@ -148,7 +149,7 @@ static karst_status read_indices(karst_input *input, uint32_t index_bits, int64_
   return status ? status : karst_input_bytes(input, filler, gap(index_bits, count));
 }
 
-/* The arrays must be a matrix: a valid pattern of as many blocks as announced, and finite values. */
+/* Checks that the arrays are a matrix: a valid pattern with as many blocks as announced, and finite values. */
 static karst_status check_arrays(karst_input *input, const header *h, const karst_index *row_start,
                                  const karst_index *column, const double *value)
 {
@@ -165,7 +166,7 @@ static karst_status check_arrays(karst_input *input, const header *h, const kars
   return KARST_SUCCESS;
 }
 
-/* Reads the map and gives the matrix its grid. */
+/* Reads the map and sets the grid of the matrix. */
 static karst_status read_grid(karst_input *input, const header *h, const grid_header *grid, const karst_index size[3],
                               karst_matrix *matrix)
 {

@@ -1,8 +1,8 @@
-/* csr.c - entries in any order made into CSR, in place.
+/* csr.c - sorts entries in any order into CSR, in place.
  *
- * Entries move to their rows by swaps, a bucket sort that follows the cycles of its permutation (McIlroy, Bostic,
- * McIlroy, Engineering radix sort, 1993: the American flag), then each row is sorted by columns. Beside the entries
- * this needs one index a row; it moves nothing when the entries already are in order. */
+ * Entries move to their rows by swaps: a bucket sort that follows the cycles of its permutation (the American flag sort
+ * of McIlroy, Bostic and McIlroy, Engineering radix sort, 1993). Then each row is sorted by columns. The sort needs one
+ * index a row of work space, and moves nothing when the entries are in order. */
 #include "config.h"
 
 #include "format.h"
@@ -19,7 +19,7 @@ static void swap_entries(karst_index *column, double *value, int64_t i, int64_t 
   value[j] = v;
 }
 
-/* Turns numbers of entries into row starts, and puts each entry into its row. next: [rows] work space. */
+/* Turns the counts of entries into row starts and moves each entry to its row. next: [rows] work space. */
 static void sort_into_rows(karst_index rows, karst_index *row_start, karst_index *next, karst_index *row,
                            karst_index *column, double *value)
 {
@@ -40,7 +40,7 @@ static void sort_into_rows(karst_index rows, karst_index *row_start, karst_index
     }
 }
 
-/* Restores the heap of count entries below entry i, whose children may be larger. */
+/* Restores the heap property of count entries at entry i, whose children may be larger. */
 static void sift_down(karst_index *column, double *value, int64_t i, int64_t count)
 {
   for (int64_t child; (child = 2 * i + 1) < count; i = child) {
@@ -50,7 +50,7 @@ static void sift_down(karst_index *column, double *value, int64_t i, int64_t cou
   }
 }
 
-/* Heap sort, for long rows: n log n in the worst case, and no memory. */
+/* Sorts a long row by heap sort, which takes O(n log n) in the worst case and no memory. */
 static void sort_long_row(karst_index *column, double *value, int64_t count)
 {
   for (int64_t i = count / 2; i-- > 0;) sift_down(column, value, i, count);

@@ -1,24 +1,24 @@
-/* entries.c - the entries of a Matrix Market coordinate file, read into a scalar CSR matrix.
+/* entries.c - reads the entries of a Matrix Market coordinate file into a scalar CSR matrix.
  *
- * Entries are read into three arrays that grow with what is read, mirrored at once where the file is symmetric or
- * skew-symmetric, and sorted in place; two of the arrays become the matrix. The peak is 4/3 of the matrix for 32-bit
- * indices. No entry remembers its line: when one turns out to come twice, the file is read once more to find the
- * line. */
+ * Entries are read into three arrays that grow as needed, and are then sorted in place. An entry of a symmetric or
+ * skew-symmetric file is mirrored when it is read. Two of the arrays become the matrix, so that with 32-bit indices the
+ * peak of memory is 4/3 of the matrix. The line numbers of entries are not kept: if an entry comes twice, the file is
+ * read again to find its line. */
 #include "config.h"
 
 #include "format.h"
 
 #include <math.h>
 
-/* The entries of a file, one by one. */
+/* Reads the entries of a file one by one. */
 typedef struct reader {
   karst_input *input;
   karst_market_header header;
-  int64_t done; /* entries read */
+  int64_t done; /* entries read so far */
 } reader;
 
 typedef struct entry {
-  int64_t row, column; /* from 1 */
+  int64_t row, column; /* counted from 1 */
   double value;
 } entry;
 
@@ -41,7 +41,7 @@ static karst_status open_reader(reader *r, karst_input *input)
   return status;
 }
 
-/* Says what is wrong with the row or column index at text. */
+/* Reports what is wrong with the row or column index at text. */
 static karst_status refuse_index(const reader *r, const char *text, const char *what)
 {
   int64_t index;
@@ -78,7 +78,7 @@ static karst_status parse_entry(const reader *r, const char *text, entry *e)
   return KARST_SUCCESS;
 }
 
-/* A symmetric file stores the lower triangle, a skew-symmetric one the strictly lower. */
+/* Refuses entries outside the triangle that is stored: lower if symmetric, strictly lower if skew-symmetric. */
 static karst_status check_triangle(const reader *r, const entry *e)
 {
   bool skew = r->header.symmetry == KARST_MARKET_SKEW;
@@ -114,16 +114,16 @@ static karst_status check_end(reader *r)
   return status;
 }
 
-/* The matrix as it is being read; the arrays are those of the matrix in the end. */
+/* The entries read so far; column and value become arrays of the matrix. */
 typedef struct assembly {
-  int64_t count; /* entries, with the mirrored ones */
+  int64_t count; /* entries, including mirrored ones */
   int64_t capacity;
-  karst_index *start; /* [rows + 1] first counts[i + 1] of row i, then row starts */
+  karst_index *start; /* [rows + 1] counts[i + 1] of row i first, then row starts */
   karst_index *row, *column;
   double *value;
 } assembly;
 
-/* Room for at least an entry and its image, as long as there are to be more. */
+/* Makes room for an entry and its mirror image, unless the capacity is all that was announced. */
 static karst_status grow(karst_context *context, const karst_market_header *header, assembly *a)
 {
   int64_t announced = header->symmetry == KARST_MARKET_GENERAL ? header->entries : 2 * header->entries;
@@ -147,7 +147,7 @@ static void release_assembly(karst_context *context, assembly *a)
   *a = (assembly){0};
 }
 
-/* row, column: from 1. */
+/* Adds an entry and its mirror image; row and column count from 1. */
 static void add_entry(assembly *a, int64_t row, int64_t column, double value)
 {
   a->row[a->count] = (karst_index)(row - 1);
@@ -170,7 +170,7 @@ static karst_status read_entries(reader *r, assembly *a)
   return status ? status : check_end(r);
 }
 
-/* Only now, when the entries are there that are to be in the rows. */
+/* Counts the entries of each row. This array is allocated last, when the file has proved to hold its entries. */
 static karst_status count_rows(karst_context *context, karst_index rows, assembly *a)
 {
   karst_status status =
@@ -179,7 +179,7 @@ static karst_status count_rows(karst_context *context, karst_index rows, assembl
   return status;
 }
 
-/* Reads the file anew up to the line that repeats the entry (row, column), counted from 0, and names that line. */
+/* Reads the file again up to the line that repeats entry (row, column), counted from 0, and reports that line. */
 static karst_status refuse_twice(karst_context *context, const char *path, karst_index row, karst_index column)
 {
   karst_input *input;
@@ -205,7 +205,7 @@ static karst_status refuse_twice(karst_context *context, const char *path, karst
   return status;
 }
 
-/* The row of entry number k. */
+/* Returns the row of entry number k. */
 static karst_index row_of(const karst_index *row_start, karst_index k)
 {
   karst_index row = 0;

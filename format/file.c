@@ -1,4 +1,4 @@
-/* file.c - the bytes of a file as they stand there: the lowest layer of reading and of writing. */
+/* file.c - reads and writes the bytes of a file as they are; the lowest layer. */
 #include "config.h"
 
 #include "format.h"

@@ -1,16 +1,16 @@
-/* format.h - what the file formats share: a file as lines or bytes, and a file to write.
+/* format.h - the input and output layers that the file formats share.
  *
- * Reading goes through layers, each of which knows nothing of those above it:
+ * Reading goes through layers, listed from the lowest; a layer does not know those listed after it:
  *   file.c     bytes of the file
- *   unpack.c   the same, decompressed by gzip.c where they are gzip
- *   archive.c  bytes of one member, where those are a tar archive
- *   input.c    lines with numbers, and the sentence that says what is wrong with one
+ *   unpack.c   these bytes, decompressed by gzip.c if they are gzip
+ *   archive.c  bytes of one member, if the file is a tar archive
+ *   input.c    numbered lines, and error sentences that name the line
  *   market.c   the header of a Matrix Market file
- *   entries.c  its entries, made into a scalar CSR matrix by csr.c
- *   room.c     the arrays that are read into
+ *   entries.c  its entries, sorted into a scalar CSR matrix by csr.c
+ *   room.c     the growth of the arrays that entries are read into
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
- * Writing goes the same way down: output.c, with place.c for where the file is, gzip.c, file.c.
- * What a file is is told from its content. All memory but libarchive's comes from the context's allocator. */
+ * Writing goes through output.c, place.c (where the file is written), gzip.c and file.c. The format of a file is
+ * recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_FORMAT_H
 #define KARST_FORMAT_H
 
@@ -19,66 +19,67 @@
 
 #include <locale.h>
 
-enum { KARST_NAME_SIZE = 256 }; /* of a file's name in a sentence; longer ones lose their front */
+enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a sentence; longer names lose their front */
 
 /* ---- input ---- */
 
 typedef struct karst_input {
   karst_context *context;
   char name[KARST_NAME_SIZE];    /* for sentences: the path, and the archive's member in brackets */
-  size_t member;                 /* where in the name the member begins, " (" before it; 0: no archive */
+  size_t member;                 /* where " (" and the member begin in the name; 0: no archive */
   int file;                      /* descriptor of a regular file */
   int64_t file_size;             /* bytes */
-  int64_t text_limit;            /* bytes that can come out at most, when all is decompressed */
-  struct karst_gunzip *gunzip;   /* NULL for a file that is not gzip */
-  struct karst_archive *archive; /* NULL for a file that is no archive */
-  char *buffer;                  /* bytes begin to end - 1 are not yet handed out */
+  int64_t text_limit;            /* upper bound of the bytes that decompression can give */
+  struct karst_gunzip *gunzip;   /* NULL if the file is not gzip */
+  struct karst_archive *archive; /* NULL if the file is no archive */
+  char *buffer;                  /* bytes begin to end - 1 are not handed out yet */
   size_t begin, end;
-  bool at_end;  /* nothing is left to be read into the buffer */
-  int64_t line; /* number of the line handed out last, from 1; 0: no line yet */
+  bool at_end;  /* no bytes are left to read into the buffer */
+  int64_t line; /* number of the last line handed out, from 1; 0: none yet */
 } karst_input;
 
-/* Opens a regular file. member: ".mtx" or "_b.mtx" for the member NAME/NAME.mtx or NAME/NAME_b.mtx where the file is an
- * archive, *result = NULL where the archive has none; NULL: an archive is refused. */
+/* Opens a regular file. member is ".mtx" or "_b.mtx" for the member NAME/NAME.mtx or NAME/NAME_b.mtx of an archive;
+ * *result is NULL if the archive has no such member. With member NULL an archive is refused. */
 karst_status karst_input_open(karst_context *context, const char *path, const char *member, karst_input **result);
 void karst_input_close(karst_input *input);
 
-/* Whether the bytes not yet handed out begin with these (256 at most). */
+/* Returns whether the bytes not yet handed out begin with these count bytes, at most 256. */
 bool karst_input_begins(const karst_input *input, const void *bytes, size_t count);
 
-/* The next line that is not blank, from its first character that is no space, zero-terminated, in the input's buffer;
- * NULL at the end of the file. A zero byte in a line is an error. */
+/* Sets *line to the next line that is not blank, without its leading spaces and zero-terminated, in the input's buffer.
+ * *line is NULL at the end of the file. A zero byte in a line is an error. */
 karst_status karst_input_line(karst_input *input, char **line);
 
-/* Exactly count bytes; fewer are an error. */
+/* Reads exactly count bytes; fewer are an error. */
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count);
 
-/* KARST_ERROR_FORMAT with a sentence: the file's name, the line where there is one, and the text. */
+/* Reports KARST_ERROR_FORMAT with the file's name, the line number if there is one, and the text. */
 karst_status karst_input_fail(karst_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Up to capacity bytes; fewer only at the end of the file. The layers below the lines. */
+/* The layers below the lines. Each reads up to capacity bytes, and fewer only at the end of the file. */
 karst_status karst_file_read(karst_input *input, void *to, size_t capacity, size_t *got);
 
 karst_status karst_gunzip_open(karst_input *input);
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_gunzip_close(karst_input *input);
 
-/* Looks at how the file begins, and sets its text_limit. */
+/* Recognises gzip by the first bytes of the file and sets text_limit. */
 karst_status karst_unpack_open(karst_input *input);
 karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_unpack_close(karst_input *input);
 
-/* Takes over the decompressed bytes that the buffer holds. *found: whether the member is there. */
+/* Takes over the decompressed bytes in the buffer. *found: whether the archive has the member. */
 karst_status karst_archive_open(karst_input *input, const char *member, bool *found);
 karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_archive_close(karst_input *input);
 
 /* ---- room that grows with what is read ---- */
 
-/* The next larger capacity of an array for as many elements as a file announces, at most 8 times the last one beyond
- * the first. The last step but one is an eighth of all: growing costs little beside what is announced and true. */
+/* Returns the next larger capacity for an array of announced elements. Beyond the first, each is at most 8 times the
+ * one before. The last step but one is an eighth of the whole, so that growing costs little where a file holds what it
+ * announces. */
 int64_t karst_room_announced(int64_t capacity, int64_t announced);
-/* Moves count elements of an array to a larger one, which takes its place. */
+/* Moves count elements of an array to a larger array that replaces it. */
 karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
                                 size_t size, const char *what);
 
@@ -90,27 +91,27 @@ typedef struct karst_market_header {
   bool coordinate; /* else array */
   bool integer;
   enum karst_market_symmetry symmetry;
-  int block_size;      /* of an ISTL_STRUCT line; 0 without one */
-  karst_index grid[3]; /* of a %%karst grid line; 0 without one */
-  int64_t grid_line;   /* the number of that line */
+  int block_size;      /* of an ISTL_STRUCT line; 0 if there is none */
+  karst_index grid[3]; /* of a %%karst grid line; 0 if there is none */
+  int64_t grid_line;   /* the number of the %%karst grid line */
   int64_t rows, columns;
-  int64_t entries; /* lines that follow */
+  int64_t entries; /* number of lines that follow */
 } karst_market_header;
 
-/* Whether the line is the first of a Matrix Market file. */
+/* Returns whether the line is the first of a Matrix Market file. */
 bool karst_market_begins(const char *line);
-/* Reads up to the size line, given the first line. coordinate: whether a matrix or a vector is wanted. */
+/* Reads the header from its first line to the size line. coordinate: whether a matrix or a vector is expected. */
 karst_status karst_market_read_header(karst_input *input, const char *line, bool coordinate,
                                       karst_market_header *header);
 
-/* A scalar matrix from a coordinate file, and what its header says. path: to look up the line of an entry that comes
+/* Reads a scalar matrix from a coordinate file, and its header. path serves to find the line of an entry that comes
  * twice. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix,
                                       karst_market_header *header);
 
-/* Sorts count entries into CSR in place: in column and value, row by row, columns ascending. counts[i + 1] entries are
- * in row i on entry (counts[0] = 0), counts is the row starts on return. *twice: the place of an entry whose row and
- * column those of its predecessor are, or -1. */
+/* Sorts count entries into CSR in place: column and value by rows, with ascending columns. On entry counts[i + 1]
+ * entries are in row i and counts[0] = 0; on return counts holds the row starts. *twice is the position of an entry
+ * that repeats the row and column of the one before it, or -1. */
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice);
 
@@ -123,26 +124,27 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 
 typedef struct karst_output {
   karst_context *context;
-  const char *path; /* the caller's */
+  const char *path; /* owned by the caller */
   struct karst_place *place;
-  int file;                /* descriptor; -1: none */
-  struct karst_gzip *gzip; /* NULL for a file that is not compressed */
+  int file;                /* -1: not open */
+  struct karst_gzip *gzip; /* NULL if the file is not compressed */
   char *buffer;
   size_t used;
-  locale_t plain_locale; /* the C locale, in which printf writes a point whatever the program's language */
+  locale_t plain_locale; /* the C locale, in which printf always writes a decimal point */
   locale_t program_locale;
 } karst_output;
 
-/* Creates a file, or one to replace what is there; compressed where the path ends in .gz. */
+/* Creates a file, or one that will replace an existing file; it is compressed if the path ends in .gz. */
 karst_status karst_output_open(karst_context *context, const char *path, karst_output **result);
 karst_status karst_output_bytes(karst_output *output, const void *bytes, size_t count);
-/* A line of at most 200 characters. */
+/* Writes a line of at most 200 characters. */
 karst_status karst_output_print(karst_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends the file and returns status. Only where that and the last write are a success does the path name the new file;
- * else it names what it named before, unless that had to be written to in its place. Accepts NULL. */
+/* Ends the file and returns status, or the error of ending it. Only on success does the path name the new file.
+ * Otherwise the path names what it named before, unless an existing file had to be overwritten in place. Accepts
+ * NULL. */
 karst_status karst_output_close(karst_output *output, karst_status status);
 
-/* Opens the file to write to, and at the end gives it its name, or where status is an error takes it away. */
+/* The first opens the file to write to. The second gives it its name, or removes it if status is an error. */
 karst_status karst_place_open(karst_output *output);
 karst_status karst_place_close(karst_output *output, karst_status status);
 

@@ -1,4 +1,4 @@
-/* gzip.c - gzip files (RFC 1952), read and written through zlib with the context's memory. */
+/* gzip.c - reads and writes gzip files (RFC 1952) through zlib, which takes its memory from the context. */
 #include "config.h"
 
 #include "format.h"
@@ -9,13 +9,13 @@
 #include <zlib.h>
 
 enum {
-  PACKED_SIZE = 1 << 16, /* compressed bytes at a time */
-  GZIP_WINDOW = 15 + 16  /* zlib: the largest window, with the header of gzip */
+  PACKED_SIZE = 1 << 16, /* compressed bytes read or written at a time */
+  GZIP_WINDOW = 15 + 16  /* tells zlib to use the largest window and the gzip header */
 };
 
 struct karst_gunzip {
   z_stream stream;
-  bool in_member; /* a file may be several gzip members one after the other; it must not end within one */
+  bool in_member; /* between a member's start and end, where the file must not end; a file may have several members */
   unsigned char packed[PACKED_SIZE];
 };
 
@@ -45,7 +45,7 @@ karst_status karst_gunzip_open(karst_input *input)
              : karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: decompressing %s", input->name);
 }
 
-/* Gets more compressed bytes when all are used. */
+/* Reads more compressed bytes when all have been used. */
 static karst_status refill(karst_input *input)
 {
   struct karst_gunzip *gunzip = input->gunzip;

@@ -1,4 +1,4 @@
-/* input.c - a file as lines: opening it, telling archives from plain files, and naming the line of an error. */
+/* input.c - opens a file, tells archives from plain files, hands out lines, and names the line of an error. */
 #include "config.h"
 
 #include "format.h"
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 enum {
-  BUFFER_SIZE = 1 << 18, /* no line may be longer */
-  TAR_BLOCK = 512,       /* header block of a tar archive */
-  TAR_MAGIC = 257        /* where "ustar" stands in it */
+  BUFFER_SIZE = 1 << 18, /* bytes; a longer line is refused */
+  TAR_BLOCK = 512,       /* bytes of the header block of a tar archive */
+  TAR_MAGIC = 257        /* offset of "ustar" in the header block */
 };
 
 karst_status karst_input_fail(karst_input *input, const char *format, ...)
@@ -33,7 +33,7 @@ static karst_status read_layer(karst_input *input, void *to, size_t capacity, si
   return input->archive ? karst_archive_read(input, to, capacity, got) : karst_unpack_read(input, to, capacity, got);
 }
 
-/* Moves what is left to the buffer's front and fills the rest; the last byte stays free for a line's end. */
+/* Moves the remaining bytes to the buffer's front and fills the rest; the last byte stays free to terminate a line. */
 static karst_status fill(karst_input *input)
 {
   size_t got, left = input->end - input->begin;
@@ -47,11 +47,11 @@ static karst_status fill(karst_input *input)
   return KARST_SUCCESS;
 }
 
-/* Opens the file and looks at what kind it is. */
+/* Opens the file and refuses what is not a regular file. */
 static karst_status open_file(karst_input *input, const char *path)
 {
   struct stat info;
-  /* not blocking, for a named pipe would keep us waiting here before it can be refused */
+  /* A blocking open of a named pipe would wait here before the pipe can be refused. */
   input->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (input->file < 0 || fstat(input->file, &info) != 0)
     return karst_fail(input->context, KARST_ERROR_FILE, "%s cannot be opened: %s", input->name, strerror(errno));
@@ -117,7 +117,7 @@ bool karst_input_begins(const karst_input *input, const void *bytes, size_t coun
   return input->end - input->begin >= count && memcmp(input->buffer + input->begin, bytes, count) == 0;
 }
 
-/* The next line, blank or not, without its end; *end points to the terminating zero. */
+/* Sets *line to the next line, blank or not, without its line break; *end points to the terminating zero. */
 static karst_status next_line(karst_input *input, char **line, char **end)
 {
   char *newline = NULL;

@@ -1,8 +1,8 @@
-/* market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats,
- * NISTIR 5935, 1996):
+/* market.c - the head of a Matrix Market file (Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR
+ * 5935, 1996):
  *     %%MatrixMarket matrix coordinate|array FIELD SYMMETRY
- *     % comments, of which "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size and
- *       "%%karst grid NX NY NZ" the grid whose cells the block rows are, x fastest
+ *     % comments; "% ISTL_STRUCT blocked b b" (dune-istl) gives a block size, and
+ *       "%%karst grid NX NY NZ" a grid whose cells are the block rows, x fastest
  *     ROWS COLUMNS ENTRIES, or ROWS COLUMNS for an array
  * Words are compared without regard to case; blank lines are skipped everywhere. */
 #include "config.h"
@@ -21,7 +21,7 @@ bool karst_market_begins(const char *line)
   return strncasecmp(line, banner, length) == 0 && strchr(" \t", line[length]);
 }
 
-/* Whether the word at *text is this one; then moves past it and the spaces behind. */
+/* Returns whether the word at *text is this one, and if so moves *text past it and the spaces that follow. */
 static bool take_word(const char **text, const char *word)
 {
   size_t length = strcspn(*text, " \t");
@@ -30,7 +30,7 @@ static bool take_word(const char **text, const char *word)
   return true;
 }
 
-/* The error of a banner whose word at text is none of those that Karst reads. */
+/* Reports that the word at text in the banner is none of those that Karst reads. */
 static karst_status refuse_word(karst_input *input, const char *text, const char *wanted)
 {
   char word[KARST_WORD_SIZE];
@@ -81,7 +81,7 @@ static karst_status read_banner(karst_input *input, const char *text, bool coord
   return status;
 }
 
-/* The three sizes of a grid. */
+/* Reads the three sizes of a grid. */
 static karst_status read_grid(karst_input *input, const char *text, karst_market_header *header)
 {
   char word[KARST_WORD_SIZE], fault[KARST_FAULT_SIZE];
@@ -97,13 +97,13 @@ static karst_status read_grid(karst_input *input, const char *text, karst_market
   }
   if (*text != '\0') return karst_input_fail(input, "'%s' follows the grid", karst_quote_word(text, word));
   if (!karst_grid_is_valid(header->grid, &cells, fault)) return karst_input_fail(input, "%s", fault);
-  if (header->grid_line > 0) return karst_input_fail(input, "the file has told its grid before");
+  if (header->grid_line > 0) return karst_input_fail(input, "the file gives a second grid");
   header->grid_line = input->line;
   return KARST_SUCCESS;
 }
 
-/* Refuses, by its line, a grid whose cells cannot be the block rows of the matrix. Without a block size in the file
- * that is left to whoever asks for one. */
+/* Refuses a grid, by its line, if its cells cannot be the block rows of the matrix. If the file has no block size, the
+ * caller checks the grid when it chooses one. */
 static karst_status check_grid(karst_input *input, const karst_market_header *header)
 {
   int64_t b = header->block_size, cells = karst_grid_cells(header->grid);
@@ -115,7 +115,7 @@ static karst_status check_grid(karst_input *input, const karst_market_header *he
                           (long long)cells, (long long)block_rows);
 }
 
-/* A comment, which may give the matrix's block size or grid. */
+/* Reads a comment, which may give the matrix's block size or grid. */
 static karst_status read_comment(karst_input *input, const char *text, karst_market_header *header)
 {
   int64_t size[2];
@@ -138,7 +138,7 @@ static karst_status read_comment(karst_input *input, const char *text, karst_mar
   return KARST_SUCCESS;
 }
 
-/* One number of the size line. */
+/* Reads one number of the size line. */
 static karst_status read_size(karst_input *input, const char **text, const char *what, int64_t *size)
 {
   char word[KARST_WORD_SIZE];
@@ -152,11 +152,11 @@ static karst_status read_size(karst_input *input, const char **text, const char 
   return KARST_SUCCESS;
 }
 
-/* Refuses sizes that the file cannot hold before memory is taken for them. */
+/* Refuses sizes that are too large for the file before memory is allocated for them. */
 static karst_status check_sizes(karst_input *input, const karst_market_header *header)
 {
-  const int64_t shortest = header->coordinate ? 6 : 2; /* bytes of "1 1 1\n" and "1\n" */
-  /* Rows take memory without an entry in the file; beyond these numbers a file is nonsense. */
+  const int64_t shortest = header->coordinate ? 6 : 2; /* bytes of the shortest line, "1 1 1\n" or "1\n" */
+  /* Empty rows take memory but no space in the file; a file with more of them than this is refused. */
   const int64_t empty_rows = 1 << 20, rows_per_entry = 16;
   if (header->coordinate && header->rows != header->columns)
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)header->rows,

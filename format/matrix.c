@@ -1,8 +1,8 @@
-/* matrix.c - matrices in files: which format it is, and the block size.
+/* matrix.c - reads and writes matrices, and settles their format, block size and grid.
  *
- * A Matrix Market file is written scalar by scalar, every entry of a block, zeros included, and without the rows that
- * only pad the last block; its ISTL_STRUCT line brings blocks and padding back when it is read, and a line of its grid
- * that, but for a map of cells, which .kbsr files alone keep. */
+ * A Matrix Market file is written scalar by scalar: all entries of a block, zeros included, without the rows that pad
+ * the last block. Its ISTL_STRUCT line restores blocks and padding when the file is read, and its grid line the grid. A
+ * map of cells is kept in .kbsr files only. */
 #include "config.h"
 
 #include "format.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The matrix as it stands in the file, and the block size and grid it should have. */
+/* Reads the matrix as it is stored in the file, and the block size and grid that it should get. */
 static karst_status read_as_stored(karst_input *input, const char *path, karst_matrix **matrix,
                                    karst_market_header *header)
 {
@@ -21,19 +21,19 @@ static karst_status read_as_stored(karst_input *input, const char *path, karst_m
   return status;
 }
 
-/* Gives the matrix the grid that the file's text names, unless that counts blocks of another size. */
+/* Sets the grid that the file gives, unless its cells are blocks of another size. */
 static void settle_grid(const karst_market_header *header, const char *path, bool had_grid, karst_matrix *matrix)
 {
   if (!had_grid && header->grid[0] == 0) return;
   if (header->grid[0] > 0 && karst_grid_cells(header->grid) == matrix->block_rows)
     karst_matrix_adopt_grid(matrix, header->grid, NULL);
   if (!karst_has_grid(matrix))
-    karst_tell(matrix->context, KARST_MESSAGE_NOTE, "%s: its grid is left out, whose cells are no blocks of size %d",
+    karst_tell(matrix->context, KARST_MESSAGE_NOTE, "%s: the grid is left out, for its cells are not blocks of size %d",
                path, matrix->block_size);
 }
 
-/* A file that names blocks much larger than what is in them would take memory out of all proportion to what it holds.
- * Who asks for the size himself gets it. */
+/* Refuses a block size in the file's header that is much larger than what the blocks hold, as it would take memory out
+ * of proportion to the file. A block size that the caller asks for is not checked. */
 static karst_status check_blocks(const karst_matrix *stored, const char *path, int block_size)
 {
   const int64_t always = 1 << 24, scalars_per_entry = 64;
@@ -42,8 +42,8 @@ static karst_status check_blocks(const karst_matrix *stored, const char *path, i
   karst_status status = karst_matrix_count_blocks(stored, block_size, &blocks);
   if (status || karst_block_offset(block_size, blocks) <= most) return status;
   return karst_fail(stored->context, KARST_ERROR_FORMAT,
-                    "%s: the block size %d that its header names makes %lld scalars of %lld entries; ask for a block "
-                    "size to have it so",
+                    "%s: the block size %d that its header names makes %lld scalars of %lld entries; pass the block "
+                    "size to read it anyway",
                     path, block_size, (long long)karst_block_offset(block_size, blocks), (long long)entries);
 }
 
@@ -94,11 +94,11 @@ static karst_status write_row(const karst_matrix *A, const double *value, karst_
   return status;
 }
 
-/* Scalar entries that are written: those that are not padding. */
+/* Counts the scalar entries to write, which are those outside the padding. */
 static int64_t count_entries(const karst_matrix *A)
 {
   int64_t b = A->block_size, last = A->block_rows - 1, count = 0;
-  int64_t used = A->rows_unpadded - last * b; /* rows and columns of the last block that are no padding */
+  int64_t used = A->rows_unpadded - last * b; /* rows and columns of the last block that are not padding */
   for (karst_index i = 0; i < A->block_rows; i++) {
     int64_t height = i == last ? used : b;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
@@ -132,7 +132,7 @@ static karst_status write_market(const karst_matrix *A, const double *value, kar
   return status;
 }
 
-/* What Karst writes it must be able to read, and it reads finite numbers only. */
+/* Refuses values that are not finite, because Karst could not read the file again. */
 static karst_status check_finite(const karst_matrix *A, const double *value, const char *path)
 {
   for (karst_index i = 0; i < A->block_rows; i++) {

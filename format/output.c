@@ -1,5 +1,5 @@
-/* output.c - a file to write: buffered, compressed where its name says so. place.c decides where it is
- * written and what it is called. */
+/* output.c - writes a file through a buffer, and compresses it if its name ends in .gz. place.c chooses where the file
+ * is written and names it. */
 #include "config.h"
 
 #include "format.h"

@@ -1,15 +1,15 @@
-/* place.c - where a file is written until it is whole.
+/* place.c - chooses where a file is written until it is complete.
  *
- * A new file, or one that takes the place of a regular file, is written beside that place and gets its name at the end,
- * so that a failure leaves the folder as it was. Until then it has no name at all where the file system can do that
- * (Linux, O_TMPFILE): nothing is left of it when the process dies. Only to replace a file it has a name of its own for
- * the moment between linkat and rename, a window of microseconds. On file systems without nameless files (NFS among
- * them) it has that name all the time, and a process that dies leaves it behind.
+ * A new file, or one that replaces a regular file, is written in the target's folder and gets its name at the end, so
+ * that a failure leaves the folder as it was. Until then it has no name where the file system allows that (Linux,
+ * O_TMPFILE), and nothing is left of it if the process dies. To replace a file, it has a temporary name for the
+ * microseconds between linkat and rename. On file systems without nameless files, such as NFS, it has the temporary
+ * name all the time, and a process that dies leaves it behind.
  *
- * Links are followed, also to a file that is not there yet. Written to in their place are devices and pipes, files of
- * several names, which would cease to be one file, and files in folders that take no others, or, with the sticky bit as
- * /tmp, let only owners replace them. tools/output.c has its twins of folder_length and follow_links: what one finds
- * there must hold here. */
+ * Links are followed, also to a file that does not exist yet. Some targets are written in place: devices and pipes;
+ * files with several hard links, which would otherwise separate; and files in folders where no file can be created, or
+ * where the sticky bit (as in /tmp) lets only owners replace them. tools/output.c repeats folder_length and
+ * follow_links; a change here must be made there too. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "config.h"
 
@@ -23,17 +23,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES = 100 }; /* tried: other threads write to the same folder, and killed processes leave files */
+enum { NAMES = 100 }; /* temporary names tried: other threads and killed processes may have taken some */
 
 struct karst_place {
   enum {
-    DIRECT,   /* the target itself, which was there before */
-    CREATED,  /* the target itself, made for this */
+    DIRECT,   /* the target itself, which exists already */
+    CREATED,  /* the target itself, newly created */
     NAMELESS, /* a file without a name */
-    NAMED     /* a file called temporary */
+    NAMED     /* a file with the name in temporary */
   } kind;
-  bool replaces;         /* the target was there before */
-  char target[PATH_MAX]; /* the path, links followed */
+  bool replaces;         /* the target exists already */
+  char target[PATH_MAX]; /* the path with links followed */
   char temporary[PATH_MAX];
 };
 
@@ -42,21 +42,21 @@ static karst_status fail_create(const karst_output *output)
   return karst_fail(output->context, KARST_ERROR_FILE, "%s cannot be created: %s", output->path, strerror(errno));
 }
 
-/* Bytes of the folder in a path, with its slash; 0 for the folder of the process. */
+/* Returns the length of the folder part of a path, with its slash; 0 if the path has none. */
 static size_t folder_length(const char *path)
 {
   const char *slash = strrchr(path, '/');
   return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* Replaces the target by what it is a link to, and so on; false with errno where that leads nowhere. */
+/* Replaces target by what it links to until it is no link; returns false with errno set if that fails. */
 static bool follow_links(char target[PATH_MAX])
 {
-  const int most = 40; /* as Linux has it */
+  const int most = 40; /* as in Linux */
   char link[PATH_MAX];
   for (int i = 0; i < most; i++) {
     ssize_t length = readlink(target, link, sizeof link);
-    if (length < 0) return true; /* no link, or nothing there */
+    if (length < 0) return true; /* target is no link, or does not exist */
     size_t folder = link[0] == '/' ? 0 : folder_length(target);
     if (folder + (size_t)length >= PATH_MAX) {
       errno = ENAMETOOLONG;
@@ -69,7 +69,7 @@ static bool follow_links(char target[PATH_MAX])
   return false;
 }
 
-/* Number i of the names in the target's folder that the new file may have until it is whole; shorter than most. */
+/* Makes temporary name number i for the new file, in the target's folder; false with errno set if it is too long. */
 static bool name_temporary(struct karst_place *place, int i)
 {
   int folder = (int)folder_length(place->target);
@@ -80,10 +80,11 @@ static bool name_temporary(struct karst_place *place, int i)
   return false;
 }
 
-/* The name by which a file without one can be linked. */
+/* Writes the name by which a file without a name can be linked. */
 static void name_descriptor(char name[64], int file) { snprintf(name, 64, "/proc/self/fd/%d", file); }
 
-/* The folder of the target; one byte longer than a path where the target has the longest and ends with a slash. */
+/* Copies the folder of the target. The result can be one byte longer than the longest path, if that ends with a
+ * slash. */
 static void name_folder(const struct karst_place *place, char folder[PATH_MAX + 1])
 {
   size_t length = folder_length(place->target);
@@ -91,7 +92,7 @@ static void name_folder(const struct karst_place *place, char folder[PATH_MAX + 
   memcpy(folder + length, ".", 2);
 }
 
-/* Whether the target, which is there, may be replaced only by another user. */
+/* Returns whether the target, which exists, may be replaced only by another user. */
 static bool is_sticky(const struct karst_place *place, const struct stat *old)
 {
   char name[PATH_MAX + 1];
@@ -110,7 +111,7 @@ static int open_nameless(struct karst_place *place)
   if (file < 0) return -1;
   name_descriptor(name, file);
   if (access(name, F_OK) == 0) return file;
-  close(file); /* there is no /proc, without which it would never have a name */
+  close(file); /* without /proc the file could never get a name */
   return -1;
 }
 #else
@@ -121,7 +122,7 @@ static int open_nameless(struct karst_place *place)
 }
 #endif
 
-/* A new file in the target's folder; -1 with errno where that takes none. */
+/* Opens a new file in the target's folder; returns -1 with errno set if that is not possible. */
 static int open_beside(struct karst_place *place)
 {
   int file = open_nameless(place);
@@ -136,7 +137,7 @@ static int open_beside(struct karst_place *place)
   return -1;
 }
 
-/* The target itself. */
+/* Opens the target itself. */
 static int open_direct(struct karst_place *place)
 {
   place->kind = place->replaces ? DIRECT : CREATED;
@@ -171,7 +172,7 @@ karst_status karst_place_open(karst_output *output)
   return KARST_SUCCESS;
 }
 
-/* Gives a file without a name the target's or, where there is a file of that name, a temporary one. */
+/* Gives a file without a name the target's name, or a temporary name if the target exists. */
 static bool name_nameless(struct karst_place *place, int file)
 {
   char name[64];

@@ -1,5 +1,5 @@
-/* room.c - arrays that grow with what is read. A few bytes of a file may announce more than any memory holds,
- * and compressed ones a thousand times their number, so the room for what is announced comes in steps. */
+/* room.c - arrays that grow while a file is read. A few bytes can announce more elements than any memory holds, and
+ * compressed bytes expand a thousandfold, so the announced size is allocated in steps. */
 #include "config.h"
 
 #include "format.h"

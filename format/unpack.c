@@ -1,11 +1,12 @@
-/* unpack.c - the bytes of a file, decompressed where it begins as gzip does. What is above sees no difference. */
+/* unpack.c - reads the bytes of a file, and decompresses them if the file begins as gzip does. The layers above need
+ * not know. */
 #include "config.h"
 
 #include "format.h"
 
 #include <unistd.h>
 
-/* Deflate cannot shrink anything to less (zlib's technical notes). */
+/* Deflate compresses by at most this factor (zlib's technical notes). */
 static const int64_t gzip_limit = 1032;
 
 karst_status karst_unpack_open(karst_input *input)

@@ -1,5 +1,5 @@
-/* vector.c - vectors in files: a Matrix Market array of one column, or plain numbers, one a line, among which
- * lines that begin with % or # are comments. */
+/* vector.c - reads and writes vectors: a Matrix Market array of one column, or plain numbers, one a line. In plain
+ * files, lines that begin with % or # are comments. */
 #include "config.h"
 
 #include "format.h"
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers as they are read. */
+/* The numbers read so far. */
 typedef struct numbers {
   karst_context *context;
-  int64_t announced; /* how many there will be, or -1 */
+  int64_t announced; /* the number of values announced, or -1 */
   int64_t count, capacity;
   double *values;
 } numbers;
 
-/* Room for at least one more. */
+/* Makes room for at least one more number. */
 static karst_status grow(numbers *n)
 {
   const int64_t first = 1024;
@@ -78,7 +78,7 @@ static karst_status read_plain(karst_input *input, char *line, numbers *n)
   return status;
 }
 
-/* Notes where a vector was read from. */
+/* Records where a vector comes from, for messages. */
 static karst_status name_source(karst_input *input, const char *path, karst_vector *vector)
 {
   const char *member = input->member ? input->name + input->member : "";
@@ -121,7 +121,7 @@ karst_status karst_vector_read(karst_context *context, const char *path, karst_v
   return status;
 }
 
-/* Reads the vector in NAME_b.mtx, or with ending ".gz" NAME_b.mtx.gz, beside NAME.mtx or NAME.mtx.gz. */
+/* Reads the vector in NAME_b.mtx, with ending ".gz" NAME_b.mtx.gz, which stands beside NAME.mtx or NAME.mtx.gz. */
 static karst_status read_beside(karst_context *context, const char *matrix_path, const char *ending,
                                 karst_vector **vector)
 {
@@ -165,7 +165,7 @@ static karst_status write_values(karst_output *output, int64_t length, const dou
   return status;
 }
 
-/* What Karst writes it must be able to read, and it reads finite numbers only. */
+/* Refuses values that are not finite, because Karst could not read the file again. */
 static karst_status check_finite(const karst_vector *vector, const double *values, const char *path)
 {
   for (int64_t i = 0; i < vector->length; i++)

@@ -1,17 +1,17 @@
-/* crew.c - how many threads a piece of work gets; see crew.h. */
+/* crew.c - chooses how many threads a piece of work gets; see crew.h. */
 #include "config.h"
 
 #include "crew.h"
 
-/* Seconds lost before there are fewer threads: more than one time slice. With one millisecond, a quiet machine's own
- * hiccups made two threads nearly as slow as one. */
+/* The number of threads is halved when this many seconds, more than one time slice, are lost. At one millisecond, the
+ * noise of a quiet machine makes two threads nearly as slow as one. */
 static const double most_lost = 5e-3;
-static const double most_saved = 10e-3;  /* seconds saved that losses are set off against */
-static const double first_pause = 20e-3; /* seconds: some time slices */
+static const double most_saved = 10e-3;  /* seconds saved that can offset losses, at most */
+static const double first_pause = 20e-3; /* seconds: a few time slices */
 static const double pause_growth = 4;
-static const double longest_pause = 1; /* seconds: what is lost in each are some per cent at most */
-static const double long_stay = 10;    /* pauses after which the machine counts as quiet again */
-static const double settled = 10e-3;   /* seconds in which simpler work shows whether more threads go well */
+static const double longest_pause = 1; /* seconds, so that the losses per pause are only a few per cent */
+static const double long_stay = 10;    /* in pauses: time after a rise when the machine counts as quiet again */
+static const double settled = 10e-3;   /* seconds in which simpler work shows whether more threads pay */
 
 /* NOLINTBEGIN(readability-non-const-parameter): the checker does not know that __atomic_store writes */
 static int load_int(const int *field) { return __atomic_load_n(field, __ATOMIC_RELAXED); }
@@ -54,10 +54,10 @@ static karst_crew_record *record_of(karst_crew *crew, karst_kind kind, int64_t w
   return &crew->record[kind][size];
 }
 
-/* Piece number 1, 32, 1024, ... is for one thread. */
+/* Returns whether one thread takes this piece: piece number 1, 32, 1024 and so on. */
 static bool is_trial(uint32_t piece) { return (piece & (piece - 1)) == 0 && (piece & 0x42108421) != 0; }
 
-/* More threads where a pause is over. */
+/* Raises the number of threads if the pause is over. */
 static void go_up(karst_crew *crew, double now)
 {
   int halvings = load_int(&crew->halvings);
@@ -78,8 +78,8 @@ int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t wo
   return is_trial(__atomic_add_fetch(&record_of(crew, kind, work)->pieces, 1, __ATOMIC_RELAXED)) ? 1 : present;
 }
 
-/* What one thread needs, smoothed. A piece that was much slower than the last was disturbed, one that was much faster
- * shows that the last was. */
+/* Updates the smoothed cost of one thread. A piece that is much slower than the record is taken for disturbed, and one
+ * that is much faster shows that the record is. */
 static void note_alone(karst_crew_record *record, double cost)
 {
   double known = load_cost(&record->alone);
@@ -87,7 +87,7 @@ static void note_alone(karst_crew_record *record, double cost)
   store_cost(&record->alone, known <= 0 || cost < known / 2 ? cost : known + (next - known) / 4);
 }
 
-/* Fewer threads for a while. */
+/* Lowers the number of threads until a pause is over. */
 static void go_down(karst_crew *crew, double now)
 {
   double pause = load(&crew->pause);

@@ -1,24 +1,23 @@
-/* crew.h - how many threads a piece of work gets, from what such pieces have cost.
+/* crew.h - chooses how many threads a piece of work gets, from what such pieces have cost.
  *
- * Where another program has taken a processor, threads that need each other at every step wait a time slice, some
- * milliseconds, again and again, and one thread alone is faster. Results do not depend on the number of threads, so it
- * may change from one piece to the next. The crew knows what each kind of work costs one thread, since it leaves a
- * piece now and then, ever more rarely, to one thread. What several threads need beyond that adds up, what they save is
- * deducted, but no more than makes up for one loss (the cumulative sum test: Page, Biometrika 41 (1954)). When it
- * reaches a limit, the number of threads is halved; after a pause, which grows as long as that does not go well, it is
- * doubled again, a moment later also for work whose threads wait for each other many times. So several threads lose the
- * limit at most, and what the last piece took, against one thread in each pause.
+ * If another program occupies a processor, threads that depend on each other in every step wait for time slices of some
+ * milliseconds, and one thread alone is faster. Results do not depend on the number of threads, so that it may change
+ * from one piece to the next. The crew gives a piece of each kind of work to one thread now and then, ever more rarely,
+ * to know its cost. The time that several threads take beyond this cost is added up; time saved is deducted, down to a
+ * limit (the cumulative sum test: Page, Biometrika 41 (1954)). When the sum reaches another limit, the number of
+ * threads is halved. After a pause it is doubled, a moment later also for work whose threads wait for each other many
+ * times. Pauses grow as long as this fails. So in each pause, several threads lose at most the limit and the time of
+ * the last piece against one thread.
  *
- * Objects of one context may be at work in several threads, so fields are loaded and stored atomically, in relaxed
- * order: nothing else is read on the strength of them, and an update that is lost changes the time that work takes and
- * no result. */
+ * Several threads may use objects of one context at a time, so that the fields are loaded and stored atomically. The
+ * order is relaxed: no other data depend on them, and a lost update changes times but no results. */
 #ifndef KARST_LIB_CREW_H
 #define KARST_LIB_CREW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Work that costs about as much per unit, for like amounts. */
+/* The kinds of work. Pieces of one kind and of about equal amounts cost about as much per unit. */
 typedef enum karst_kind {
   KARST_KIND_FILL,
   KARST_KIND_COPY,
@@ -31,47 +30,47 @@ typedef enum karst_kind {
   KARST_KIND_DIAGONAL,
   KARST_KIND_PRODUCT,
   KARST_KIND_PRECISE,
-  KARST_KIND_FORWARD, /* from here on threads wait for each other many times in a piece */
+  KARST_KIND_FORWARD, /* in this kind and the next, threads wait for each other many times in a piece */
   KARST_KIND_BACKWARD,
-  KARST_KIND_FACTOR, /* too long and too rare to be left to one thread in order to learn */
+  KARST_KIND_FACTOR, /* too long and too rare to spend a piece on one thread as a trial */
   KARST_KINDS
 } karst_kind;
 
 enum {
   KARST_CREW_LEAST = 8192, /* scalars: starting threads takes as long as some thousand additions */
-  KARST_CREW_SIZES = 12    /* pieces of like amounts: each up to four times the one before */
+  KARST_CREW_SIZES = 12    /* classes of amounts, each up to four times the one before */
 };
 
-/* What is known of the pieces of one kind and like amounts. */
+/* What is known about the pieces of one kind and class of amounts. */
 typedef struct karst_crew_record {
-  float alone;     /* seconds of one thread for a unit of work, smoothed; 0: unknown */
-  uint32_t pieces; /* begun while there were several threads to do them */
+  float alone;     /* smoothed seconds of one thread for a unit of work; 0: unknown */
+  uint32_t pieces; /* number of pieces begun while several threads were available */
 } karst_crew_record;
 
-/* Zero at the start. */
+/* The state of a crew, which is zero at the start. */
 typedef struct karst_crew {
-  bool steady;          /* all threads whatever they cost, for tests of what threads compute */
-  int halvings;         /* of the number of threads, at present */
-  double lost;          /* seconds against one thread */
-  double pause, resume; /* seconds: how long the last pause is, and when it ends */
-  double raised;        /* when the number of threads rose last */
+  bool steady;          /* uses all threads whatever they cost, for tests of what threads compute */
+  int halvings;         /* how often the number of threads is halved at present */
+  double lost;          /* sum of seconds lost against one thread */
+  double pause, resume; /* seconds: length of the last pause, and the time it ends */
+  double raised;        /* time of the last rise of the number of threads */
   karst_crew_record record[KARST_KINDS][KARST_CREW_SIZES];
 } karst_crew;
 
-/* All of these threads where the work, in scalars, is worth them, else 1. Nothing between, for OpenMP ends threads
- * that a team has no use for, and starts them anew for the next one. */
+/* Returns threads if the work, in scalars, is worth them, else 1. Numbers between are not used, because OpenMP ends the
+ * threads that a team leaves out and starts them again for the next team. */
 static inline int karst_crew_worth(int threads, int64_t work)
 {
   return work / KARST_CREW_LEAST + 1 >= (threads + 1) / 2 && work >= KARST_CREW_LEAST ? threads : 1;
 }
 
-/* How many of these threads are to be used at present. */
+/* Returns how many of these threads are to be used at present. */
 int karst_crew_present(const karst_crew *crew, int threads);
 
-/* How many of these threads a piece of work gets that begins now, in seconds on some clock. */
+/* Returns how many of these threads a piece of work gets that begins at time now, in seconds on some clock. */
 int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t work, double now);
 
-/* Takes note of what a piece of work cost that began at start and had this many of these threads. */
+/* Records the cost of a piece of work that began at start and ran on used threads. */
 void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, int used, double start, double now);
 
 #endif

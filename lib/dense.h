@@ -1,7 +1,7 @@
 /* dense.h - operations on one dense b-by-b block, stored column by column.
  *
- * Each is an inline function of b: called with a constant, the compiler unrolls it; called with a variable, it serves
- * every other size. KARST_BLOCK_SIZES lists the constants worth an instance. */
+ * Each is an inline function of b. The compiler unrolls a call with a constant b; a call with a variable b serves every
+ * other size. KARST_BLOCK_SIZES lists the constants worth an instance. */
 #ifndef KARST_LIB_DENSE_H
 #define KARST_LIB_DENSE_H
 
@@ -12,16 +12,16 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* nvcc compiles as C++, which has no restrict. */
+/* nvcc compiles as C++, which lacks restrict. */
 #ifdef __cplusplus
 #define restrict __restrict__
 #endif
 
-/* The block sizes with an instance of their own: M(b) for each. Every other size uses the generic instance. */
+/* Expands M(b) for each block size with its own instance. All other sizes use the generic instance. */
 #define KARST_BLOCK_SIZES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8)
 #define KARST_BLOCK_SIZE_LARGEST_INSTANCE 8
 
-/* Blocks of 8 would keep their sums in memory: gcc unrolls loops of that size only where it is told to. */
+/* gcc unrolls loops of 8 only on request; without unrolling, the sums of a block of 8 would be in memory. */
 #ifdef __CUDACC__
 #define KARST_UNROLL
 #else
@@ -83,7 +83,7 @@ KARST_INLINE void karst_block_multiply_transposed(int b, const double *restrict 
       for (int r = 0; r < b; r++) c[j * b + r] += x[k * b + r] * y[k * b + j];
 }
 
-/* The largest absolute entry, NaNs aside. */
+/* Returns the largest absolute entry, ignoring NaNs. */
 KARST_INLINE double karst_block_norm(int b, const double *a)
 {
   double largest = 0;
@@ -94,8 +94,8 @@ KARST_INLINE double karst_block_norm(int b, const double *a)
   return largest;
 }
 
-/* row_scale[r] = 1 / the largest entry of row r, and column_size[c] = the largest entry of column c of the block so
- * scaled. A row of zeros is singular. */
+/* Computes row_scale[r] = 1 / the largest entry of row r, and column_size[c] = the largest entry of column c of the
+ * scaled block. A row of zeros is singular. */
 KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double *row_scale, double *column_size)
 {
   for (int r = 0; r < b; r++) row_scale[r] = 0;
@@ -119,21 +119,21 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
   return KARST_SOUND;
 }
 
-/* A block is called singular when a pivot is lost in the rounding of its own row and column: with the rows scaled to
- * largest entry 1, no candidate in column c exceeds 16 b epsilon, this number, times the largest entry that the column
- * had before elimination. That does not depend on the units of the equations or of the unknowns. For b = 1 only 0 is
- * singular.
+/* A block is singular if a pivot is lost in the rounding errors of its row and column. With the rows scaled to largest
+ * entry 1, no candidate in column c then exceeds 16 b epsilon times the largest entry that the column had before
+ * elimination; this constant is the 16. The test does not depend on the units of the equations or of the unknowns. For
+ * b = 1 only 0 is singular.
  *
- * All inversions judge by this number. They are one algorithm, karst_block_invert below. A GPU has it once more for
- * each way in which threads share a block: a row a lane (gpu/ilu/invert.h), a tile of the matrix units a warp
- * (gpu/ilu/factor_tile.cu), and in memory a block of threads, where the block is contiguous (gpu/block.h) and where it
- * stands in the slices of the factors (gpu/ilu/factor_large.cu). */
+ * All inversions use this constant and one algorithm, that of karst_block_invert below. The GPU has a version for each
+ * way in which threads share a block. A lane takes a row (gpu/ilu/invert.h), a warp a tile of the tensor cores
+ * (gpu/ilu/factor_tile.cu), or a thread block takes a block in memory, contiguous (gpu/block.h) or in the slices of the
+ * factors (gpu/ilu/factor_large.cu). */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
 
-/* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
- * Returns that row, or -1 where the entry is lost in rounding. */
+/* Among the rows from c on, finds the one with the largest scaled entry in column c, and exchanges it and its scale
+ * with row c. Returns that row, or -1 if the entry is lost in rounding. */
 KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
 {
   int best = c;
@@ -158,7 +158,7 @@ KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, d
   return best;
 }
 
-/* One step of Gauss-Jordan elimination in place: column c becomes that of the inverse so far. */
+/* Does one step of Gauss-Jordan elimination in place: column c becomes a column of the partial inverse. */
 KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
 {
   double inverse = 1 / a[c * b + c];
@@ -172,9 +172,8 @@ KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
   }
 }
 
-/* Replaces a by its inverse: Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
- * pivot: b integers.
- * Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
+/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
+ * pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
 KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
 {
   double *row_scale = work, *column_size = work + b;
@@ -185,7 +184,7 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
     if (pivot[c] < 0) return KARST_SINGULAR_BLOCK;
     karst_block_eliminate(b, c, a);
   }
-  /* The row exchanges of a become column exchanges of its inverse, in reverse order. */
+  /* The row exchanges of a are column exchanges of its inverse, in reverse order. */
   for (int c = b - 1; c >= 0; c--)
     if (pivot[c] != c)
       for (int r = 0; r < b; r++) {
@@ -198,8 +197,8 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
   return KARST_SOUND;
 }
 
-/* Replaces a, whose lower triangle alone is looked at, by its Cholesky factor C, a = C C^T, with zeros above the
- * diagonal. False where a is not positive definite, or not finite; a is then in an undefined state. */
+/* Replaces a, of which only the lower triangle is read, by its Cholesky factor C, a = C C^T, with zeros above the
+ * diagonal. Returns false if a is not positive definite or not finite; a is then in an undefined state. */
 KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
 {
   for (int c = 0; c < b; c++) {
@@ -218,8 +217,8 @@ KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
   return true;
 }
 
-/* inverse = l^-1 for a lower triangular block, whose part above the diagonal is not looked at. False where the diagonal
- * has a zero or something that is not finite. */
+/* Computes inverse = l^-1 for a lower triangular block, whose part above the diagonal is not read. Returns false if the
+ * diagonal has a zero or a number that is not finite. */
 KARST_INLINE bool karst_block_invert_lower(int b, const double *restrict l, double *restrict inverse)
 {
   for (int c = 0; c < b; c++) {
@@ -235,7 +234,7 @@ KARST_INLINE bool karst_block_invert_lower(int b, const double *restrict l, doub
   return true;
 }
 
-/* The Euclidean norm of b entries of a, step apart. */
+/* Returns the Euclidean norm of b entries of a, step apart. */
 KARST_INLINE double karst_block_line_norm(int b, const double *a, int step)
 {
   double largest = 0, sum = 0;
@@ -246,7 +245,7 @@ KARST_INLINE double karst_block_line_norm(int b, const double *a, int step)
   return largest * sqrt(sum);
 }
 
-/* For each row and each column of a: 1 over the root of its Euclidean norm, 1 where that is 0. */
+/* For each row and each column of a, computes 1 over the square root of its Euclidean norm, or 1 if the norm is 0. */
 KARST_INLINE void karst_block_weights(int b, const double *restrict a, double *restrict row, double *restrict column)
 {
   for (int i = 0; i < b; i++) {

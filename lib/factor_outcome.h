@@ -1,10 +1,10 @@
-/* factor_outcome.h - how a factorization ended, as the kernel tables of all backends report it. */
+/* factor_outcome.h - the outcome of a factorization, which the kernel tables of all backends report. */
 #ifndef KARST_LIB_FACTOR_OUTCOME_H
 #define KARST_LIB_FACTOR_OUTCOME_H
 
 #include "karst.h"
 
-/* The reason is KARST_SOUND, or says why there are no factors; block_row is then the first bad one in the order of
+/* reason is KARST_SOUND or says why there are no factors. block_row is then the first bad block row in the order of
  * elimination, else -1. */
 typedef struct karst_factor_outcome {
   karst_reason reason;

@@ -1,21 +1,21 @@
-/* generator.h - what a gallery problem is. One const table a problem; all tables in matrices/gallery.c. */
+/* generator.h - the interface of a gallery problem, which is one const table. matrices/gallery.c lists the tables. */
 #ifndef KARST_LIB_GENERATOR_H
 #define KARST_LIB_GENERATOR_H
 
 #include "matrix.h"
 
-/* NAME:SIZES[,key=value...] taken apart. */
+/* The parts of NAME:SIZES[,key=value...]. */
 typedef struct karst_gallery_spec {
-  karst_index size[3];    /* nx, ny, nz; 1 where the problem has fewer dimensions */
-  int block_size;         /* unknowns a cell for problems that take any; 0: the problem's own */
+  karst_index size[3];    /* nx, ny, nz; 1 for the dimensions that the problem does not have */
+  int block_size;         /* requested unknowns a cell; 0: the problem's own number */
   const char *parameters; /* the text after the sizes, "key=value,key=value", or "" */
 } karst_gallery_spec;
 
 struct karst_generator {
   const char *name;
-  const char *help; /* one line: what it is, its sizes, its keys */
-  int dimensions;   /* how many sizes SIZES has */
-  /* Builds the matrix, and the right-hand side unless rhs is NULL (*rhs stays NULL where the problem has none). */
+  const char *help; /* one line: the problem, its sizes, its keys */
+  int dimensions;   /* number of sizes in SIZES */
+  /* Builds the matrix, and unless rhs is NULL the right-hand side. *rhs stays NULL if the problem has none. */
   karst_status (*build)(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
                         karst_vector **rhs);
 };

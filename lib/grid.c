@@ -1,5 +1,5 @@
-/* grid.c - the structured grid that a matrix may know: its sizes, and the cell of each block row where the grid has
- * holes or the block rows another order than the cells. */
+/* grid.c - the structured grid that a matrix may know: its sizes, and the cell of each block row if the grid has holes
+ * or block rows and cells are ordered differently. */
 #include "grid.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@ bool karst_grid_is_valid(const karst_index size[3], karst_index *cells, char fau
   return false;
 }
 
-/* Sorts count numbers of 0 .. most, digit by digit from the last (radix sort), between two arrays, of which the first
- * is the sorted one in the end. Its time does not depend on what a file may contain. */
+/* Sorts count numbers in 0 .. most by radix sort, from the last digit, between two arrays; the first is sorted in the
+ * end. Its time does not depend on the order of the numbers, which a file may give. */
 static void sort_cells(karst_index count, karst_index most, karst_index *array[2])
 {
   enum { BITS = 11, DIGITS = 1 << BITS };
@@ -35,7 +35,7 @@ static void sort_cells(karst_index count, karst_index most, karst_index *array[2
   }
 }
 
-/* A cell that comes twice, or -1. Maps that ascend, those of most grids with holes, need no memory. */
+/* Finds a cell that comes twice, or -1. Ascending maps, those of most grids with holes, need no memory. */
 static karst_status find_repeated(karst_context *context, karst_index block_rows, karst_index cells,
                                   const karst_index *cell, karst_index *repeated)
 {
@@ -74,7 +74,7 @@ karst_status karst_grid_check_cells(karst_context *context, const karst_index si
   return KARST_SUCCESS;
 }
 
-/* Whether a map says no more than none: block row i is cell i, and there are no other cells. */
+/* Returns whether a map is redundant: block row i is cell i, and there are no other cells. */
 static bool is_natural(karst_index cells, karst_index block_rows, const karst_index *cell)
 {
   karst_index i = 0;
@@ -158,7 +158,7 @@ karst_status karst_matrix_get_grid(const karst_matrix *matrix, karst_grid *grid)
   return KARST_SUCCESS;
 }
 
-/* Along how many axes two cells are one apart, of which none may be more; else -1. */
+/* Counts the axes along which two cells are one apart; returns -1 if they are farther apart along any. */
 static int axes_apart(const karst_cell *a, const karst_cell *b)
 {
   int axes = 0;

@@ -1,16 +1,16 @@
-/* grid_find.c - the grid of a matrix, found from its pattern alone.
+/* grid_find.c - finds the grid of a matrix from its pattern alone.
  *
- * In natural order two neighbours of an nx-by-ny-by-nz grid are 1, nx or nx ny block rows apart, across edges and
- * corners up to one and nx more or less. So nx is one of the distances between block rows and their columns and nx ny
- * another, and the few grids that they allow are tried one by one. A coupling may be missing anywhere; one that joins
- * no neighbours rules a grid out. */
+ * In natural order two neighbours across a face of an nx-by-ny-by-nz grid are 1, nx or nx ny block rows apart; across
+ * edges and corners 1 and nx are added or subtracted. So nx and nx ny are among the distances between block rows and
+ * their columns, and the few grids that these distances allow are tried one by one. Couplings may be missing; a
+ * coupling between cells that are not neighbours rules a grid out. */
 #include "grid.h"
 
 #include <string.h>
 
-enum { DISTANCES_MAX = 13 }; /* in the largest stencil, of 27 points */
+enum { DISTANCES_MAX = 13 }; /* number of distances in the largest stencil, of 27 points */
 
-/* The first distances of more than 1 in a pattern, which has others besides where it is no grid. */
+/* The distances above 1 in a pattern, up to DISTANCES_MAX of them; only a pattern that is no grid has more. */
 typedef struct distances {
   int count;
   karst_index distance[DISTANCES_MAX]; /* ascending */
@@ -36,14 +36,14 @@ static distances collect_distances(const karst_matrix *A)
   return d;
 }
 
-/* The grid that fits, or the one that fits to the highest block row. */
+/* The grid that fits, or the one that fits up to the highest block row. */
 typedef struct search {
   const karst_matrix *matrix;
   karst_grid best;
-  karst_index misfit[2]; /* block row and column */
+  karst_index misfit[2]; /* block row and column of the coupling that does not fit */
 } search;
 
-/* Tries a grid of lines of nx cells and layers of so many cells. */
+/* Tries a grid with lines of nx cells and layers of layer cells. */
 static bool try_grid(search *s, karst_index nx, karst_index layer)
 {
   karst_index misfit[2], rows = s->matrix->block_rows;
@@ -57,7 +57,7 @@ static bool try_grid(search *s, karst_index nx, karst_index layer)
   return fits;
 }
 
-/* First the grids of one axis, then those of two and three, and of these first the narrow ones. */
+/* Tries grids of one axis, then of two, then of three; among those of several axes the narrow ones come first. */
 static bool find(search *s)
 {
   karst_index rows = s->matrix->block_rows;

@@ -1,5 +1,5 @@
-/* memory.c - host memory through a context's allocator, the allocator of a context that is given none, and arrays in
- * device memory. */
+/* memory.c - allocates host memory through a context's allocator, and arrays in device memory; has the default
+ * allocator. */
 #include "config.h"
 
 #include "backend.h"
@@ -18,7 +18,7 @@ static void *allocate_malloc(void *user, size_t bytes)
   if (bytes >= 4 * (size_t)HUGE_PAGE) {
     void *memory;
     if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0) return NULL;
-    madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* only advice: a refusal changes nothing */
+    madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* this is advice, and a refusal changes nothing */
     return memory;
   }
 #endif

@@ -1,4 +1,4 @@
-/* message.c - what a context has to say: the sentences of its last errors, and messages to the caller's function. */
+/* message.c - the messages of a context: the sentences of its last errors, and notes to the caller's function. */
 #include "config.h"
 
 #include "context.h"

@@ -1,10 +1,10 @@
-/* norm.c - see norm.h: norms whose squares cannot be held, by scaling (Blue, ACM Trans. Math. Softw. 4 (1978), 15-23).
- * */
+/* norm.c - computes norms whose squares overflow or underflow, by scaling (Blue, ACM Trans. Math. Softw. 4 (1978),
+ * 15-23); see norm.h. */
 #include "norm.h"
 
 #include <math.h>
 
-/* Takes one more element into the norm of all so far, which is largest * sqrt(*square). */
+/* Adds an element to the norm of the elements so far, which is largest * sqrt(*square). */
 static void take(double element, karst_survey *survey, double *square)
 {
   double size = fabs(element), part;
@@ -19,7 +19,7 @@ static void take(double element, karst_survey *survey, double *square)
   }
 }
 
-/* Takes count elements on the host, x[first] and what follows, into the survey, up to one that is not finite. */
+/* Adds count elements on the host, which begin with x[first], to the survey, up to the first that is not finite. */
 static void survey_piece(const double *piece, int64_t first, int64_t count, karst_survey *survey, double *square)
 {
   for (int64_t i = 0; i < count && survey->finite; i++) {
@@ -31,8 +31,8 @@ static void survey_piece(const double *piece, int64_t first, int64_t count, kars
   }
 }
 
-/* From device memory, in pieces: each waits for the device, so they are large where there is memory for that. It is
- * asked for without karst_allocate, for a refusal is no error. */
+/* Reads device memory in pieces. Each piece waits for the device, so that pieces are large if there is memory for it. A
+ * refusal is no error, so that karst_allocate is not used. */
 static karst_status survey_device(karst_context *context, int64_t n, const double *x, karst_survey *survey,
                                   double *square)
 {

@@ -1,8 +1,8 @@
-/* number.c - see number.h: numbers as text.
+/* number.c - reads numbers from text; see number.h.
  *
- * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is one exactly rounded product or quotient of two
- * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file
- * is of this kind; strtod reads the others, in the C locale. */
+ * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is the exactly rounded product or quotient of two
+ * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file is
+ * of this kind; strtod reads the others, in the C locale. */
 #include "config.h"
 
 #include "number.h"
@@ -36,10 +36,10 @@ typedef struct decimal {
   uint64_t digits;
   int count; /* significant digits in digits */
   int exponent;
-  bool dropped; /* digits past the 19th are not in digits */
+  bool dropped; /* digits past the 19th are left out of digits */
 } decimal;
 
-/* Adds a run of digits, after the point or before it. */
+/* Adds a run of digits before or after the decimal point. */
 static const char *scan_digits(const char *p, bool fraction, decimal *number)
 {
   for (; is_digit(*p); p++)
@@ -53,10 +53,10 @@ static const char *scan_digits(const char *p, bool fraction, decimal *number)
   return p;
 }
 
-/* Adds the exponent after an e. Returns NULL where none follows. */
+/* Adds the exponent after an e. Returns NULL if no exponent follows. */
 static const char *scan_exponent(const char *p, decimal *number)
 {
-  const int enough = 100000; /* for strtod to find the number infinite or zero */
+  const int enough = 100000; /* large enough for strtod to give infinity or zero */
   int exponent = 0;
   bool negative = *p == '-';
   if (*p == '-' || *p == '+') p++;
@@ -67,8 +67,8 @@ static const char *scan_exponent(const char *p, decimal *number)
   return p;
 }
 
-/* strtod with a point, whatever the program's language. Returns the end of the number, NULL where there is no
- * memory. */
+/* Calls strtod with a decimal point, whatever the program's locale. Returns the end of the number, or NULL if there is
+ * no memory. */
 static const char *read_decimal(const char *text, double *value)
 {
   char *end;
@@ -107,7 +107,7 @@ const char *karst_parse_real(const char *text, double *value)
   return isfinite(*value) ? p : NULL;
 }
 
-/* The first length characters, or as many as there is room for, printable. */
+/* Copies the first length characters, or as many as there is room for, and replaces those that are not printable. */
 static const char *quote(const char *text, size_t length, char word[KARST_WORD_SIZE])
 {
   const size_t longest = KARST_WORD_SIZE - 4, kept = length < longest ? length : longest;

@@ -1,13 +1,13 @@
-/* number.h - numbers as text, in files and options. */
+/* number.h - reads numbers from the text of files and options. */
 #ifndef KARST_LIB_NUMBER_H
 #define KARST_LIB_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads a number that a space or the end of the line follows, and returns its end; NULL where there is none. Integers
- * beyond 64 bits become INT64_MAX or INT64_MIN; a real number must be finite, and has a point whatever the program's
- * language. */
+/* Read a number that a space or the end of the line follows. They return the number's end, or NULL if there is no
+ * number. Integers beyond 64 bits become INT64_MAX or INT64_MIN. A real number must be finite, and has a decimal point
+ * whatever the program's locale. */
 const char *karst_parse_integer(const char *text, int64_t *value);
 const char *karst_parse_real(const char *text, double *value);
 
@@ -17,10 +17,10 @@ static inline const char *karst_skip_spaces(const char *text)
   return text;
 }
 
-/* The word that text begins with, shortened and made printable, for a sentence. */
+/* Copies the word that text begins with, shortened and made printable, for a sentence. */
 enum { KARST_WORD_SIZE = 40 };
 const char *karst_quote_word(const char *text, char word[KARST_WORD_SIZE]);
-/* The same of all of the text. */
+/* Copies the whole text in the same form. */
 const char *karst_quote_text(const char *text, char word[KARST_WORD_SIZE]);
 
 #endif

@@ -1,6 +1,6 @@
-/* processors.c - how many processors the process may use: those of its affinity mask, and no more than the quotas of
- * its control group and of all groups around that let run (Linux: man 7 cgroups; cpu.max of version 2 holds "QUOTA
- * PERIOD" or "max PERIOD", cpu.cfs_quota_us of version 1 -1 where there is none). */
+/* processors.c - counts the processors that the process may use: those of its affinity mask, limited by the quotas of
+ * its control group and of the groups around it (Linux: man 7 cgroups). cpu.max of version 2 holds "QUOTA PERIOD" or
+ * "max PERIOD"; cpu.cfs_quota_us of version 1 is -1 if there is no quota. */
 #define _GNU_SOURCE /* the affinity mask; NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #include "config.h"
 
@@ -16,18 +16,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The processors of the affinity mask, 0 where it cannot be read. */
+/* Counts the processors of the affinity mask; 0 if it cannot be read. */
 static int count_affinity(void)
 {
 #ifdef CPU_COUNT
-  enum { SETS = 16 }; /* 16384 processors; the system refuses a mask that is shorter than its own */
+  enum { SETS = 16 }; /* 16384 processors; the system refuses a mask shorter than its own */
   cpu_set_t mask[SETS];
   if (sched_getaffinity(0, sizeof mask, mask) == 0) return CPU_COUNT_S(sizeof mask, mask);
 #endif
   return 0;
 }
 
-/* A small file's text, cut to fit; false where it cannot be read. */
+/* Reads the text of a small file, cut to size; returns false if it cannot be read. */
 static bool read_text(const char *path, size_t size, char *text)
 {
   size_t length = 0;
@@ -47,7 +47,7 @@ static bool read_file(const char *folder, const char *name, size_t size, char *t
   return length > 0 && (size_t)length < sizeof path && read_text(path, size, text);
 }
 
-/* The quota of one group, in processors; 0: none. */
+/* Returns the quota of one group, in processors; 0 if it has none. */
 static double read_quota(const char *folder)
 {
   char text[64], *end;
@@ -80,7 +80,7 @@ double karst_group_quota(const char *root, const char *group)
   }
 }
 
-/* Whether a comma-separated list has the word "cpu". */
+/* Returns whether a comma-separated list contains the word "cpu". */
 static bool lists_cpu(const char *list)
 {
   for (const char *word = list; word; word = strchr(word, ',')) {
@@ -115,6 +115,6 @@ int karst_processors(void)
   if (processors < 1) processors = sysconf(_SC_NPROCESSORS_ONLN);
   double quota =
       read_text("/proc/self/cgroup", sizeof groups, groups) ? karst_groups_quota("/sys/fs/cgroup", groups) : 0;
-  if (quota > 0 && quota < (double)processors) processors = (long)quota; /* part of one would be waited for */
+  if (quota > 0 && quota < (double)processors) processors = (long)quota; /* part of one would make threads wait */
   return processors > 1 ? (int)processors : 1;
 }

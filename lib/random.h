@@ -1,12 +1,12 @@
 /* random.h - reproducible random numbers: splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
- * generators", OOPSLA 2014). Integer arithmetic and sums only, so that every machine draws the same ones. Any number is
- * a seed. */
+ * generators", OOPSLA 2014). It uses only integer arithmetic and sums, so that every machine draws the same numbers.
+ * Any number is a seed. */
 #ifndef KARST_LIB_RANDOM_H
 #define KARST_LIB_RANDOM_H
 
 #include <stdint.h>
 
-/* 64 random bits. */
+/* Returns 64 random bits. */
 static inline uint64_t karst_random_bits(uint64_t *state)
 {
   uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -15,13 +15,14 @@ static inline uint64_t karst_random_bits(uint64_t *state)
   return z ^ (z >> 31);
 }
 
-/* Uniform in [0, 1). */
+/* Returns a uniform number in [0, 1). */
 static inline double karst_random_uniform(uint64_t *state)
 {
   return (double)(karst_random_bits(state) >> 11) * 0x1p-53;
 }
 
-/* Mean 0 and variance 1, normal but for tails that end at 6: the sum of twelve uniform numbers (Irwin-Hall). */
+/* Returns a number of mean 0 and variance 1, which is normal except for its tails, as they end at 6: the sum of twelve
+ * uniform numbers (Irwin-Hall). */
 static inline double karst_random_normal(uint64_t *state)
 {
   double sum = -6;

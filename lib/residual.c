@@ -1,4 +1,4 @@
-/* residual.c - see residual.h: the norm of b - A x, and how far it can be trusted. */
+/* residual.c - computes the norm of b - A x and a bound of its error; see residual.h. */
 #include "residual.h"
 
 #include "norm.h"
@@ -18,7 +18,7 @@ double karst_residual_unit(const karst_matrix *A)
 
 enum accuracy { PLAIN, BOUNDED, PRECISE };
 
-/* *error: how much larger than *norm the exact one can be, where the accuracy is BOUNDED. */
+/* *error: if accuracy is BOUNDED, how far the exact norm can exceed *norm. */
 static karst_status compute(const karst_matrix *A, const double *b, const double *x, enum accuracy accuracy,
                             const karst_residual_space *space, double *norm, double *error)
 {

@@ -1,4 +1,4 @@
-/* search.h - where a number stands among ascending ones, and a name among those of a table. */
+/* search.h - finds a number in an ascending array, and a name in a table. */
 #ifndef KARST_LIB_SEARCH_H
 #define KARST_LIB_SEARCH_H
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The first place among first .. end - 1 where ascending numbers reach the wanted one; end where none does. */
+/* Returns the first index in first .. end - 1 with number[index] >= wanted, or end if there is none. number ascends. */
 KARST_INLINE karst_index karst_lower_bound(const karst_index *number, karst_index first, karst_index end,
                                            karst_index wanted)
 {
@@ -21,15 +21,14 @@ KARST_INLINE karst_index karst_lower_bound(const karst_index *number, karst_inde
   return first;
 }
 
-/* The entry of column j among the entries first .. end - 1 of a row, or -1. */
+/* Returns the entry of column j among the entries first .. end - 1 of a row, or -1. */
 KARST_INLINE karst_index karst_find_column(const karst_index *column, karst_index first, karst_index end, karst_index j)
 {
   const karst_index found = karst_lower_bound(column, first, end, j);
   return found < end && column[found] == j ? found : -1;
 }
 
-/* The number of a name among name_of(0), name_of(1), ..., which end with NULL; that of the NULL where it is none of
- * them. */
+/* Returns the i with name_of(i) equal to name, or the i with name_of(i) NULL, which ends the names. */
 static inline size_t karst_find_name(const char *(*name_of)(size_t i), const char *name)
 {
   size_t i = 0;

@@ -1,4 +1,4 @@
-/* text.c - statuses, reasons and the build in words. */
+/* text.c - statuses, reasons and the build as text. */
 #include "config.h"
 
 #include "karst.h"

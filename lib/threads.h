@@ -1,5 +1,5 @@
-/* threads.h - the division of work among threads, for loops that are not measured and for the CPU's kernels. Work is
- * divided so that results do not depend on the number of threads. */
+/* threads.h - divides work among threads, for loops without time measurements and for the CPU's kernels. Results do not
+ * depend on the number of threads. */
 #ifndef KARST_LIB_THREADS_H
 #define KARST_LIB_THREADS_H
 
@@ -12,8 +12,8 @@
 #include <omp.h>
 #endif
 
-/* The number of this thread in a parallel region, and how many there are (fewer than asked for where the system
- * refuses). */
+/* The number of this thread in a parallel region and the number of threads, which is smaller than requested if the
+ * system refuses some. */
 static inline int karst_thread(void)
 {
 #ifdef HAVE_OPENMP
@@ -32,19 +32,21 @@ static inline int karst_team(void)
 #endif
 }
 
-/* How many threads a loop over this many scalars gets that is not measured. */
+/* Returns how many threads a loop without time measurements gets for this many scalars. */
 static inline int karst_threads_for(const karst_context *context, int64_t work)
 {
   return karst_crew_worth(karst_crew_present(&context->crew, context->threads), work);
 }
 
-/* The first of count items that share number part of parts begins with; parts differ by one item at most. */
+/* Returns the first item of share number part, when count items are divided into parts shares that differ by at most
+ * one. */
 static inline int64_t karst_share(int64_t count, int part, int parts)
 {
   return count / parts * part + (count % parts) * part / parts;
 }
 
-/* The first row of share number part of parts, where running[i] entries come before row i: shares of like work. */
+/* Returns the first row of share number part of parts, for shares of about equal work. running[i] entries precede row
+ * i. */
 static inline karst_index karst_share_rows(karst_index rows, const karst_index *running, int part, int parts)
 {
   if (part == parts) return rows;

@@ -1,13 +1,13 @@
-/* convection.c - convdiff: convection and diffusion of b coupled unknowns, a nonsymmetric block system.
+/* convection.c - generates convdiff: convection and diffusion of b coupled unknowns, a nonsymmetric block system.
  *
  * On the unit-spaced grid with Dirichlet boundaries, for unknowns m = 0 .. b-1:
  *   -div grad u_m + div(v_m u_m) + coupling (u_m - sum_n w_n u_n) = f_m,   w_n = 2 (n + 1) / (b (b + 1))
  *   v_m = peclet (m + 1) / b (y, -x, 1/2),   x and y from -1 to 1 across the grid
  * The last term exchanges matter with the weighted mean of all unknowns (sum_n w_n = 1) and fills the diagonal block.
- * Seven points, upwind convection: behind a face with outward velocity F the block is -1 + min(F, 0) on its diagonal,
- * and the cell's own diagonal gains 1 + max(F, 0), at the boundary too. F is constant along its axis, so that rows
- * away from the boundary sum to zero: the matrix is a weakly diagonally dominant M-matrix.
- * b is the block size asked for, else 3. */
+ * The stencil has seven points and upwind convection. The block behind a face with outward velocity F has -1 + min(F,
+ * 0) on its diagonal; the cell's own diagonal gains 1 + max(F, 0), at the boundary too. F is constant along its axis,
+ * so that rows away from the boundary sum to zero and the matrix is a weakly diagonally dominant M-matrix. b is the
+ * requested block size, or 3. */
 #include "config.h"
 
 #include "gallery.h"
@@ -23,7 +23,7 @@ struct convection {
   double coupling; /* strength of the exchange */
 };
 
-/* The velocity of unknown m out of a face. */
+/* Returns the velocity of unknown m out of a face. */
 static double outward_velocity(const struct convection *problem, const karst_cell *cell, int face, int m)
 {
   double x = (2.0 * (double)cell->position[0] + 1) / (double)problem->size[0] - 1;
@@ -32,7 +32,7 @@ static double outward_velocity(const struct convection *problem, const karst_cel
   return karst_face_side(face) * direction[karst_face_axis(face)] * problem->peclet * (m + 1) / problem->b;
 }
 
-/* The exchange term, dense: the start of the diagonal block. */
+/* Starts the diagonal block with the exchange term, which is dense. */
 static void fill_exchange(const struct convection *problem, double *block)
 {
   int b = problem->b;
@@ -42,7 +42,7 @@ static void fill_exchange(const struct convection *problem, double *block)
   }
 }
 
-/* The blocks of one block row. */
+/* Computes the blocks of one block row. */
 static void fill_row(const struct convection *problem, const karst_cell *cell, double *block)
 {
   int b = problem->b;

@@ -1,9 +1,10 @@
-/* diffusion.c - -div(k grad u) on a unit-spaced Cartesian grid with Dirichlet boundaries, 7 points, x fastest.
+/* diffusion.c - discretises -div(k grad u) on a unit-spaced Cartesian grid with Dirichlet boundaries, 7 points, x
+ * fastest.
  *
  * anisotropic: k is the constant diagonal tensor diag(epsx, epsy, epsz); the coupling behind a face is its k.
  * discontinuous: k is 1 in the white and jump in the black cubes of a checkerboard whose cubes are width cells wide;
- * the coupling of two cells is the harmonic mean 2 / (1/k1 + 1/k2), and at the boundary the cell's own k.
- * Both are symmetric positive definite. */
+ * two cells couple by the harmonic mean 2 / (1/k1 + 1/k2), a cell and the boundary by the cell's own k. Both are
+ * symmetric positive definite. */
 #include "config.h"
 
 #include "gallery.h"

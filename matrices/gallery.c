@@ -1,4 +1,4 @@
-/* gallery.c - the list of model problems, and building one from its text NAME:SIZES[,key=value...]. */
+/* gallery.c - lists the model problems, and builds one from its text NAME:SIZES[,key=value...]. */
 #include "config.h"
 
 #include "gallery.h"
@@ -12,7 +12,7 @@ const struct karst_generator *const karst_generator_table[] = {
     &karst_blackoil,    &karst_deadoil,       NULL,
 };
 
-/* Cells whose entries, 27 blocks a cell, could be counted in 64 bits with room to spare. */
+/* With this many cells, the entries of 27 blocks a cell can still be counted in 64 bits. */
 #define CELLS_MAX (KARST_INDEX_BITS == 64 ? INT64_C(1) << 48 : INT32_MAX)
 
 static const char *const size_form[] = {"", "NX", "NXxNY", "NXxNYxNZ"};
@@ -41,7 +41,7 @@ static karst_status find_generator(karst_context *context, const char *spec, siz
                     length < 64 ? (int)length : 64, spec, names);
 }
 
-/* The digits at *text as a number, saturated above the largest count of cells; moves *text past them. */
+/* Reads the digits at *text as a number, which saturates above CELLS_MAX, and moves *text past them. */
 static int64_t read_size(const char **text)
 {
   int64_t size = 0;
@@ -50,7 +50,7 @@ static int64_t read_size(const char **text)
   return size;
 }
 
-/* SIZES at *text into size; moves *text past them. */
+/* Reads SIZES at *text into size and moves *text past them. */
 static karst_status read_sizes(karst_context *context, const struct karst_generator *generator, const char **text,
                                karst_index size[3])
 {
@@ -75,7 +75,7 @@ static karst_status read_sizes(karst_context *context, const struct karst_genera
   return KARST_SUCCESS;
 }
 
-/* Replaces *rhs by the same vector with zeros appended, for a matrix that conversion has padded. */
+/* Appends zeros to *rhs for a matrix that the conversion has padded. */
 static karst_status pad_vector(karst_context *context, int64_t length, karst_vector **rhs)
 {
   karst_vector *padded;
@@ -94,7 +94,7 @@ static karst_status pad_vector(karst_context *context, int64_t length, karst_vec
   return status;
 }
 
-/* Replaces *matrix by the same with another block size, and fits *rhs to it. */
+/* Converts *matrix to another block size and pads *rhs to match it. */
 static karst_status change_block_size(karst_context *context, int block_size, karst_matrix **matrix, karst_vector **rhs)
 {
   karst_matrix *converted;

@@ -30,7 +30,7 @@ static karst_status build_poisson3d(karst_context *context, const karst_gallery_
   return status ? status : karst_grid_diffusion(context, spec->size, 3, unit_coupling, NULL, matrix);
 }
 
-/* The entries of one row of laplace27 from entry count on; returns their end. */
+/* Writes one row of laplace27 from entry count on and returns the end of the row. */
 static karst_index cube_row(const karst_index size[3], const karst_cell *cell, karst_index count,
                             karst_grid_arrays *arrays)
 {

@@ -1,11 +1,11 @@
-/* oil.c - residual and Jacobian of a fully implicit time step of the flow of immiscible, slightly compressible oil,
- * water and gas in a porous medium (Aziz, Settari, Petroleum Reservoir Simulation, 1979).
+/* oil.c - computes the residual and the Jacobian of a fully implicit time step for the flow of immiscible, slightly
+ * compressible oil, water and gas in a porous medium (Aziz, Settari, Petroleum Reservoir Simulation, 1979).
  *
  * Unknowns of a cell: the pressure p [bar], common to all phases (no capillary forces), and the saturations of water
- * and gas; oil fills what is left. The balance of phase a in cell i, in volume at the reference pressure, divided by
- * the pore volume V phi so that it has no unit:
+ * and gas; oil fills the rest. The balance of phase a in cell i is in volumes at the reference pressure, divided by the
+ * pore volume V phi so that it has no unit:
  *
- *   r_ai = c(p_i) b_a(p_i) S_ai - (the same in the old state) - dt / (V phi) (sum_j F_aij + q_ai)
+ *   r_ai = c(p_i) b_a(p_i) S_ai - (this product in the old state) - dt / (V phi) (sum_j F_aij + q_ai)
  *
  *   c(p)   = 1 + c_rock (p - p_ref)                      relative pore volume
  *   b_a(p) = 1 + x + x^2 / 2, x = c_a (p - p_ref)        reference volume per volume in place
@@ -15,11 +15,11 @@
  *   s = (S - S_ra) / (1 - sum of all S_r), from 0 to 1
  *   D depth [m], rho_a density at p_ref [kg/m3], g = 9.80665e-5 bar m2/kg
  *
- * Wells (the head within a well is neglected): the injector brings q_wi proportional to kx_i, a given rate in all. A
- * producer at the pressure p_well has q_ai = -W_i l_a(p_i, S_ai) max(p_i - p_well, 0) with Peaceman's
- * W_i = 0.008527 * 2 pi kx_i h / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2) (SPE Journal 23, 1983).
+ * Wells neglect the head within the well. The injector brings q_wi proportional to kx_i, with a given total rate. A
+ * producer at the pressure p_well has q_ai = -W_i l_a(p_i, S_ai) max(p_i - p_well, 0) with Peaceman's W_i = 0.008527 *
+ * 2 pi kx_i h / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2) (SPE Journal 23, 1983).
  *
- * Blocks are phases-by-phases: row oil, water, gas; column p, S_w, S_g. Their diagonal holds each phase's own
+ * Blocks are phases-by-phases, with rows oil, water, gas and columns p, S_w, S_g. Their diagonal holds each phase's own
  * unknown. */
 #include "config.h"
 
@@ -31,7 +31,7 @@ struct phase {
   double compressibility; /* 1/bar */
   double viscosity;       /* cP */
   double density;         /* kg/m3 at the reference pressure */
-  double residual;        /* saturation at which it stops to flow */
+  double residual;        /* saturation below which the phase does not flow */
 };
 
 enum { WATER = 1 };
@@ -52,7 +52,7 @@ static const double darcy = 0.008527;                    /* m3/day for mD m bar/
 static const double two_pi = 6.283185307179586;
 static const double gravity = 9.80665e-5; /* bar m2/kg */
 
-/* A phase in a cell: what its equations need, with derivatives. */
+/* The properties of a phase in a cell that its equations need, with derivatives. */
 struct phase_state {
   double expansion, expansion_p; /* b and db/dp */
   double mobility, mobility_p, mobility_s;
@@ -92,7 +92,7 @@ static double depth_of(const karst_oil_model *model, karst_index cell)
   return cell_size[2] * (double)layer;
 }
 
-/* T of two neighbours along an axis; 0 where one of them is impermeable. */
+/* Returns T of two neighbours along an axis, which is 0 if one of them is impermeable. */
 static double transmissibility(const karst_oil_model *model, karst_index cell, karst_index neighbour, int axis)
 {
   const double *k = axis == 2 ? model->kz : model->kx;
@@ -108,8 +108,8 @@ bool karst_oil_coupled(const void *problem, const karst_cell *cell, int face)
   return neighbour >= 0 && transmissibility(model, cell->number, neighbour, karst_face_axis(face)) > 0;
 }
 
-/* The equations of one cell in the making. Block number f < 6 is what its neighbour behind face f contributes, number 6
- * is the diagonal. */
+/* The equations of one cell. Block f < 6 is the contribution of the neighbour behind face f, block 6 is the
+ * diagonal. */
 enum { DIAGONAL = KARST_FACES, ENTRIES = KARST_OIL_PHASES_MAX * KARST_OIL_PHASES_MAX };
 struct cell_equations {
   karst_cell cell;
@@ -117,7 +117,8 @@ struct cell_equations {
   double block[KARST_FACES + 1][ENTRIES];
 };
 
-/* Adds a derivative with respect to a phase's saturation, in that phase's row; that of oil is 1 minus the others. */
+/* Adds a derivative with respect to a phase's saturation to that phase's row. Oil's saturation is 1 minus the
+ * others. */
 static void add_saturation(int b, int phase, double derivative, double *block)
 {
   if (phase > 0)
@@ -139,7 +140,7 @@ static void add_accumulation(const karst_oil_model *model, int phase, const stru
   add_saturation(model->phases, phase, rock * here->expansion, block);
 }
 
-/* Subtracts weight times the flux of a phase into the cell, weight being dt T / (V phi). */
+/* Subtracts weight times the flux of a phase into the cell, where weight is dt T / (V phi). */
 static void subtract_flux(const karst_oil_model *model, int phase, int face, karst_index neighbour, double weight,
                           const struct phase_state *here, const double *state, struct cell_equations *equations)
 {

@@ -1,11 +1,11 @@
-/* oil_start.c - where a reservoir model has its wells, and the state from which its time step starts. */
+/* oil_start.c - places the wells of a reservoir model, and fills the state from which its time step starts. */
 #include "config.h"
 
 #include "oil.h"
 #include "random.h"
 
-static const double injection_rate = 3e-4; /* of all pore volume, a day: SPE10's 5000 barrels */
-static const double layer_head = 0.048;    /* bar, of the oil between two layers */
+static const double injection_rate = 3e-4; /* of the whole pore volume per day: SPE10's 5000 barrels */
+static const double layer_head = 0.048;    /* bar, weight of the oil between two layers */
 
 static bool is_permeable(const karst_oil_model *model, karst_index i, karst_index j)
 {
@@ -15,7 +15,7 @@ static bool is_permeable(const karst_oil_model *model, karst_index i, karst_inde
   return false;
 }
 
-/* The permeable column nearest to a place, in cells; the first of several. */
+/* Returns the permeable column nearest to a place, which is given in cells; of several, the first. */
 static karst_oil_well nearest_column(const karst_oil_model *model, karst_index i0, karst_index j0)
 {
   karst_oil_well nearest = {i0, j0};

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The end of a sentence that lists the keys, written into text where there are any. */
+/* Writes the end of a sentence that lists the keys, if there are any, into text. */
 static const char *list_keys(int count, const karst_parameter *parameter, char *text, size_t size)
 {
   size_t used = 0;
@@ -54,11 +54,11 @@ static karst_status read_value(karst_context *context, const char *problem, cons
     break;
   }
   if (*value == '\0') return karst_fail(context, KARST_ERROR_OPTION, "%s: %s names no file", problem, parameter->key);
-  strcpy(parameter->field, value); /* fits: no part of the text is longer than the field */
+  strcpy(parameter->field, value); /* every value of the text fits into the field */
   return KARST_SUCCESS;
 }
 
-/* One "key=value"; pair is cut at the equals sign. */
+/* Reads one "key=value"; pair is cut at the equals sign. */
 static karst_status read_pair(karst_context *context, const char *problem, char *pair, int count,
                               const karst_parameter *parameter)
 {

@@ -15,12 +15,12 @@ enum karst_parameter_kind {
 typedef struct karst_parameter {
   const char *key;
   enum karst_parameter_kind kind;
-  void *field; /* where the value goes; holds the default before */
+  void *field; /* the value goes here, over the default */
   double low, high;
 } karst_parameter;
 
-/* Reads text ("" for none) into the fields of count parameters. An unknown key is answered with the list of keys.
- * problem: the name, for the error. */
+/* Reads text ("" for none) into the fields of count parameters. The error for an unknown key lists the keys. problem:
+ * its name, for the error. */
 karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
                                    const karst_parameter *parameter);
 

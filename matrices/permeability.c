@@ -1,13 +1,13 @@
-/* permeability.c - a permeability field with the statistics of the second model of the Tenth SPE Comparative Solution
- * Project (Christie, Blunt, SPE Reservoir Evaluation and Engineering 4, 2001): kx = ky from 7e-4 to 2e4 mD, the
- * decadic logarithm 1.5 in the mean with a deviation of 1.5, kz / kx from 0.1 in sand to 1e-4 in shale.
+/* permeability.c - generates a permeability field with the statistics of the second model of the Tenth SPE Comparative
+ * Solution Project (Christie, Blunt, SPE Reservoir Evaluation and Engineering 4, 2001): kx = ky lies between 7e-4 and
+ * 2e4 mD, its decadic logarithm has mean 1.5 and deviation 1.5, and kz / kx is between 0.1 in sand and 1e-4 in shale.
  *
  * A Gaussian field g (mean 0, variance 1) with exponential correlation along each axis comes from white noise by a
  * first-order autoregressive filter along x, y and z. From it, with s the share of sand in a cell:
  *   shoreface, the upper 2/5 of the layers: log10 kx = m + 1.3 g, m varying from layer to layer; s = 1/2 + 0.35 g
  *   fluvial, the rest: log10 kx = 3 + 0.6 g and s = 1 in channels, log10 kx = 0.5 + 1.1 g and s = 0.3 + 0.3 g between
  *   log10 (kz / kx) = 3 s - 4
- * Channels meander along y, new ones every few layers. Only exactly rounded operations are used, so that a field does
+ * Channels meander along y and change every few layers. Only exactly rounded operations are used, so that a field does
  * not depend on the mathematical library. */
 #include "config.h"
 
@@ -20,7 +20,8 @@ enum { LAYERS_PER_CHANNEL = 5, CELLS_PER_CHANNEL = 15 /* across */, CHANNELS_MAX
 
 static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
-/* 10^x for |x| < 30 by halving the argument: exp(y) = exp(y / 256)^256, the inner one by its Taylor series. */
+/* Returns 10^x for |x| < 30 by halving the argument: exp(y) = exp(y / 256)^256, with exp(y / 256) from its Taylor
+ * series. */
 static double power_of_ten(double x)
 {
   double y = x * 2.302585092994045684 / 256, term = 1, sum = 1;
@@ -29,7 +30,8 @@ static double power_of_ten(double x)
   return sum;
 }
 
-/* g(i) = a g(i - stride) + sqrt(1 - a^2) w(i) along one axis, in place: variance 1 stays, neighbours correlate by a. */
+/* Filters along one axis in place: g(i) = a g(i - stride) + sqrt(1 - a^2) w(i). The variance stays 1, and neighbours
+ * correlate by a. */
 static void correlate(const karst_index size[3], int axis, double a, double *field)
 {
   int64_t cells = (int64_t)size[0] * size[1] * size[2];
@@ -62,7 +64,7 @@ static bool in_channel(const struct channel *channel, karst_index i, karst_index
 {
   double t = (double)j / channel->wavelength + channel->phase;
   t = 2 * (t - floor(t));
-  double wave = t < 1 ? 4 * t * (1 - t) : -4 * (t - 1) * (2 - t); /* parabolic arcs in place of a sine */
+  double wave = t < 1 ? 4 * t * (1 - t) : -4 * (t - 1) * (2 - t); /* parabolic arcs replace the sine */
   double distance = (double)i + 0.5 - channel->center - channel->amplitude * wave;
   return fabs(distance) <= channel->half_width;
 }

@@ -1,15 +1,15 @@
-/* permeability.h - permeability fields on a grid: made up, or read from a file. In millidarcy, x fastest. */
+/* permeability.h - permeability fields on a grid, generated or read from a file, in millidarcy, x fastest. */
 #ifndef KARST_MATRICES_PERMEABILITY_H
 #define KARST_MATRICES_PERMEABILITY_H
 
 #include "context.h"
 
-/* A layered, channelised log-normal field with the statistics of SPE10's second model; kx = ky and kz, one number a
- * cell. The same seed gives the same field. */
+/* Generates a layered, channelised log-normal field with the statistics of SPE10's second model: kx = ky and kz, one
+ * number a cell. The same seed gives the same field. */
 void karst_permeability_generate(const karst_index size[3], uint64_t seed, double *kx, double *kz);
 
-/* Reads the numbers under a keyword of an Eclipse file into value, one a cell. A file that holds numbers alone counts
- * where plain is set. *found: whether the file has such numbers; where it has none value stays as it is. */
+/* Reads the numbers under a keyword of an Eclipse file into value, one a cell. If plain is set, a file of numbers alone
+ * is accepted too. *found: whether the file has such numbers; if not, value is left unchanged. */
 karst_status karst_permeability_read(karst_context *context, const char *path, const char *keyword, bool plain,
                                      karst_index cells, double *value, bool *found);
 

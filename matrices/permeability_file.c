@@ -1,8 +1,8 @@
-/* permeability_file.c - permeabilities from a file, plain or gzip, of numbers alone or of Eclipse keywords.
+/* permeability_file.c - reads permeabilities from a plain or gzip file, which has numbers alone or Eclipse keywords.
  *
- * Numbers stand x fastest, any count a line; n*value stands for n equal ones, "--" begins a comment and "/" ends the
- * numbers. A keyword stands alone on its line, its numbers follow. Other keywords are passed over, COPY and MULTIPLY
- * too: they change nothing. */
+ * Numbers are in x fastest order, any count a line; n*value means n equal numbers, "--" begins a comment and "/" ends
+ * the numbers. A keyword is alone on its line and its numbers follow. Other keywords, COPY and MULTIPLY too, are
+ * ignored. */
 #include "config.h"
 
 #include "format/format.h"
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-static const double permeability_max = 1e12; /* mD; more would be a mistake, and overflow in products */
+static const double permeability_max = 1e12; /* mD; more is taken for a mistake and could overflow in products */
 
-/* The next line that is more than a comment, without its comment and the spaces at its end; NULL at the end. */
+/* Sets *line to the next line with more than a comment, without its comment and trailing spaces; NULL at the end. */
 static karst_status next_line(karst_input *input, char **line)
 {
   do {
@@ -26,7 +26,7 @@ static karst_status next_line(karst_input *input, char **line)
   return KARST_SUCCESS;
 }
 
-/* The first line of the numbers, or NULL where there are none. */
+/* Finds the first line of the numbers; *line is NULL if there are none. */
 static karst_status find_values(karst_input *input, const char *keyword, bool plain, char **line)
 {
   karst_status status = next_line(input, line);
@@ -39,7 +39,7 @@ static karst_status find_values(karst_input *input, const char *keyword, bool pl
   return status || !*line ? status : next_line(input, line);
 }
 
-/* Reads one word, value or n*value. */
+/* Reads one word, which is value or n*value. */
 static karst_status read_word(karst_input *input, char *word, int64_t *repeat, double *value)
 {
   char quoted[KARST_WORD_SIZE], *number = strchr(word, '*');
@@ -54,7 +54,7 @@ static karst_status read_word(karst_input *input, char *word, int64_t *repeat, d
   return KARST_SUCCESS;
 }
 
-/* The numbers of one line; *ended: a slash has come. */
+/* Reads the numbers of one line. *ended: whether a slash ended the numbers. */
 static karst_status read_line(karst_input *input, char *line, karst_index cells, karst_index *count, double *value,
                               bool *ended)
 {

@@ -1,6 +1,6 @@
-/* reservoir.c - blackoil and deadoil: the linear system of the first Newton step of an implicit time step of a
- * reservoir model. The matrix is the Jacobian of the equations in oil.c, the right-hand side minus their residual, both
- * in the state that the time step starts from. b = 3 with gas, 2 without. */
+/* reservoir.c - generates blackoil and deadoil: the linear system of the first Newton step of an implicit time step of
+ * a reservoir model. The matrix is the Jacobian of the equations in oil.c, and the right-hand side is minus their
+ * residual, both in the initial state of the time step. b = 3 with gas, 2 without. */
 #include "config.h"
 
 #include "gallery.h"
@@ -11,7 +11,7 @@
 struct settings {
   uint64_t seed;
   double time_step;
-  double ratio; /* kz / kx where a file has no kz */
+  double ratio; /* kz / kx if no file has kz */
   char kx_file[KARST_PARAMETER_PATH_SIZE];
   char kz_file[KARST_PARAMETER_PATH_SIZE];
 };
@@ -36,7 +36,7 @@ static karst_status read_settings(karst_context *context, const char *problem, c
   return status;
 }
 
-/* kx from the one file; kz from the other, else from the first, else as a ratio to kx. */
+/* Reads kx from the first file. kz comes from the second file, else from the first, else as a ratio to kx. */
 static karst_status read_permeability(karst_context *context, const struct settings *settings, karst_oil_model *model)
 {
   karst_index cells = karst_grid_cells(model->size);
@@ -71,7 +71,7 @@ static karst_status make_model(karst_context *context, const struct settings *se
   return status;
 }
 
-/* The right-hand side from the residual. */
+/* Makes the right-hand side from the residual. */
 static karst_status make_rhs(karst_context *context, int64_t rows, double *residual, karst_vector **rhs)
 {
   karst_status status = karst_vector_create(context, rows, rhs);

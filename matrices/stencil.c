@@ -1,4 +1,4 @@
-/* stencil.c - block patterns and scalar diffusion matrices on Cartesian grids. See stencil.h. */
+/* stencil.c - builds block patterns and scalar diffusion matrices on Cartesian grids; see stencil.h. */
 #include "config.h"
 
 #include "stencil.h"

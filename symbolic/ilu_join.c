@@ -1,9 +1,9 @@
-/* ilu_join.c - the pattern of incomplete factors as one matrix, for a library that keeps L and U in one array: row i
- * is the row of L, the diagonal, the row of U. A's pattern is a part of it, and position tells where each block of A
- * is. */
+/* ilu_join.c - joins the patterns of L and U into that of one matrix, for a library that keeps both factors in one
+ * array. Row i is row i of L, the diagonal and row i of U. The joined pattern contains A's, and position says where
+ * each block of A is in it. */
 #include "symbolic.h"
 
-/* Row i of the joined pattern from entry end on. */
+/* Appends row i of the joined pattern at entry end. */
 static void join_row(const karst_ilu_pattern *pattern, karst_index i, karst_index end, karst_index *joined)
 {
   for (karst_index k = pattern->lower_start[i]; k < pattern->lower_start[i + 1]; k++)

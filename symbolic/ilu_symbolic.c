@@ -1,25 +1,24 @@
-/* ilu_symbolic.c - the pattern of the factors of block ILU(k), by levels of fill.
+/* ilu_symbolic.c - finds the pattern of the factors of block ILU(k), by levels of fill.
  *
  * Entries of A have level 0, and L_ij = min(L_ij, L_ip + L_pj + 1) over p < min(i, j); entries with L_ij <= k are kept
  * (Yang, Liu, He and Chen, Algorithm 3). By the fill-path theorem with levels (Hysom and Pothen, "A scalable parallel
  * algorithm for incomplete factor preconditioning", SIAM J. Sci. Comput. 22 (2001), and "Level-based incomplete LU
  * factorization: graph model and algorithms", LLNL UCRL-JC-150789 (2002)) L_ij is one less than the length of a
- * shortest path from i to j in the graph of A whose inner vertices are all smaller than i and j. So row i of U is what
- * a breadth-first search from i through vertices smaller than i meets beyond i in at most k + 1 steps: no row needs
- * another, threads share them, and no fill has to be kept with its level.
+ * shortest path from i to j in the graph of A whose inner vertices are all smaller than i and j. So a breadth-first
+ * search from i through vertices smaller than i finds row i of U: the vertices beyond i that it meets in at most k + 1
+ * steps. No row needs another, so that threads can share the rows, and the levels of the fill are not stored.
  *
- * L is the transpose of the U of A^T. Where A's pattern is symmetric, the usual case, that is the transpose of U.
+ * L is the transpose of the U of A^T. If A's pattern is symmetric, the usual case, L is the transpose of U.
  *
- * Rows are searched twice, to count and to store, so that the arrays have their final size from the beginning.
- * Besides the result the memory is two karst_index a row and thread, and the second one is touched only as far as a
- * search goes. Without symmetry it is also A^T, and L twice before U exists.
+ * Each row is searched twice, to count and to store, so that the arrays are allocated with their final size. The search
+ * takes two arrays of rows indices for each thread, of which the second is touched only as far as a search goes.
+ * Without symmetry it also takes A^T, and L twice before U exists.
  *
- * A search may walk many entries that lead to no fill: rows that all pass through a vertex with a long row to the left
- * walk that row each time. Where the walk grows out of proportion to the fill it finds, it is given up, and the rows
- * are merged instead, one after the other: row i takes the entries of U_p, of level L_pj, for each L_ip it has, and as
- * these add up to L_ip + L_pj + 1 <= k each step of it is a step of the definition. For poisson3d:120x120x120 on one
- * thread the two are about as fast; but merging keeps the levels of U, cannot know its arrays' final size beforehand,
- * and needs the rows in order. */
+ * A search may walk many entries that lead to no fill: all rows that pass through a vertex with a long row to its left
+ * walk that row. If the walk grows out of proportion to the fill, the search is given up and the rows are merged in
+ * order. Row i then takes, for each of its entries L_ip, the entries U_pj of level L_pj with L_ip + L_pj + 1 <= k, as
+ * in the definition. For poisson3d:120x120x120 on one thread searching and merging are about as fast. But merging
+ * stores the levels of U, cannot know the final size of its arrays, and needs the rows in order. */
 #include "config.h"
 
 #include "symbolic.h"
@@ -28,11 +27,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Rows a thread takes at a time: enough to amortise the taking, few enough to share out rows full of fill. */
+/* The number of rows a thread takes at a time: enough to amortise the taking, few enough to share out rows full of
+ * fill. */
 #define ROWS_AT_A_TIME 64
 /* Each thread marks vertices in an array of its own; more than this many would need more memory than the result. */
 #define MOST_THREADS 8
-/* Average rows of A that a search may walk for each entry that is in A or found. A grid's takes less than two. */
+/* A search may walk this many average rows of A for each entry of A and of the fill. On a grid it walks less than
+ * two. */
 #define MOST_ROWS_AN_ENTRY 8
 
 struct graph {
@@ -41,8 +42,8 @@ struct graph {
   const karst_index *column; /* [start[n]], ascending in each row */
 };
 
-/* Stores row i of U in found, unsorted, unless found is NULL, and returns its length. Adds to *walked the entries of A
- * that it has looked at. seen: [n], an entry is i only for vertices that this search has met. queue: [n]. */
+/* Stores row i of U in found, unsorted, unless found is NULL, and returns its length. Adds the number of entries of A
+ * that it has looked at to *walked. seen: [n] is i for the vertices that this search has met. queue: [n] work space. */
 static inline karst_index search_row(const struct graph *A, int level, karst_index i, karst_index *seen,
                                      karst_index *queue, karst_index *found, int64_t *walked)
 {
@@ -66,8 +67,8 @@ static inline karst_index search_row(const struct graph *A, int level, karst_ind
       }
     }
   }
-  /* The last step leads nowhere but to entries of U: the ends of the rows. Without this a row of A that is nearly full
-   * would be walked whole for each of its neighbours. */
+  /* The last step leads only to entries of U, which are at the ends of the rows. Walking whole rows here would walk a
+   * nearly full row of A once for each of its neighbours. */
   for (; head < tail; head++) {
     karst_index v = queue[head], k = A->start[v + 1];
     for (; k > A->start[v] && A->column[k - 1] > i; k--) {
@@ -82,7 +83,8 @@ static inline karst_index search_row(const struct graph *A, int level, karst_ind
   return count;
 }
 
-/* Shell's sort with Knuth's increments: insertion for the usual short rows, and no square for long ones. */
+/* Shell's sort with Knuth's increments: it inserts in the usual short rows, and long rows do not take quadratic
+ * time. */
 static void sort_row(karst_index count, karst_index *row)
 {
   karst_index gap = 1;
@@ -96,8 +98,8 @@ static void sort_row(karst_index count, karst_index *row)
   }
 }
 
-/* Searches all rows: their lengths into start[1 .. n] where column is NULL, else their entries into column. Returns
- * false, with the rest undone, where counting has walked too many entries. memory: [2 n threads]. */
+/* Searches all rows. Stores their lengths in start[1 .. n] if column is NULL, else their entries in column. Returns
+ * false, with the rest undone, if counting has walked too many entries. memory: [2 n threads] work space. */
 static bool search_all(const struct graph *A, int level, int threads, karst_index *memory, karst_index *start,
                        karst_index *column)
 {
@@ -107,7 +109,7 @@ static bool search_all(const struct graph *A, int level, int threads, karst_inde
 #pragma omp parallel num_threads(threads)
   {
     karst_index *seen = memory + 2 * (int64_t)A->n * karst_thread(), *queue = seen + A->n;
-    int64_t walked = 0, found = 0; /* by this thread */
+    int64_t walked = 0, found = 0; /* of this thread */
     double given = (double)A->start[A->n] / karst_team();
     for (karst_index i = 0; i < A->n; i++) seen[i] = A->n;
 #pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
@@ -124,8 +126,8 @@ static bool search_all(const struct graph *A, int level, int threads, karst_inde
   return !given_up;
 }
 
-/* U of a graph, or *cheap = false where a search for it walks too many entries. What was allocated when it fails or
- * gives up is left to the caller. */
+/* Finds U of a graph, or sets *cheap to false if the search walks too many entries. If it fails or gives up, the caller
+ * releases the arrays. */
 static karst_status upper_factor(karst_context *context, const struct graph *A, int level, karst_index **start,
                                  karst_index **column, bool *cheap)
 {
@@ -147,7 +149,7 @@ finish:
   return status;
 }
 
-/* L of a graph that is not symmetric: the transpose of the U of A^T. */
+/* Finds L of a graph that is not symmetric: the transpose of the U of A^T. */
 static karst_status lower_factor(karst_context *context, const struct graph *A, int level, karst_index **start,
                                  karst_index **column, bool *cheap)
 {
@@ -164,7 +166,7 @@ static karst_status lower_factor(karst_context *context, const struct graph *A, 
   return status;
 }
 
-/* Indices in memory that grows. */
+/* A growing list of indices. */
 struct list {
   karst_index *item;
   int64_t count, room;
@@ -187,19 +189,19 @@ static karst_status append(karst_context *context, struct list *list, karst_inde
   return KARST_SUCCESS;
 }
 
-/* Both factors row by row; the rows of U by ascending level until all are done. */
+/* Builds both factors row by row. Each row of U is in order of ascending level until all rows are done. */
 struct merge {
   struct list lower, upper, upper_level;
   karst_index *lower_start, *upper_start; /* [n + 1] */
-  /* The row being made, [n] each. */
-  karst_index *seen; /* is the row's number for the columns it has */
+  /* The arrays below are for the row being built, [n] each. */
+  karst_index *seen; /* seen[j] is the row's number if the row has column j */
   karst_index *left, *right, *right_level;
   karst_index left_count, right_count;
-  karst_index *active, *active_level, *next; /* p of left, L_ip, and the first entry of U_p not yet taken */
+  karst_index *active, *active_level, *next; /* for each L_ip: p, its level, and the first entry of U_p not yet taken */
   karst_index active_count;
 };
 
-/* Gives row i an entry in column j, unless it has one, which then is of no higher level. */
+/* Adds column j to row i unless it has that column already, whose level is then not higher. */
 static void meet(struct merge *merge, karst_index i, karst_index j, karst_index level)
 {
   if (merge->seen[j] == i) return;
@@ -215,7 +217,7 @@ static void meet(struct merge *merge, karst_index i, karst_index j, karst_index 
   merge->next[merge->active_count++] = merge->upper_start[j];
 }
 
-/* Finds row i, its entries by ascending level. */
+/* Finds row i, with its entries in order of ascending level. */
 static void merge_row(struct merge *merge, const struct graph *A, int level, karst_index i)
 {
   merge->left_count = merge->right_count = merge->active_count = 0;
@@ -260,7 +262,7 @@ static karst_status merge_rows(karst_context *context, struct merge *merge, cons
     sort_row(merge->upper_start[i + 1] - merge->upper_start[i], merge->upper.item + merge->upper_start[i]);
   return KARST_SUCCESS;
 }
-/* Both factors by merging. */
+/* Finds both factors by merging. */
 static karst_status merge(karst_context *context, const struct graph *A, int level, karst_ilu_pattern *pattern)
 {
   struct merge merge = {0};
@@ -284,7 +286,7 @@ finish:
   return status;
 }
 
-/* Level 0: the two triangles of A. */
+/* Splits A into its two triangles, which are the factors of level 0. */
 static karst_status split(karst_context *context, const struct graph *A, karst_ilu_pattern *pattern)
 {
   const char *what = "the pattern of the factors";

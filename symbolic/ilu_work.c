@@ -1,4 +1,4 @@
-/* ilu_work.c - how much work a factorization on a pattern is. */
+/* ilu_work.c - estimates the work of a factorization on a pattern. */
 #include "config.h"
 
 #include "symbolic.h"

@@ -1,6 +1,6 @@
-/* levels.c - level sets of a triangle: rows of one level depend on lower levels only and can be solved at once
- * (Anderson and Saad, "Solving sparse triangular linear systems on parallel computers", Int. J. High Speed Comput. 1
- * (1989)). start [rows + 1] and column [start[rows]] hold the strict triangle. */
+/* levels.c - finds the level sets of a triangle: rows of one level depend only on lower levels and can be solved at
+ * once (Anderson and Saad, "Solving sparse triangular linear systems on parallel computers", Int. J. High Speed Comput.
+ * 1 (1989)). start [rows + 1] and column [start[rows]] hold the strict triangle. */
 #include "config.h"
 
 #include "symbolic.h"
@@ -12,7 +12,7 @@ void karst_levels_group(karst_index count, const karst_index *level, karst_index
   for (karst_index i = 0; i < count; i++) level_start[level[i] + 1]++;
   for (karst_index l = 0; l < levels; l++) level_start[l + 1] += level_start[l];
   for (karst_index i = 0; i < count; i++) item[level_start[level[i]]++] = i;
-  /* Each start served as a cursor and is now the next one's. */
+  /* Each start was a cursor and has reached the next start. */
   for (karst_index l = levels; l > 0; l--) level_start[l] = level_start[l - 1];
   level_start[0] = 0;
 }

@@ -1,8 +1,8 @@
-/* pattern.c - operations on a square pattern of n rows: transpose, symmetrise, mirror, permute.
+/* pattern.c - transposes, symmetrises, mirrors and permutes a square pattern of n rows.
  *
- * All take time proportional to n and the entries. Sorting is by transposition: who walks the rows of a pattern in
- * ascending order and appends to the rows of its transpose leaves those sorted (Gustavson, ACM Trans. Math. Softw.
- * 4 (1978), "Two fast algorithms for sparse matrices"). */
+ * All functions take time proportional to n and the number of entries. They sort by transposition: walking the rows of
+ * a pattern in ascending order and appending to the rows of its transpose leaves the transpose sorted (Gustavson, ACM
+ * Trans. Math. Softw. 4 (1978), "Two fast algorithms for sparse matrices"). */
 #include "config.h"
 
 #include "symbolic.h"
@@ -29,7 +29,7 @@ karst_status karst_counts_to_starts(karst_context *context, karst_index n, karst
   return KARST_SUCCESS;
 }
 
-/* Row starts that were used as cursors, each now at the end of its row, become starts again. */
+/* Restores row starts that were used as cursors and are each at the end of their row. */
 static void rewind_starts(karst_index n, karst_index *start)
 {
   for (karst_index i = n; i > 0; i--) start[i] = start[i - 1];
@@ -47,8 +47,8 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
       (status = karst_allocate(context, &transposed, row_start[n], sizeof *transposed, "a transposed pattern")))
     goto fail;
 
-    /* Every thread reads the whole pattern and keeps the columns of its share: no two write to the same place, and the
-   * result does not depend on their number. */
+    /* Every thread reads the whole pattern and keeps the columns of its share, so that no two threads write to the same
+     * place and the result does not depend on the number of threads. */
 #pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
   {
     karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
@@ -79,14 +79,14 @@ fail:
 karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
                                         const karst_index *column, bool *symmetric)
 {
-  karst_index *next; /* [n] the first entry of each row's lower part whose mirror image was not met yet */
+  karst_index *next; /* [n] the first entry of each row's lower part whose mirror image has not been met yet */
   karst_status status = karst_allocate(context, &next, n, sizeof *next, "the test of a pattern for symmetry");
   *symmetric = false;
   if (status) return status;
   for (karst_index i = 0; i < n; i++) next[i] = row_start[i];
   bool matched = true;
   for (karst_index i = 0; i < n && matched; i++) {
-    /* All rows above have been through: a lower entry that is left has no image. */
+    /* All rows above have been walked, so a lower entry that is left has no image. */
     matched = next[i] == row_start[i + 1] || column[next[i]] >= i;
     for (karst_index k = next[i]; k < row_start[i + 1] && matched; k++) {
       karst_index j = column[k];
@@ -100,11 +100,11 @@ karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, c
   return KARST_SUCCESS;
 }
 
-/* Column i of row j is met when row i is, and rows are walked in order. */
+/* Column i of row j is met when row i is walked, and rows are walked in order. */
 karst_status karst_pattern_mirror(karst_context *context, karst_index n, const karst_index *row_start,
                                   const karst_index *column, karst_index **mirror)
 {
-  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row whose image was not met yet */
+  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row whose image has not been met yet */
   karst_status status;
   *mirror = NULL;
   if ((status = karst_allocate(context, &image, row_start[n], sizeof *image, "the mirror image of a pattern")) ||
@@ -139,8 +139,9 @@ karst_status karst_permutation_invert(karst_context *context, karst_index n, con
   return KARST_SUCCESS;
 }
 
-/* The transpose of P A P^T: start is zero, row and block have an element for each entry. Row c holds the new rows, in
- * ascending order, that have an entry in the new column c, and which entry of A that is. */
+/* Computes the transpose of P A P^T. start is zero on entry; row and block have an element for each entry. Row c of the
+ * transpose holds in row, ascending, the new rows with an entry in the new column c, and in block the number of that
+ * entry in A. */
 static karst_status permute_transposed(karst_context *context, karst_index n, const karst_index *row_start,
                                        const karst_index *column, const karst_index *permutation,
                                        const karst_index *inverse, karst_index *start, karst_index *row,
@@ -207,7 +208,7 @@ finish:
   return status;
 }
 
-/* Merges the ascending columns of row i of A and of A^T into merged, without i; merged may be NULL. Returns their
+/* Merges the ascending columns of row i of A and of A^T, except i, into merged unless that is NULL; returns their
  * number. */
 static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
                              const karst_index *b_end, karst_index *merged)

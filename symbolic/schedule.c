@@ -1,22 +1,22 @@
-/* schedule.c - a triangular sweep cut into runs of consecutive rows, for a few threads.
+/* schedule.c - cuts a triangular sweep into runs of consecutive rows, for a few threads.
  *
- * Level sets of single rows (Anderson and Saad 1989) jump about in memory and have a barrier for every few
- * microseconds of work. Here rows that form a chain, each depending on the one swept before it, stay together: they
- * could not run at the same time anyway. On a grid in its natural order such a run is one line of cells, and the runs'
- * levels are the level sets of the grid of lines. Runs are formed of consecutive rows and their dependencies point
- * backward, so any cutting has levels.
+ * Level sets of single rows (Anderson and Saad 1989) jump about in memory and have a barrier for every few microseconds
+ * of work. Here rows that form a chain stay together, because each depends on the row swept before it and no two could
+ * run at the same time. On a grid in natural order such a run is one line of cells, and the levels of the runs are the
+ * level sets of the grid of lines. Runs are consecutive rows whose dependencies point backward, so that any way of
+ * cutting has levels.
  *
- * The file counts rows by their position in the sweep: position p is row p of a forward sweep, row rows - 1 - p of a
- * backward sweep. start [rows + 1] and column [start[rows]] hold the strict triangle, columns ascending. */
+ * This file counts rows by their position in the sweep: position p is row p of a forward sweep and row rows - 1 - p of
+ * a backward sweep. start [rows + 1] and column [start[rows]] hold the strict triangle, columns ascending. */
 #include "config.h"
 
 #include "symbolic.h"
 
-/* Rows of a run. Shorter ones do not pay for their place in the schedule; longer ones delay the runs that wait for
- * them, on the 1024 cells of a two-dimensional grid line for instance. */
+/* The bounds of the number of rows in a run. Shorter runs do not pay for their place in the schedule. Longer runs delay
+ * those that wait for them, for instance on the 1024 cells of a line of a two-dimensional grid. */
 #define SHORTEST_RUN 32
 #define LONGEST_RUN 128
-/* What a barrier costs, in entries that a thread works through meanwhile: about half a microsecond. */
+/* The cost of a barrier, about half a microsecond, in entries that a thread works through in that time. */
 #define BARRIER_ENTRIES 500
 
 struct sweep {
@@ -30,7 +30,7 @@ static karst_index row_at(const struct sweep *sweep, karst_index position)
   return sweep->lower ? position : sweep->rows - 1 - position;
 }
 
-/* Whether the row at this position depends on the one just before: then that is its nearest dependency. */
+/* Returns whether the row at this position depends on the row just before it, which then is its nearest dependency. */
 static bool is_chained(const struct sweep *sweep, karst_index position)
 {
   karst_index row = row_at(sweep, position);
@@ -39,11 +39,11 @@ static bool is_chained(const struct sweep *sweep, karst_index position)
                       : sweep->column[sweep->start[row]] == row + 1;
 }
 
-/* Cuts the sweep into runs and returns their number; run r is positions cut[r] .. cut[r + 1] - 1. A chain of rows
- * gives one run, or several of like length where it is too long; chains that are too short are joined. */
+/* Cuts the sweep into runs and returns their number; run r has the positions cut[r] .. cut[r + 1] - 1. A chain of rows
+ * becomes one run, or several of about equal length if it is too long; chains that are too short are joined. */
 static karst_index cut_runs(const struct sweep *sweep, karst_index *cut)
 {
-  karst_index runs = 0, open = 0; /* open: where the run begins that has no end yet */
+  karst_index runs = 0, open = 0; /* open: first position of the unfinished run */
   cut[0] = 0;
   for (karst_index chain = 0, end; chain < sweep->rows; chain = end) {
     for (end = chain + 1; end < sweep->rows && is_chained(sweep, end);) end++;
@@ -59,11 +59,11 @@ static karst_index cut_runs(const struct sweep *sweep, karst_index *cut)
   return runs;
 }
 
-/* The most runs there can be: those shorter than SHORTEST_RUN precede a longer one or are the last. */
+/* Returns the largest possible number of runs. A run shorter than SHORTEST_RUN precedes a longer one or is the last. */
 static karst_index most_runs(karst_index rows) { return 2 * (rows / SHORTEST_RUN) + 1; }
 
-/* The level of each run, one more than the highest among the runs it depends on; returns how many levels there are.
- * row_level: [rows], work space. */
+/* Computes run_level, the level of each run, which is one more than the highest level that the run depends on, and
+ * returns the number of levels. row_level: [rows] work space. */
 static karst_index find_levels(const struct sweep *sweep, karst_index runs, const karst_index *cut,
                                karst_index *row_level, karst_index *run_level)
 {
@@ -72,7 +72,7 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
     karst_index level = 0;
     for (karst_index p = cut[r]; p < cut[r + 1]; p++) {
       karst_index row = row_at(sweep, p);
-      row_level[row] = -1; /* rows of this run do not count */
+      row_level[row] = -1; /* dependencies within the run do not count */
       for (karst_index k = sweep->start[row]; k < sweep->start[row + 1]; k++)
         if (row_level[sweep->column[k]] >= level) level = row_level[sweep->column[k]] + 1;
     }
@@ -83,7 +83,7 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
   return levels;
 }
 
-/* Fills the arrays of a schedule whose runs are order[0], order[1], ... */
+/* Fills the arrays of a schedule whose runs are order[0], order[1] and so on. */
 static void list_runs(const struct sweep *sweep, karst_index runs, const karst_index *cut, const karst_index *order,
                       karst_schedule *schedule)
 {
@@ -97,10 +97,10 @@ static void list_runs(const struct sweep *sweep, karst_index runs, const karst_i
   }
 }
 
-/* Whether the schedule should be faster than the plain sweep. Threads that take the runs of a level as they come need
- * at most W / T + (1 - 1 / T) w for a level of W entries whose largest run has w (Graham, SIAM J. Appl. Math. 17
- * (1969)), and then a barrier. A fifth must be gained at least, for that leaves out what threads pay for reading
- * what another one has just written. */
+/* Returns whether the schedule should be faster than the plain sweep. Let a level have W entries, and its largest run
+ * w. T threads that take its runs as they become free need at most W / T + (1 - 1 / T) w (Graham, SIAM J. Appl. Math.
+ * 17 (1969)), and then a barrier. The gain must be a fifth at least, because the bound leaves out the cost of reading
+ * what another thread has just written. */
 static bool is_worth_it(const karst_schedule *schedule, int threads)
 {
   double parallel = 0, share = 1.0 / threads;
@@ -129,7 +129,7 @@ static karst_status allocate_schedule(karst_context *context, karst_index levels
   return status;
 }
 
-/* One level, one run. */
+/* Plans one level with one run. */
 static karst_status plan_plain(karst_context *context, const struct sweep *sweep, karst_schedule *schedule)
 {
   const karst_index cut[2] = {0, sweep->rows}, order[1] = {0};

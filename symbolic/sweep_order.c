@@ -1,6 +1,6 @@
-/* sweep_order.c - the order in which asynchronous sweeps update the blocks of the factors, for experiments (Chow, Anzt,
- * Dongarra, sections 3.2 to 3.4): a list of tasks, one for each block, which is cut into chunks as large as the paper's
- * thread blocks, and these may be taken in another order. The random orders are the same in every run. */
+/* sweep_order.c - orders the blocks of the factors for asynchronous sweeps, for experiments (Chow, Anzt, Dongarra,
+ * sections 3.2 to 3.4). The list of tasks, one for each block, is cut into chunks as large as the paper's thread
+ * blocks, and the chunks can be reordered too. The random orders are the same in every run. */
 #include "config.h"
 
 #include "symbolic.h"
@@ -9,7 +9,7 @@
 
 enum { CHUNK = 128 };
 
-/* Uniform in 0 .. below - 1 (Marsaglia's xorshift). */
+/* Returns a uniform number in 0 .. below - 1 (Marsaglia's xorshift). */
 static int64_t draw(uint64_t *state, int64_t below)
 {
   *state ^= *state << 13;
@@ -18,7 +18,7 @@ static int64_t draw(uint64_t *state, int64_t below)
   return (int64_t)(*state % (uint64_t)below);
 }
 
-/* Fisher and Yates. */
+/* Shuffles the items (Fisher and Yates). */
 static void shuffle(int64_t count, karst_index *item)
 {
   uint64_t state = 20160619;
@@ -30,8 +30,8 @@ static void shuffle(int64_t count, karst_index *item)
   }
 }
 
-/* The rows, gathered into subdomains of size rows that each grow breadth first from the first row that is free. done:
- * [n], zero. Rows that are reached wait in row itself for their turn. */
+/* Gathers the rows into subdomains of size rows. Each subdomain grows breadth first from the first free row. done: [n]
+ * zero on entry. row also serves as the queue of the rows that have been reached. */
 static void gather_rows(const karst_sweep_pattern *pattern, int size, bool *done, karst_index *row)
 {
   karst_index taken = 0, first = 0;
@@ -51,7 +51,7 @@ static void gather_rows(const karst_sweep_pattern *pattern, int size, bool *done
   }
 }
 
-/* The blocks of the rows in the order row, NULL for the natural one; returns how many. */
+/* Lists the blocks of the rows in the order row, or in natural order if row is NULL; returns their number. */
 static int64_t list_rows(const karst_sweep_pattern *pattern, const karst_index *row, karst_index *task)
 {
   int64_t tasks = 0;
@@ -63,7 +63,7 @@ static int64_t list_rows(const karst_sweep_pattern *pattern, const karst_index *
   return tasks;
 }
 
-/* to: the chunks of from in the order chunk. */
+/* Copies the chunks of from to to, in the order given by chunk. */
 static void order_chunks(int64_t tasks, const karst_index *from, int64_t chunks, const karst_index *chunk,
                          karst_index *to)
 {

@@ -73,7 +73,7 @@ static void test_padded(karst_context *context)
     karst_matrix_destroy(read);
     read = pass(context, A, files[i], 1);
     tap_ok(has_grid(read, 0, 0, 0, NULL) &&
-               strstr(message, "its grid is left out, whose cells are no blocks of size 1"),
+               strstr(message, "the grid is left out, for its cells are not blocks of size 1"),
            "a note says where its scalar rows are read: %s", message);
     karst_matrix_destroy(read);
   }
@@ -118,7 +118,7 @@ static void test_refused_text(karst_context *context)
   static const struct {
     const char *comments, *says, *what;
   } cases[] = {
-      {"%%karst grid 6 1 1\n%%karst grid 3 2 1\n", "line 3: the file has told its grid before", "two grids"},
+      {"%%karst grid 6 1 1\n%%karst grid 3 2 1\n", "line 3: the file gives a second grid", "two grids"},
       {"%%karst grid\n", "line 2: size 1 of the grid, '', is not in 1 to", "no sizes"},
       {"%\n%%karst grid 3 2\n", "line 3: size 3 of the grid, '', is not in 1 to", "two sizes"},
       {"%%karst grid 3 x 1\n", "line 2: size 2 of the grid, 'x', is not in 1 to", "a word"},

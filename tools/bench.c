@@ -1,8 +1,8 @@
-/* bench.c - how long ILU(k) and GMRES(m) take on one system, against the memory's bandwidth and against a peer.
+/* bench.c - measures ILU(k) and GMRES(m) on one system, against the memory bandwidth and against a peer.
  *
- * Repetitions of Karst on each number of threads, on the GPU with and without cuSPARSE, and of the peer run in turn,
- * and each figure is the median of its repetitions, so that a machine whose speed drifts treats all alike. bench
- * reports; it judges nothing. */
+ * The variants (Karst on each number of threads, on the GPU with and without cuSPARSE, and the peer) run in turn, so
+ * that a machine whose speed drifts treats all alike. Each figure is the median of its repetitions. bench reports
+ * figures and does not judge them. */
 #include "bench.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static int parse_device(bench_settings *settings)
   return tool_fail(TOOL_FAILED, "--device takes cpu, cuda or cpu,cuda, not '%s'", settings->device);
 }
 
-/* Whether an option of Karst is bench's own business: the kernels are timed on the matrix as it is. */
+/* Returns whether bench sets this option of Karst itself. Kernels are timed on the matrix without reordering or
+ * scaling. */
 static bool is_fixed(const char *name)
 {
   static const char *const fixed[] = {"solver", "max-iterations", "max_iterations", "atol", "ordering", "scale", NULL};
@@ -62,7 +63,7 @@ static bool is_fixed(const char *name)
   return false;
 }
 
-/* NAME=VALUE,... into the options of Karst; the tool's own options are not among them. */
+/* Sets options of Karst from NAME=VALUE,...; the tool's own options are refused. */
 static int parse_set(karst_context *context, const struct tool_option *own, bench_settings *settings)
 {
   char text[1024], *rest = text;
@@ -85,7 +86,7 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
   return TOOL_GO_ON;
 }
 
-/* What --help says first; the options for experiments are listed nowhere else. */
+/* Writes the head of --help, the only place that lists the options for experiments. */
 static const char *about(void)
 {
   static char text[2048];
@@ -176,7 +177,7 @@ static bench_sample median(int count, const bench_sample *sample)
   bench_sample middle;
 
   for (int q = 0; q < BENCH_QUANTITIES; q++) {
-    bool measured = true; /* each time, or there is no median */
+    bool measured = true; /* false if a repetition is missing, and so is the median */
     for (int i = 0; i < count; i++) {
       sorted[i] = sample[i].value[q];
       measured = measured && isfinite(sorted[i]);
@@ -187,7 +188,7 @@ static bench_sample median(int count, const bench_sample *sample)
   return middle;
 }
 
-/* The system on a device that the context is already on. */
+/* Loads the system onto the device of the context. */
 static int open_place(karst_context *context, const bench_case *what, bool gpu, bench_place *place)
 {
   *place = (bench_place){.context = context};
@@ -200,7 +201,7 @@ static int open_place(karst_context *context, const bench_case *what, bool gpu, 
   return exit_status;
 }
 
-/* Also what a failed open_place has left. */
+/* Closes a place, also one that open_place left incomplete. */
 static void close_place(bench_place *place)
 {
   bench_product_close(place->product);
@@ -217,7 +218,7 @@ static bench_variant *add_variant(bench_result *result, bench_place *place, cons
   return variant;
 }
 
-/* A variant for each number of threads, with its bandwidth. */
+/* Adds a variant for each number of threads and measures its bandwidth. */
 static int add_cpu(const bench_settings *settings, bench_place *place, bench_result *result)
 {
   const int64_t length = settings->quick ? 1 << 20 : 1 << 24; /* 8 or 128 MiB an array */
@@ -235,7 +236,7 @@ static int add_cpu(const bench_settings *settings, bench_place *place, bench_res
   return TOOL_GO_ON;
 }
 
-/* Karst and cuSPARSE; the pattern half runs on all processors of the host. */
+/* Adds Karst and cuSPARSE. The pattern half runs on all processors of the host. */
 static int add_gpu(bench_place *place, bench_result *result)
 {
   const int threads = strstr(karst_build_features(), "OpenMP") ? tool_threads() : 1;
@@ -254,8 +255,8 @@ static int add_gpu(bench_place *place, bench_result *result)
   return TOOL_GO_ON;
 }
 
-/* Repetition number r of each variant, one after the other. On a GPU there is one with number -1 before the others, in
- * which kernels are loaded and libraries opened. */
+/* Runs repetition r of each variant in turn. On a GPU a repetition -1 comes first, which loads kernels and opens
+ * libraries. */
 static int repeat(bench_peer *peer, bench_result *result, int r, bench_sample sample[BENCH_VARIANTS][REPEATS])
 {
   for (int v = 0; v < result->variants; v++) {
@@ -322,7 +323,7 @@ static int run_level(const bench_settings *settings, bench_place *cpu, bench_pla
   return TOOL_GO_ON;
 }
 
-/* What is to be timed at each level; peak memory before this process has grown. */
+/* Makes the case to time at each level. Measures the peak memory before this process has grown. */
 static int make_cases(const bench_settings *settings, bench_result *result)
 {
   for (int l = 0; l < settings->levels; l++) {
@@ -362,7 +363,7 @@ int main(int argc, char *argv[])
   karst_context *context, *gpu_context = NULL;
 
   tool_start(argv[0]);
-  /* A peer that can use threads is to use one. */
+  /* A peer that can use threads has to use one. */
   setenv("OMP_NUM_THREADS", "1", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");

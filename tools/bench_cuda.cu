@@ -1,4 +1,4 @@
-/* bench_cuda.cu - the GPU's clock and its copy bandwidth. */
+/* bench_cuda.cu - measures times by the GPU's clock, and its copy bandwidth. */
 #include "bench_cuda.h"
 
 #include <cuda_runtime.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct bench_gpu {
-  cudaStream_t stream; /* of the context: not owned */
+  cudaStream_t stream; /* of the context, which owns it */
   cudaEvent_t begin, end;
   int cache; /* bytes */
 };
@@ -25,7 +25,7 @@ int bench_gpu_open(karst_context *context, bench_gpu **gpu)
   return error ? tool_fail(TOOL_NO_DEVICE, "the GPU's clock: %s", cudaGetErrorString(error)) : TOOL_GO_ON;
 }
 
-/* Also what a failed open has left. */
+/* Closes a GPU, also one that bench_gpu_open left incomplete. */
 void bench_gpu_close(bench_gpu *gpu)
 {
   if (!gpu) return;
@@ -66,6 +66,6 @@ double bench_gpu_copy(bench_gpu *gpu)
   }
   cudaFree(from);
   cudaFree(to);
-  cudaGetLastError(); /* a shortage of memory is reported here and not again */
+  cudaGetLastError(); /* clears a reported shortage of memory */
   return best;
 }

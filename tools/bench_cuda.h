@@ -1,6 +1,6 @@
 /* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, and cuSPARSE's product with a
- * matrix. C and C++. In bench_cuda.cu and bench_cusparse.cu; bench_cuda_none.c and
- * bench_cusparse_none.c stand in where these are missing. */
+ * matrix. The functions are in bench_cuda.cu and bench_cusparse.cu, or in bench_cuda_none.c and bench_cusparse_none.c
+ * in builds without CUDA or cuSPARSE. C and C++ can include this header. */
 #ifndef KARST_TOOLS_BENCH_CUDA_H
 #define KARST_TOOLS_BENCH_CUDA_H
 
@@ -12,27 +12,27 @@ extern "C" {
 
 typedef struct bench_gpu bench_gpu;
 
-/* The GPU that context is on. TOOL_GO_ON, or the exit status after a reported error. */
+/* Opens the GPU of the context. Returns TOOL_GO_ON, or the exit status of an error that has been reported. */
 int bench_gpu_open(karst_context *context, bench_gpu **gpu);
 void bench_gpu_close(bench_gpu *gpu);
-/* Bytes of the second-level cache. */
+/* Returns the bytes of the second-level cache. */
 double bench_gpu_cache(const bench_gpu *gpu);
-/* Bytes per second, read and written, of a copy from device memory to device memory (cudaMemcpyAsync, arrays of 512
- * MiB), the best of a few; 0: no memory for it. */
+/* Measures a copy from device memory to device memory (cudaMemcpyAsync, arrays of 512 MiB), in bytes read and written
+ * per second, the best of a few; returns 0 if there is no memory for it. */
 double bench_gpu_copy(bench_gpu *gpu);
-/* A mark in the context's stream, another one, and the seconds between them. */
+/* Set the first and the second mark in the context's stream. The second returns the seconds between them. */
 void bench_gpu_start(bench_gpu *gpu);
 double bench_gpu_stop(bench_gpu *gpu);
 
 typedef struct bench_product bench_product;
 
-/* cuSPARSE's product with A, queued in the stream of context: SpMV by the faster of its two algorithms for b = 1, bsrmv
- * for larger blocks. NULL, and a note on standard error, where it cannot be had. */
+/* Opens cuSPARSE's product with A, which is queued in the stream of context: SpMV by the faster of its two algorithms
+ * for b = 1, bsrmv for larger blocks. Without cuSPARSE it prints a note on standard error and returns NULL. */
 bench_product *bench_product_open(const karst_context *context, const karst_matrix *A, bench_gpu *gpu);
 void bench_product_close(bench_product *product);
-/* Such as "cuSPARSE 12.6.3". */
+/* Returns a name such as "cuSPARSE 12.6.3". */
 const char *bench_product_name(const bench_product *product);
-/* y = A x. False: it failed. */
+/* Computes y = A x; returns false on failure. */
 bool bench_product_multiply(bench_product *product, karst_vector *x, karst_vector *y);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* bench_cuda_none.c - stands in for bench_cuda.cu in a build without CUDA. The library has refused the device by then,
- * so that none of it is called with success. */
+/* bench_cuda_none.c - stands in for bench_cuda.cu in a build without CUDA. The library refuses the device first, so
+ * that these functions are never used on a GPU. */
 #include "bench_cuda.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
- * iterations of GMRES(m), kernels, whole solves; and Karst's peak memory. */
+/* bench_karst.c - runs one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
+ * iterations of GMRES(m), kernels, whole solves. Measures Karst's peak memory. */
 #include "bench.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 const char *const bench_solver[BENCH_SOLVERS] = {"gmres", "bicgstab"};
 
-/* The options of a case for a preconditioner; they are to be destroyed. The tolerance is never met, so that the number
- * of iterations is fixed. */
+/* Makes the options of a case for a preconditioner, which the caller destroys. The tolerance is never met, so that the
+ * number of iterations is fixed. */
 static karst_status make_options(karst_context *context, const bench_case *what, const char *precond,
                                  int max_iterations, karst_options **options)
 {
@@ -88,8 +88,8 @@ static karst_status apply(const bench_variant *variant)
   return karst_precond_apply(variant->M, variant->place->b, variant->place->x);
 }
 
-/* The seconds of one of BENCH_KERNEL_REPEATS applications: by the host's clock on the CPU, where an application is done
- * when it returns, and between two marks in the stream of a GPU. */
+/* Measures the seconds of one of BENCH_KERNEL_REPEATS applications. The CPU uses the host's clock, because an
+ * application is done when it returns; a GPU uses two marks in its stream. */
 static karst_status time_kernel(const bench_variant *variant, karst_status (*kernel)(const bench_variant *variant),
                                 double *seconds)
 {
@@ -103,7 +103,7 @@ static karst_status time_kernel(const bench_variant *variant, karst_status (*ker
   return status;
 }
 
-/* From a matrix to a solution, with solver number s. */
+/* Times a whole solve with solver number s, from the matrix to the solution. */
 static karst_status time_whole(const bench_case *what, const bench_variant *variant, int s, bench_sample *sample)
 {
   const bench_place *place = variant->place;
@@ -142,7 +142,7 @@ karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_s
   return status;
 }
 
-/* What the child does whose memory is measured; the exit status. */
+/* Runs in the child whose memory is measured; returns its exit status. */
 static int run_cycle(const bench_case *what)
 {
   karst_context *context;

@@ -14,15 +14,15 @@ extern char **environ;
 struct bench_peer {
   pid_t process;
   FILE *to, *from;
-  const char *program; /* not owned */
+  const char *program; /* owned by the caller */
   char name[64];
 };
 
-/* Starts program with its standard input and output on two pipes whose other ends are kept. */
+/* Starts program with its standard input and output on two pipes, and keeps the other ends. */
 static bool spawn(bench_peer *peer, const bench_case *what)
 {
   char block[16], level[16], restart[16], iterations[16];
-  /* The interface takes no const; nothing is written to the strings. */
+  /* posix_spawn takes no const, but writes nothing to the strings. */
   char *const arguments[] = {(char *)peer->program, (char *)what->matrix, block, level, restart, iterations, NULL};
   posix_spawn_file_actions_t actions;
   int down[2], up[2];
@@ -86,7 +86,7 @@ bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
 void bench_peer_stop(bench_peer *peer)
 {
   if (!peer) return;
-  if (peer->to) fclose(peer->to); /* its end of input */
+  if (peer->to) fclose(peer->to); /* ends the peer's input */
   if (peer->from) fclose(peer->from);
   if (peer->process > 0) waitpid(peer->process, NULL, 0);
   free(peer);

@@ -1,8 +1,8 @@
 /* bench_petsc.c - PETSc as a peer of bench (see bench.h): ILU(k) and GMRES(m) on one core.
  *
- * MATSEQAIJ for scalar matrices and MATSEQBAIJ for blocks; PCILU with levels in the natural ordering, KSPGMRES with
- * classical Gram-Schmidt without refinement, preconditioned from the right; all else as PETSc has it by default.
- * Both programs make the matrix by the same library call, hence the same numbers. */
+ * It uses MATSEQAIJ for scalar matrices and MATSEQBAIJ for blocks, PCILU with levels in the natural ordering, and
+ * KSPGMRES with classical Gram-Schmidt without refinement, preconditioned from the right. All other options are PETSc's
+ * defaults. Both programs make the matrix by the same library call, so that its values are equal. */
 #include "bench.h"
 
 #include <petscksp.h>
@@ -16,7 +16,7 @@ typedef struct petsc_system {
   Vec b, x;
 } petsc_system;
 
-/* A copy in PETSc's index type, whose width need not be Karst's. */
+/* Copies indices to PETSc's index type, whose width can differ from Karst's. */
 static PetscErrorCode copy_indices(int64_t count, const karst_index *from, PetscInt **to)
 {
   PetscFunctionBeginUser;
@@ -64,7 +64,7 @@ static PetscErrorCode copy_vector(karst_vector *v, Vec *copy)
   PetscFunctionReturn(0);
 }
 
-/* Makes the system with Karst and hands it over; Karst's copy is gone before anything is timed. */
+/* Makes the system with Karst and copies it to PETSc. Karst's copy is released before anything is timed. */
 static PetscErrorCode system_create(const bench_case *what, petsc_system *system)
 {
   karst_context *context;
@@ -95,7 +95,7 @@ static PetscErrorCode solver_create(const petsc_system *system, KSP *solver)
   PetscCall(KSPSetType(*solver, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(*solver, system->what->restart));
   PetscCall(KSPGMRESSetOrthogonalization(*solver, KSPGMRESClassicalGramSchmidtOrthogonalization));
-  PetscCall(KSPGMRESSetPreAllocateVectors(*solver)); /* so that set-up holds all allocation, as Karst's does */
+  PetscCall(KSPGMRESSetPreAllocateVectors(*solver)); /* so that all allocation is part of set-up, as in Karst */
   PetscCall(KSPSetPCSide(*solver, PC_RIGHT));
   PetscCall(KSPSetTolerances(*solver, 0.0, 0.0, PETSC_DEFAULT, watch.last));
   PetscCall(KSPGetPC(*solver, &precond));
@@ -114,7 +114,7 @@ static PetscErrorCode monitor(KSP solver, PetscInt iteration, PetscReal residual
   PetscFunctionReturn(0);
 }
 
-/* Seconds spent so far in an event of PETSc's log. */
+/* Reads the seconds spent so far in an event of PETSc's log. */
 static PetscErrorCode logged_seconds(const char *name, double *seconds)
 {
   PetscLogEvent event;
@@ -144,7 +144,7 @@ static PetscErrorCode time_setup(KSP solver, bench_sample *sample)
   PetscFunctionReturn(0);
 }
 
-/* Assembled once more, the matrix counts as changed, so that PETSc factors it again. */
+/* Assembling the matrix again marks it as changed, so that PETSc factors it again. */
 static PetscErrorCode time_update(const petsc_system *system, KSP solver, bench_sample *sample)
 {
   PetscFunctionBeginUser;

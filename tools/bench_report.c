@@ -1,4 +1,4 @@
-/* bench_report.c - the figures of one case: a table for people, lines of JSON for programs. */
+/* bench_report.c - prints the figures of one case, as a table for people or lines of JSON for programs. */
 #include "bench.h"
 #include "text.h"
 
@@ -13,8 +13,8 @@
 #include <jansson.h>
 #endif
 
-/* Columns of the table: what was timed, and the bytes that it moves (0: not counted). */
-enum { COLUMNS = 8, COUNTED = 4 /* the first whose bytes are counted */ };
+/* The columns of the table: what was timed. Bytes are counted for the columns from COUNTED on. */
+enum { COLUMNS = 8, COUNTED = 4 /* the first column whose bytes are counted */ };
 static const char *const heading[COLUMNS] = {"set-up",    "symbolic", "factor", "update",
                                              "iteration", "A x",      "M^-1 r", "vectors"};
 
@@ -30,10 +30,10 @@ static double bytes(const bench_traffic *t, int column)
   return moved[column];
 }
 
-/* Not a number where there is none to compare. */
+/* Returns NaN if b is 0 and a is not. */
 static double relative_difference(double a, double b) { return a == b ? 0 : b == 0 ? NAN : fabs(a - b) / fabs(b); }
 
-/* Why a column of a variant has no time; NULL where it has one. */
+/* Returns why a column of a variant has no time, or NULL if it has one. */
 static const char *missing(const bench_result *result, const bench_variant *variant, int column)
 {
   const bench_sample *sample = &variant->median;
@@ -45,7 +45,8 @@ static const char *missing(const bench_result *result, const bench_variant *vari
   return "it was not timed";
 }
 
-/* Numbers that are none are shown as a dash, columns before the first that the row is about as nothing. */
+/* Prints a row. A value that is not finite is a dash, or a blank in the columns before first, which the row does not
+ * cover. */
 static void print_row(const char *name, const double *value, int first, const char *format)
 {
   printf("%-26s", name);
@@ -59,7 +60,7 @@ static void print_row(const char *name, const double *value, int first, const ch
   printf("\n");
 }
 
-/* How many times as long as base the variant takes, or the other way round. */
+/* Prints the times of variant over those of base. */
 static void print_ratio(const bench_result *result, const char *name, const bench_variant *variant,
                         const bench_variant *base)
 {
@@ -76,7 +77,7 @@ static const bench_variant *first_on_gpu(const bench_result *result)
   return NULL;
 }
 
-/* Against the first on the CPU; on a GPU cuSPARSE against Karst, and each variant of the CPU against Karst. */
+/* Compares with the first variant on the CPU; on a GPU, cuSPARSE with Karst and each variant of the CPU with Karst. */
 static void print_ratios(const bench_result *result, const bench_variant *variant)
 {
   const bench_variant *first = &result->variant[0], *gpu = first_on_gpu(result);
@@ -99,7 +100,7 @@ static void print_ratios(const bench_result *result, const bench_variant *varian
   }
 }
 
-/* The times of a variant, and under them bandwidths where the memory's is known. */
+/* Prints the times of a variant, and below them bandwidths if that of the memory is known. */
 static void print_variant(const bench_result *result, const bench_variant *variant)
 {
   const bool slow = variant->place == NULL || variant->place->gpu == NULL; /* milliseconds with two digits suffice */
@@ -119,7 +120,7 @@ static void print_variant(const bench_result *result, const bench_variant *varia
   print_ratios(result, variant);
 }
 
-/* A whole solve, and how many times as long as base the variant takes for it. */
+/* Prints a whole solve, and its time over that of base. */
 static void print_whole_variant(const bench_variant *variant, const bench_variant *base, int s)
 {
   const double *value = variant->median.value, *other = base->median.value;
@@ -137,7 +138,7 @@ static void print_whole_variant(const bench_variant *variant, const bench_varian
   printf("\n");
 }
 
-/* Ratios to Karst on the GPU, or where there is none to the first variant. */
+/* Compares with Karst on the GPU, or without a GPU with the first variant. */
 static void print_whole(const bench_result *result)
 {
   const bench_variant *gpu = first_on_gpu(result), *base = gpu ? gpu : &result->variant[0];
@@ -178,7 +179,7 @@ static void print_gpu(const bench_result *result)
            result->cache / 1e6);
 }
 
-/* What the sweeps of a preconditioner came to. */
+/* Prints the residuals before and after the sweeps of a preconditioner. */
 static void print_sweeps(const bench_result *result)
 {
   for (int v = 0; v < result->variants; v++) {
@@ -207,7 +208,7 @@ static void print_residuals(const bench_result *result)
   printf("\n");
 }
 
-/* The columns that have no time, and why. */
+/* Prints which columns have no time, and why. */
 static void print_missing(const bench_result *result)
 {
   for (int v = 0; v < result->variants; v++)
@@ -250,10 +251,10 @@ void bench_report_table(const bench_result *result)
 }
 
 #ifdef HAVE_JANSSON
-/* Null for numbers that are not finite. */
+/* Returns null for a number that is not finite. */
 static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-/* With U+FFFD for what is not UTF-8. */
+/* Replaces what is not UTF-8 by U+FFFD. */
 static json_t *text(const char *value)
 {
   char *copy = tool_utf8(value);
@@ -262,10 +263,10 @@ static json_t *text(const char *value)
   return string;
 }
 
-/* A quantity that is 0 where it was not measured. */
+/* Returns null for a quantity that is 0, which means not measured. */
 static json_t *positive(double value) { return value > 0 ? number(value) : json_null(); }
 
-/* Null without whole solves, else an object for each solver. */
+/* Returns null without whole solves, else an object for each solver. */
 static json_t *whole_json(const bench_result *result, const bench_sample *sample)
 {
   json_t *whole = json_object();
@@ -285,7 +286,7 @@ static json_t *whole_json(const bench_result *result, const bench_sample *sample
 static const char *const key[COLUMNS] = {"setup",     "symbolic", "factor", "update",
                                          "iteration", "multiply", "apply",  "orthogonalise"};
 
-/* Seconds by column. */
+/* Returns the seconds of each column. */
 static json_t *times_json(const bench_result *result, const bench_sample *sample)
 {
   json_t *times = json_object();
@@ -294,7 +295,7 @@ static json_t *times_json(const bench_result *result, const bench_sample *sample
   return times;
 }
 
-/* Why by column, for those without a time. */
+/* Returns the reason for each column without a time. */
 static json_t *missing_json(const bench_result *result, const bench_variant *variant)
 {
   json_t *reasons = json_object();
@@ -306,7 +307,7 @@ static json_t *missing_json(const bench_result *result, const bench_variant *var
   return reasons;
 }
 
-/* Null for a preconditioner without sweeps. */
+/* Returns null for a preconditioner without sweeps. */
 static json_t *sweeps_json(const bench_result *result, const bench_variant *variant)
 {
   const karst_solver_info *info = &variant->info;

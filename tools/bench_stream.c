@@ -1,5 +1,5 @@
-/* bench_stream.c - the memory's bandwidth as the STREAM benchmark defines it (J. D. McCalpin, 1995):
- * copy c = a counts 16 bytes an entry, triad a = b + s c counts 24. The best of a few passes. */
+/* bench_stream.c - measures the memory bandwidth as the STREAM benchmark defines it (J. D. McCalpin, 1995): the copy c
+ * = a counts 16 bytes an entry, the triad a = b + s c counts 24. The result is the best of a few passes. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static void triad(int threads, int64_t length, double s, const double *restrict 
   for (int64_t i = 0; i < length; i++) a[i] = b[i] + s * c[i];
 }
 
-/* On a page, whatever malloc does: stores and loads at like distances from their pages' starts do not collide. */
+/* Allocates an array that begins on a page, independently of malloc, so that loads and stores of several arrays do not
+ * collide. */
 static double *new_array(int64_t length)
 {
   const size_t page = 4096, bytes = (size_t)length * sizeof(double);

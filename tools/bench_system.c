@@ -1,4 +1,4 @@
-/* bench_system.c - the linear system to time, the same one for bench and its peers. */
+/* bench_system.c - loads the linear system to time, which is the same for bench and its peers. */
 #include "bench.h"
 #include "load.h"
 
@@ -26,8 +26,8 @@ int bench_system_load(karst_context *context, const bench_case *what, karst_matr
   return exit_status;
 }
 
-/* Else each repetition would get its large arrays from the system anew, page by page and cleared: a cost that has
- * nothing to do with the library, and that one program may be spared (Open MPI sets the like for PETSc). */
+/* Without this, the system would hand out and clear the pages of large arrays again in each repetition. This cost has
+ * nothing to do with the library, and a peer may avoid it (Open MPI sets the same for PETSc). */
 void bench_keep_memory(void)
 {
 #ifdef __GLIBC__

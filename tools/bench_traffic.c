@@ -1,7 +1,7 @@
-/* bench_traffic.c - the bytes that an iteration of GMRES(m) with ILU(k) must move between memory and processor.
+/* bench_traffic.c - counts the bytes that an iteration of GMRES(m) with ILU(k) must move between memory and processor.
  *
- * With n scalar rows, N = n / b block rows, Z blocks in A, F scalar entries in the factors (diagonal once), i bytes an
- * index, and every array larger than the caches:
+ * Let there be n scalar rows, N = n / b block rows, Z blocks in A, F scalar entries in the factors (diagonal once) and
+ * i bytes an index, and let every array be larger than the caches:
  *
  *   y = A x          8 b^2 Z + i (Z + N)             A, once
  *                    + 8 n 2                         x read, y written
@@ -16,7 +16,7 @@
  *                    + A x, 8 n, 8 n 2               r = b - A x and v = r / |r|
  *                    all of it once in m iterations
  *
- * A vector written counts once: what the processor reads before it writes part of a line is not counted. */
+ * A vector that is written counts once; a processor's read of a cache line before it writes the line is not counted. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* beside.c - see beside.h. What NAME is follows karst_vector_read_beside: a path without .gz and then without its
- * ending, whichever that is. */
+/* beside.c - finds the files beside a matrix file; see beside.h. NAME is defined as in karst_vector_read_beside: the
+ * path without .gz and then without its last ending. */
 #include "beside.h"
 
 #include "output.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes of NAME, with the folder, in the path of a matrix file. */
+/* Returns the length of NAME, with its folder, in the path of a matrix file. */
 static size_t stem_length(const char *path)
 {
   size_t length = strlen(path), packed = strlen(".gz");
@@ -21,7 +21,8 @@ static size_t stem_length(const char *path)
   return length;
 }
 
-/* The first length bytes of a path and a text. The caller frees it; NULL after an error that has been reported. */
+/* Joins the first length bytes of a path and a text. The caller frees the result, which is NULL after a reported
+ * error. */
 static char *join(const char *path, size_t length, const char *text)
 {
   char *joined = malloc(length + strlen(text) + 1);
@@ -34,14 +35,15 @@ static char *join(const char *path, size_t length, const char *text)
 
 char *tool_path_beside(const char *matrix, const char *ending) { return join(matrix, stem_length(matrix), ending); }
 
-/* Whether two paths have one last component. */
+/* Returns whether two paths have the same last component. */
 static bool same_name(const char *a, const char *b)
 {
   const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
   return strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) == 0;
 }
 
-/* A link to the matrix known, of another name, may have another right-hand side beside it. */
+/* Returns whether path is another matrix file than matrix and known. A link to known with another name counts, because
+ * it may have another right-hand side beside it. */
 static bool is_sibling(const char *path, const char *matrix, const char *known)
 {
   struct stat file;
@@ -57,7 +59,7 @@ int tool_find_sibling(const char *matrix, const char *known, char **sibling)
   int exit_status = folder ? TOOL_GO_ON : TOOL_FAILED;
   DIR *directory = folder ? opendir(folder) : NULL;
   *sibling = NULL;
-  if (folder && !directory && errno != ENOENT && errno != ENOTDIR) /* without a folder the matrix cannot be written */
+  if (folder && !directory && errno != ENOENT && errno != ENOTDIR) /* without the folder the matrix cannot be written */
     exit_status = tool_fail(TOOL_FAILED, "%s cannot be searched for other matrices: %s", folder, strerror(errno));
   for (struct dirent *entry; directory && !*sibling && exit_status == TOOL_GO_ON && (entry = readdir(directory));) {
     const char *name = entry->d_name;

@@ -55,7 +55,7 @@ int tool_finish(int status)
   return tool_fail(TOOL_FAILED, "standard output: %s", errno ? strerror(errno) : "writing failed");
 }
 
-/* Keeps the sentence of an error; without memory for it none is kept. */
+/* Keeps the sentence of an error; keeps none if there is no memory. */
 static void keep_sentence(const char *format, va_list arguments)
 {
   va_list again;
@@ -73,7 +73,7 @@ int tool_fail(int status, const char *format, ...)
   va_start(arguments, format);
   keep_sentence(format, arguments);
   va_end(arguments);
-  fprintf(stderr, "%s%s: ", isatty(STDERR_FILENO) ? "\r\033[K" : "", program); /* over a progress line */
+  fprintf(stderr, "%s%s: ", isatty(STDERR_FILENO) ? "\r\033[K" : "", program); /* erases a progress line */
   tool_print_safely(stderr, sentence ? sentence : "out of memory");
   fputc('\n', stderr);
   return status;
@@ -94,7 +94,7 @@ void tool_rename(const char *path, const char *name)
   }
 }
 
-/* What replaces the path that the sentence begins with, which is skipped; "" for other sentences. */
+/* If the sentence begins with a renamed path, skips the path and returns the name that replaces it; else returns "". */
 static const char *skip_renamed(const char **text)
 {
   for (int i = 0; i < TOOL_RENAMED_MAX && renamed[i].path; i++) {
@@ -128,9 +128,9 @@ void tool_message(void *user, karst_message_kind kind, const char *text)
 
 int tool_threads(void)
 {
-  const int most = 1024; /* that the library takes */
+  const int most = 1024; /* the most threads that the library takes */
   const char *variable = getenv("OMP_NUM_THREADS");
-  const long wanted = variable ? strtol(variable, NULL, 10) : 0; /* of a list for nested teams, the first */
+  const long wanted = variable ? strtol(variable, NULL, 10) : 0; /* the first number of a list for nested teams */
   int threads = karst_processors();
   if (wanted > 0 && wanted < threads) threads = (int)wanted;
   return threads < most ? threads : most;

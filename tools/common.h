@@ -7,62 +7,64 @@
 #include <stdbool.h>
 
 enum {
-  TOOL_GO_ON = -1, /* no exit status: the step succeeded, the program continues */
+  TOOL_GO_ON = -1, /* no exit status: the step succeeded and the program continues */
   TOOL_YES = 0,    /* converged; the files agree; done */
   TOOL_NO = 1,     /* not converged; the files differ */
   TOOL_FAILED = 2, /* bad input or usage, no memory, output that cannot be written */
   TOOL_NO_DEVICE = 3
 };
 
-/* First thing in main: errors begin with the program's name. A closed pipe becomes a write error, not a signal. */
+/* Must be called first in main: errors begin with the program's name. A closed pipe becomes a write error, not a
+ * signal. */
 void tool_start(const char *path);
-/* Last thing in main: status, or TOOL_FAILED with a sentence where standard output could not be written. Where the
- * answer is to be JSON, an error is printed there as an object too. */
+/* Must be called last in main. Returns status, or TOOL_FAILED with a sentence if standard output could not be written.
+ * If the answer is JSON, prints an error there as an object too. */
 int tool_finish(int status);
-/* From now on the answer is to be JSON; tool_parse knows by the option json. */
+/* Makes the answer JSON, also that of an error. tool_parse calls this for the option json. */
 void tool_answer_json(void);
-/* The sentence of the last error, which the caller makes part of the answer itself; "" without one. */
+/* Returns the sentence of the last error, or "", to a caller that makes it part of its own answer. */
 const char *tool_sentence(void);
 
-/* The program's name without its folder and without libtool's "lt-". */
+/* Returns the program's name without its folder and without libtool's "lt-". */
 const char *tool_name(void);
 
-/* Prints "NAME: sentence" on standard error, names in it made safe for a terminal, and returns status. */
+/* Prints "NAME: sentence" on standard error, with names made safe for a terminal, and returns status. */
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with the sentence of the library's last error in context; the exit status follows from status. */
+/* Reports the library's last error in context like tool_fail. Returns the exit status for status. */
 int tool_fail_library(const karst_context *context, karst_status status);
-/* The same, beginning with the name of what it is about. */
+/* Reports as tool_fail_library does, beginning with the name of what the error is about. */
 int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
 
 enum { TOOL_RENAMED_MAX = 2 };
-/* Errors of the library that begin with path, a copy's, are printed with name, the user's, instead. Both stay the
- * caller's. */
+/* Errors of the library that begin with path, the path of a copy, are printed with the user's name instead. The caller
+ * keeps both strings. */
 void tool_rename(const char *path, const char *name);
 
-/* A karst_message_function: notes and warnings on standard error. */
+/* Prints notes and warnings on standard error; is a karst_message_function. */
 void tool_message(void *user, karst_message_kind kind, const char *text);
 
-/* Threads where the user names no number: the processors that the process may use, or fewer by OMP_NUM_THREADS. */
+/* Returns the number of threads if the user gives none: the processors that the process may use, or fewer by
+ * OMP_NUM_THREADS. */
 int tool_threads(void);
 
-/* Seconds from a fixed moment. */
+/* Returns seconds since a fixed moment. */
 double tool_clock(void);
 
-/* A number that fills all of text and lies in minimum .. maximum. */
+/* Reads a number in minimum .. maximum that fills all of text. */
 bool tool_integer(const char *text, long long minimum, long long maximum, long long *number);
-/* A finite decimal number >= 0 that fills all of text. */
+/* Reads a finite decimal number >= 0 that fills all of text. */
 bool tool_real(const char *text, double *number);
 
-/* What --help says of an option. */
+/* What --help says about an option. */
 struct tool_info {
   const char *name;
-  char value[128];           /* what it takes; "" for a switch */
-  const char *default_value; /* "" where there is none to name */
+  char value[128];           /* the form of its value; "" for a switch */
+  const char *default_value; /* "" if there is none to name */
   const char *help;          /* one line */
 };
 
-/* An option of a tool and the variable that it sets. A text points into argv; a count is 1 or more. */
+/* An option of a tool and the variable that it sets. A text points into argv; a count is at least 1. */
 struct tool_option {
   struct tool_info info;
   enum { TOOL_SWITCH, TOOL_TEXT, TOOL_COUNT, TOOL_REAL } kind;
@@ -74,23 +76,23 @@ struct tool_option {
   } to;
 };
 
-/* The value of an option of the library; a number where it takes one. */
+/* Returns the value of an option of the library as text, or as a number if it takes one. */
 const char *tool_option_text(const karst_options *options, const char *name);
 double tool_option_number(const karst_options *options, const char *name);
 
 struct tool_command {
   const char *about;                 /* one line */
   const char *operand_names;         /* "MATRIX OUTPUT" */
-  int operand_count;                 /* how many the tool takes, no more and no fewer */
+  int operand_count;                 /* exact number of operands */
   const char **operand;              /* [operand_count], set by tool_parse */
-  const struct tool_option *options; /* ends with a name of NULL; --help and --version are added */
-  karst_options *library_options;    /* NULL: the tool does not take the options of the library */
-  bool gallery;                      /* the help lists the gallery */
+  const struct tool_option *options; /* ends with a NULL name; --help and --version are added */
+  karst_options *library_options;    /* NULL if the tool does not take the options of the library */
+  bool gallery;                      /* whether the help lists the gallery */
   const char *exit_statuses;         /* ends the help */
 };
 
-/* Takes the command line apart: --name VALUE and --name=VALUE alike, the last one of a name counts. Returns
- * TOOL_GO_ON, or the exit status: after --help or --version, or after an error that has been reported. */
+/* Parses the command line. --name VALUE and --name=VALUE are equal, and the last value of a name counts. Returns
+ * TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[]);
 
 #endif

@@ -1,7 +1,7 @@
-/* compare.c - the command compare: how far two vectors or two matrices are apart.
+/* compare.c - the command compare: reports how far two vectors or two matrices are apart.
  *
- * The absolute difference is max |a_i - b_i| over the entries, the relative one that over max |b_i|. A and B agree
- * where max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
+ * The absolute difference is max |a_i - b_i| over the entries, the relative difference is this over max |b_i|. A and B
+ * agree if max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
 #include "input.h"
 #include "load.h"
 
@@ -17,9 +17,9 @@ struct settings {
 };
 
 struct difference {
-  double largest;      /* of |a - b|; NaN where one is NaN */
+  double largest;      /* largest |a - b|; NaN if one is NaN */
   double norm;         /* max |b| */
-  int64_t row, column; /* of the largest difference, from 0 */
+  int64_t row, column; /* of the largest difference, counted from 0 */
 };
 
 static void look(struct difference *difference, int64_t row, int64_t column, double a, double b)
@@ -48,7 +48,7 @@ static int compare_vectors(karst_context *context, karst_vector *const vector[2]
   return status;
 }
 
-/* Walks through two scalar matrices of one size row by row, merging the columns. */
+/* Compares two scalar matrices of one size row by row, merging the columns. */
 static int compare_matrices(karst_context *context, karst_matrix *const matrix[2], struct difference *difference)
 {
   const karst_index *start_a = karst_matrix_row_start(matrix[0]), *start_b = karst_matrix_row_start(matrix[1]);
@@ -76,7 +76,7 @@ static int compare_matrices(karst_context *context, karst_matrix *const matrix[2
   return status;
 }
 
-/* A matrix with block size 1 and without padding. */
+/* Loads a matrix with block size 1 and without padding. */
 static int load_scalar(karst_context *context, const char *name, karst_matrix **matrix)
 {
   karst_matrix *loaded;
@@ -87,7 +87,7 @@ static int load_scalar(karst_context *context, const char *name, karst_matrix **
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-/* Whether a file says that it is an array: then it is a vector, even one that cannot be read. */
+/* Returns whether a file says that it is an array. Then it is a vector, even one that cannot be read. */
 static bool is_array(const char *path)
 {
   char format[16];
@@ -103,7 +103,7 @@ static int compare(karst_context *context, const struct settings *settings, stru
   karst_vector *vector[2] = {NULL, NULL};
   karst_matrix *matrix[2] = {NULL, NULL};
   int exit_status = TOOL_GO_ON;
-  /* What A can be read as decides what B has to be. */
+  /* B must be of the kind that A can be read as. */
   karst_status status = karst_vector_read(context, settings->path[0], &vector[0]);
   bool vectors = !status || is_array(settings->path[0]);
   if (vectors) {

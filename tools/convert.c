@@ -1,6 +1,6 @@
 /* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format. The right-hand
  * side that comes with the matrix is written beside it, and that of the file in whose place it is written is removed.
- * Other files of the name keep theirs: where they would not, nothing is written. */
+ * Other matrix files of the same NAME keep their right-hand side; if they cannot, nothing is written. */
 #include "beside.h"
 #include "grid.h"
 #include "input.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Without the rows that pad the last block: a file of the matrix does not have them. */
+/* Returns the length without the rows that pad the last block, which a file of the matrix does not have. */
 static int64_t rhs_length(const karst_matrix *matrix, const karst_vector *rhs)
 {
   int64_t length = karst_vector_length(rhs);
@@ -27,7 +27,7 @@ static bool is_file(const char *path)
   return stat(path, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-/* A right-hand side of the matrix that was there before is taken away. What the new one was read from stays. */
+/* Removes an earlier right-hand side of the output file, unless rhs was read from it. */
 static int remove_stale(const char *stale, const karst_vector *rhs, bool quiet)
 {
   char text[600];
@@ -39,14 +39,13 @@ static int remove_stale(const char *stale, const karst_vector *rhs, bool quiet)
   return TOOL_GO_ON;
 }
 
-/* The files beside OUTPUT that a reader of it would take for its right-hand side: one, with what is to be in it, or
- * none. */
+/* The two files beside OUTPUT that would be read as its right-hand side. In the end at most one exists and holds it. */
 struct beside {
   char *plain, *packed;
-  bool has_plain, has_packed; /* from before */
+  bool has_plain, has_packed; /* whether each exists before the conversion */
 };
 
-/* Whether a right-hand side of so many rows was read from a file, or might have been. */
+/* Returns whether rhs was read from the file path, or is equal to what the file holds. */
 static bool is_of(karst_context *context, const karst_vector *rhs, int64_t length, const char *path)
 {
   karst_vector *old;
@@ -63,8 +62,8 @@ static bool is_of(karst_context *context, const karst_vector *rhs, int64_t lengt
   return same;
 }
 
-/* The file that is to be made, written over or removed, so that another matrix beside it would have another right-hand
- * side; NULL where all stays as it is. */
+/* Returns a file beside OUTPUT that would be created, replaced or removed, which changes the right-hand side of other
+ * matrices beside it; NULL if nothing changes. */
 static const char *find_change(karst_context *context, const karst_vector *rhs, int64_t length,
                                const struct beside *beside)
 {
@@ -73,7 +72,8 @@ static const char *find_change(karst_context *context, const karst_vector *rhs, 
   return rhs && !beside->has_plain && !beside->has_packed ? beside->plain : NULL;
 }
 
-/* Refuses to change the right-hand side of a file of the same name but INPUT, which has that of the new matrix. */
+/* Refuses to change the right-hand side of another file of the same NAME. INPUT is excepted, as its right-hand side is
+ * that of the new matrix. */
 static int look_beside(karst_context *context, const char *input, const char *output, const karst_matrix *matrix,
                        const karst_vector *rhs, struct beside *beside)
 {

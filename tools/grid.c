@@ -1,9 +1,10 @@
-/* grid.c - see grid.h. */
+/* grid.c - reads the option --grid; see grid.h. */
 #include "grid.h"
 
 #include <string.h>
 
-/* The digits at *text as a size of the grid; moves *text past them. False where there are none, or too many. */
+/* Reads the digits at *text as a size of the grid and moves *text past them. Returns false if there are none or too
+ * many. */
 static bool read_size(const char **text, karst_index *size)
 {
   const char *end = *text + strspn(*text, "0123456789");

@@ -4,15 +4,15 @@
 
 #include "common.h"
 
-/* NXxNYxNZ, NXxNY for one layer, or "find", as --grid takes it; NULL: what came with the matrix. All functions report
- * their own errors and return TOOL_GO_ON or an exit status. */
+/* The value of --grid: NXxNYxNZ, NXxNY for one layer, or "find"; NULL: the grid that came with the matrix. All
+ * functions report their own errors and return TOOL_GO_ON or an exit status. */
 struct tool_grid {
   bool given, find;
   karst_index size[3];
 };
 
 int tool_parse_grid(const char *text, struct tool_grid *grid);
-/* name: the matrix's, for errors. */
+/* Gives the matrix the grid. name: that of the matrix, for errors. */
 int tool_set_grid(karst_context *context, const struct tool_grid *grid, const char *name, karst_matrix *matrix);
 
 #endif

@@ -1,6 +1,7 @@
-/* input.c - see input.h. A file is opened several times on its way in: to tell its format, to read it, for the
- * right-hand side in the same archive, and again to find the line of a repeated entry. A pipe gives its bytes once. Its
- * copy has no name, so that nothing is left behind; Linux opens it anew through the descriptor that was the pipe's. */
+/* input.c - copies inputs that can be read only once; see input.h. A file is opened several times: to tell its format,
+ * to read it, for the right-hand side in the same archive, and to find the line of a repeated entry. A pipe gives its
+ * bytes once, so that it is copied. The copy has no name, so that nothing is left behind; Linux opens it again through
+ * the pipe's descriptor. */
 #include "input.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 static const char descriptors[] = "/dev/fd/";
 
-/* The descriptor that a path stands for; -1 for any other file. */
+/* Returns the descriptor that a path stands for, or -1 for any other file. */
 static int descriptor_of(const char *path)
 {
   long long number;
@@ -24,7 +25,7 @@ static int descriptor_of(const char *path)
   return tool_integer(path + sizeof descriptors - 1, 0, INT_MAX, &number) ? (int)number : -1;
 }
 
-/* read, which waits also where whoever made the pipe made it non-blocking. */
+/* Reads like read, but also waits if the pipe is non-blocking. */
 static ssize_t read_some(int from, void *buffer, size_t size)
 {
   ssize_t got;
@@ -40,7 +41,7 @@ static bool write_all(int to, const char *buffer, ssize_t size)
   return put >= 0;
 }
 
-/* A file without a name, which goes when the program ends; -1 with errno where that fails. */
+/* Opens a file without a name, which disappears when the program ends; returns -1 with errno set on failure. */
 static int open_nameless(const char *folder)
 {
   char path[PATH_MAX];
@@ -58,7 +59,7 @@ static int fail_reading(const char *name)
   return tool_fail(TOOL_FAILED, "the pipe %s cannot be read: %s", name, strerror(errno));
 }
 
-/* The descriptor from becomes a file with everything that was still to come from it; name: for errors. */
+/* Copies all remaining bytes of the descriptor from to a file, and makes from that file. name: for errors. */
 static int keep(int from, const char *name)
 {
   char buffer[1 << 16];
@@ -87,7 +88,8 @@ int tool_input(const char *name, const char **path)
   if (descriptor == STDIN_FILENO && fcntl(STDIN_FILENO, F_GETFD) < 0)
     return tool_fail(TOOL_FAILED, "standard input is closed");
   if (stat(*path, &file) != 0 || !(S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode))) return TOOL_GO_ON;
-  /* not opened anew: a pipe whose writer is done would wait for another, and another user's may not be opened */
+  /* It is not opened again, because a pipe whose writer has finished would wait for another writer, and a pipe of
+   * another user might be refused. */
   if (descriptor >= 0) return keep(descriptor, *path);
   descriptor = open(*path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return fail_reading(*path);

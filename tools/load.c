@@ -1,4 +1,4 @@
-/* load.c - see load.h. */
+/* load.c - loads matrices and vectors; see load.h. */
 #include "load.h"
 #include "rutherford_boeing.h"
 
@@ -26,7 +26,7 @@ static int fail_unknown(const char *name)
   return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s", name, list);
 }
 
-/* Through the library, or through RBio. */
+/* Reads a matrix file through the library or through RBio. */
 static int read_file(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
 {
   karst_matrix *scalar;
@@ -79,7 +79,7 @@ int tool_vector_to_host(karst_context *context, const karst_vector *vector, int6
 int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values)
 {
   int64_t b = karst_matrix_block_size(matrix), count = b * b * karst_matrix_blocks(matrix);
-  karst_vector *view; /* is only read, so the matrix stays as it is */
+  karst_vector *view; /* only read, so that the matrix does not change */
   karst_status status = karst_vector_wrap(context, count, (double *)karst_matrix_value(matrix), &view);
   *values = NULL;
   if (status) return tool_fail_library(context, status);

@@ -1,17 +1,17 @@
-/* load.h - matrices and vectors as the tools' arguments name them. All functions report their own errors and return
- * TOOL_GO_ON or an exit status. */
+/* load.h - loads the matrices and vectors that the tools' arguments name. All functions report their own errors and
+ * return TOOL_GO_ON or an exit status. */
 #ifndef KARST_TOOLS_LOAD_H
 #define KARST_TOOLS_LOAD_H
 
 #include "common.h"
 
-/* The matrix that name stands for: a file where one exists, else NAME:SIZES from the gallery. block_size 0: what its
- * header says, or the problem's own. rhs, unless NULL: the right-hand side that comes with it, or NULL if none does. */
+/* Loads the matrix that name stands for: a file if one exists, else NAME:SIZES from the gallery. block_size 0: the file
+ * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
 
-/* The first count values of a vector, and the values of a matrix as it stores them, copied to host memory that the
- * caller frees. */
+/* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
+ * frees. */
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values);
 int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values);
 /* Writes the first count entries of a vector. */

@@ -1,6 +1,6 @@
-/* output.c - see output.h. What is asked here is what the library will do: it follows links, replaces a file that it
- * may write to, in a folder that takes no new files in its place, and makes a new one beside others. The tools have
- * only what karst.h declares, so folder_length and follow_links are twins of those in format/place.c. */
+/* output.c - checks output files; see output.h. The checks mirror what the library does. It follows links, and replaces
+ * a file that it may write to, in place if the folder takes no new files. A new file needs a folder that takes one. The
+ * tools use only what karst.h declares, so that they repeat folder_length and follow_links of format/place.c. */
 #include "output.h"
 
 #include <errno.h>
@@ -11,14 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of the folder in a path, with its slash. */
+/* Returns the length of the folder part of a path, with its slash. */
 static size_t folder_length(const char *path)
 {
   const char *slash = strrchr(path, '/');
   return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* The path that links lead to, be it there or not. The caller frees it; NULL with errno. */
+/* Returns the path that links lead to, whether it exists or not. The caller frees it; it is NULL with errno set on
+ * failure. */
 static char *follow_links(const char *path)
 {
   const int most = 40;
@@ -37,7 +38,7 @@ static char *follow_links(const char *path)
   return NULL;
 }
 
-/* The folder that a path is in, links followed. The caller frees it; NULL with errno. */
+/* Returns the folder of a path after following links. The caller frees it; it is NULL with errno set on failure. */
 static char *folder_of(const char *path)
 {
   char *target = follow_links(path);
@@ -46,7 +47,7 @@ static char *folder_of(const char *path)
   if (length > 0)
     target[length] = '\0';
   else
-    strcpy(target, "."); /* it has a name, or the path would be empty */
+    strcpy(target, "."); /* target is a name in this folder, because the path is not empty */
   return target;
 }
 
@@ -74,7 +75,7 @@ int tool_check_output(const char *path)
   return open ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* Whether two files that are not there would have one name in one folder. */
+/* Returns whether two files that do not exist would have the same name in the same folder. */
 static bool same_place(const char *a, const char *b)
 {
   struct stat x, y;

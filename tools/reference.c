@@ -1,7 +1,7 @@
-/* reference.c - a direct solution by UMFPACK (T. Davis, Algorithm 832: UMFPACK V4.3, ACM TOMS 30(2), 2004).
+/* reference.c - computes a direct solution by UMFPACK (T. Davis, Algorithm 832: UMFPACK V4.3, ACM TOMS 30(2), 2004).
  *
- * UMFPACK wants compressed columns. Compressed rows of A are compressed columns of A', so A' is factored and the
- * transposed system solved. UMFPACK is GPL, and therefore here and not in the library. */
+ * UMFPACK takes compressed columns. Compressed rows of A are compressed columns of A', so that A' is factored and the
+ * transposed system solved. UMFPACK is under the GPL, so that only this command uses it, and not the library. */
 #include "config.h"
 
 #include "reference.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <umfpack.h>
 
-/* A scalar system in host memory; n rows. */
+/* A scalar system of n rows in host memory. */
 struct system {
   int64_t n;
   int64_t *start;  /* [n + 1] */
@@ -33,7 +33,7 @@ static void release(struct system *system)
   free(system->x_ref);
 }
 
-/* Without the padding, which karst_matrix_convert takes away. */
+/* Copies the system without the padding, which karst_matrix_convert removes. */
 static int gather(karst_context *context, const karst_matrix *A, const karst_vector *b, const karst_vector *x,
                   struct system *system)
 {
@@ -85,7 +85,7 @@ static double norm(int64_t n, const double *x)
   return sqrt(sum);
 }
 
-/* a / b, and 0 where both are 0. */
+/* Returns a / b, or 0 if both are 0. */
 static double ratio(double a, double b) { return a == 0 && b == 0 ? 0 : a / b; }
 
 /* Overwrites system->x with x - x_ref and returns |b - A x_ref|. */
@@ -107,7 +107,7 @@ int reference_solve(karst_context *context, const karst_matrix *A, const karst_v
 {
   struct system system = {0};
   *reference = (struct reference){.difference = NAN, .residual = NAN};
-  if (karst_matrix_rows_unpadded(A) == 0) { /* which UMFPACK refuses */
+  if (karst_matrix_rows_unpadded(A) == 0) { /* UMFPACK refuses an empty matrix */
     *reference = (struct reference){.rcond = 1};
     return TOOL_GO_ON;
   }

@@ -1,4 +1,4 @@
-/* reference.h - a direct solution to compare with. */
+/* reference.h - computes a direct solution for comparison. */
 #ifndef KARST_TOOLS_REFERENCE_H
 #define KARST_TOOLS_REFERENCE_H
 
@@ -12,10 +12,10 @@ struct reference {
   double time;       /* seconds: analysis, factorization and solution */
 };
 
-/* Solves A x_ref = b with UMFPACK and compares x with x_ref, padding left out. */
+/* Solves A x_ref = b with UMFPACK and compares x with x_ref, without the padding. */
 int reference_solve(karst_context *context, const karst_matrix *A, const karst_vector *b, const karst_vector *x,
                     struct reference *reference);
-/* TOOL_GO_ON, or an error where this build has no UMFPACK. */
+/* Returns TOOL_GO_ON, or reports an error if this build has no UMFPACK. */
 int reference_check(void);
 
 #endif

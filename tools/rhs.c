@@ -1,4 +1,4 @@
-/* rhs.c - the right-hand side of solve: from a file, made up, or the one that came with the matrix. */
+/* rhs.c - makes the right-hand side of solve: from a file, generated, or the one that came with the matrix. */
 #include "load.h"
 #include "solve.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* random or random:SEED, the seed a whole number below 2^64. */
+/* Recognises random and random:SEED, where the seed is a whole number below 2^64. */
 static bool is_random(const char *text, uint64_t *seed)
 {
   char *end;
@@ -19,7 +19,7 @@ static bool is_random(const char *text, uint64_t *seed)
   return !*end && !errno;
 }
 
-/* One value for each row of the matrix but those that pad it. */
+/* Makes one value for each row of the matrix, except the rows that pad it. */
 static karst_status make(karst_context *context, const char *text, int64_t rows, karst_vector **vector)
 {
   uint64_t seed;
@@ -30,7 +30,7 @@ static karst_status make(karst_context *context, const char *text, int64_t rows,
   return ones ? karst_vector_fill(*vector, 1) : karst_vector_fill_random(*vector, seed);
 }
 
-/* v <- A v */
+/* Computes v <- A v. */
 static karst_status multiply(karst_context *context, const karst_matrix *A, karst_vector **v)
 {
   karst_vector *product;
@@ -45,7 +45,7 @@ static karst_status multiply(karst_context *context, const karst_matrix *A, kars
   return KARST_SUCCESS;
 }
 
-/* Copies source into a vector as long as the padded matrix. */
+/* Copies source into a vector that is as long as the padded matrix. */
 static int pad(karst_context *context, const karst_matrix *A, const karst_vector *source, karst_vector **rhs)
 {
   int64_t rows = karst_matrix_rows_unpadded(A);

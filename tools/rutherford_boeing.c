@@ -1,13 +1,15 @@
-/* rutherford_boeing.c - matrices in Rutherford-Boeing files (and Harwell-Boeing, its predecessor), through RBio.
+/* rutherford_boeing.c - reads matrices in Rutherford-Boeing files and Harwell-Boeing files, their predecessor, through
+ * RBio.
  *
- * I. Duff, R. Grimes, J. Lewis, The Rutherford-Boeing sparse matrix collection, 1997. Four header lines (five in some
- * Harwell-Boeing files), then column starts, row indices and values in compressed columns. The third header line has
- * the type, three letters: real, integer, pattern or complex; symmetric, unsymmetric, skew (z), Hermitian or
- * rectangular; assembled or elements.
+ * I. Duff, R. Grimes, J. Lewis, The Rutherford-Boeing sparse matrix collection, 1997. A file has four header lines
+ * (five in some Harwell-Boeing files), then column starts, row indices and values in compressed columns. The third
+ * header line has the type in three letters: real, integer, pattern or complex; symmetric, unsymmetric, skew (z),
+ * Hermitian or rectangular; assembled or elements.
  *
- * RBio takes numbers apart at blanks and ignores what follows a number in its field. Numbers that touch, Fortran's
- * D exponents and other text would become wrong values, so the characters are checked first; this also gives errors
- * the line number that RBio does not know. RBio is GPL, and therefore here and not in the library. */
+ * RBio separates numbers at blanks and ignores what follows a number in its field. Numbers without a blank between
+ * them, Fortran's D exponents and other text would become wrong values, so that the characters are checked first. The
+ * check also finds the line number for errors, which RBio does not know. RBio is under the GPL, so that only the
+ * commands use it, and not the library. */
 #include "config.h"
 
 #include "rutherford_boeing.h"
@@ -68,7 +70,7 @@ static const char *error_text(int64_t code)
   return "RBio cannot read it";
 }
 
-/* The first character of a line of numbers that RBio would not read as Fortran does; NULL where there is none. */
+/* Returns the first character of a line of numbers that RBio would not read as Fortran does, or NULL. */
 static const char *strange_character(const char *line)
 {
   static const char allowed[] = "0123456789+-.eE \r\n";
@@ -99,8 +101,8 @@ static int check_characters(const char *path)
   return status;
 }
 
-/* RBio makes its arrays by the sizes on line 3: each start, index and value must have a character and a blank in the
- * file, and a matrix that is square as many rows as column starts. */
+/* Refuses sizes on line 3 that are too large for the file, because RBio allocates its arrays by them. Each start, index
+ * and value takes a character and a blank in the file, and a square matrix has as many rows as columns. */
 static int check_sizes(const char *path)
 {
   char line[256], type[4];
@@ -121,7 +123,7 @@ static int check_sizes(const char *path)
                    rows, columns, entries, (long long)info.st_size);
 }
 
-/* Names the first line with a number that overflows double precision; RBio has made an infinity of it. */
+/* Reports the first line with a number that overflows double precision, which RBio has read as infinity. */
 static int refuse_infinity(const char *path)
 {
   char *line = NULL, *end;
@@ -140,14 +142,14 @@ static int refuse_infinity(const char *path)
   return tool_fail(TOOL_FAILED, "%s, line %lld: a value is not a finite number", path, found);
 }
 
-/* From compressed columns, rows ascending, to compressed rows, columns ascending. */
+/* Turns compressed columns with ascending rows into compressed rows with ascending columns. */
 static int transpose(karst_context *context, int64_t n, const int64_t *start, const int64_t *row, const double *value,
                      karst_matrix **matrix)
 {
   karst_index rows = (karst_index)n;
   size_t entries = (size_t)start[n];
   karst_index *row_start = calloc((size_t)n + 2, sizeof *row_start);
-  karst_index *column = calloc(entries + 1, sizeof *column); /* one more: there may be no entries */
+  karst_index *column = calloc(entries + 1, sizeof *column); /* one more, because there may be no entries */
   double *transposed = calloc(entries + 1, sizeof *transposed);
   int status = TOOL_GO_ON;
   if (!row_start || !column || !transposed) {
@@ -172,7 +174,7 @@ clean_up:
   return status;
 }
 
-/* What RBread makes of a file: sizes, kind (0 real, 1 pattern, 2 and 4 complex, 3 integer), compressed columns. */
+/* What RBread reads from a file: sizes, kind (0 real, 1 pattern, 2 and 4 complex, 3 integer), compressed columns. */
 struct content {
   int64_t rows, columns, kind;
   int64_t *start, *row;
@@ -203,7 +205,7 @@ int read_rutherford_boeing(karst_context *context, const char *path, karst_matri
   int status = check_sizes(path);
   if (status == TOOL_GO_ON) status = check_characters(path);
   if (status != TOOL_GO_ON) return status;
-  char *name = strdup(path); /* RBio's interface takes no const */
+  char *name = strdup(path); /* RBio takes no const */
   if (!name) return tool_fail_memory("a file name");
   int64_t code = RBread(name, true, 0, title, key, type, &content.rows, &content.columns, &content.kind, &symmetry,
                         &size, &zeros, &content.start, &content.row, &content.value, NULL, NULL, NULL);

@@ -1,14 +1,14 @@
-/* rutherford_boeing.h - matrices in Rutherford-Boeing files. */
+/* rutherford_boeing.h - reads matrices in Rutherford-Boeing files. */
 #ifndef KARST_TOOLS_RUTHERFORD_BOEING_H
 #define KARST_TOOLS_RUTHERFORD_BOEING_H
 
 #include "common.h"
 
-/* By the path's ending, or by a third line that begins like "rua 1030 1030 6858". */
+/* Recognises a file by its path's ending, or by a third line that begins like "rua 1030 1030 6858". */
 bool is_rutherford_boeing(const char *path);
 
-/* Reads a matrix with block size 1; symmetric storage is expanded. Reports its own errors and returns TOOL_GO_ON or
- * an exit status; without SuiteSparse the error is that it is missing. */
+/* Reads a matrix with block size 1; symmetric storage is expanded. Reports its own errors and returns TOOL_GO_ON or an
+ * exit status; without SuiteSparse the error says that it is missing. */
 int read_rutherford_boeing(karst_context *context, const char *path, karst_matrix **matrix);
 
 #endif

@@ -1,6 +1,6 @@
 /* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
  *
- * A user's program: it calls nothing but what karst.h declares. */
+ * Like a user's program, it calls only what karst.h declares. */
 #include "beside.h"
 #include "grid.h"
 #include "input.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What one run holds; each is NULL until it is there. */
+/* The objects of one run; each is NULL until it is made. */
 struct run {
   karst_context *context;
   karst_matrix *A;
@@ -31,8 +31,7 @@ static void release(struct run *run)
   karst_matrix_destroy(run->A);
 }
 
-/* The device asked for, and as many threads as asked for: by default tool_threads(), where the library was built with
- * threads. */
+/* Selects the requested device and number of threads, which by default is tool_threads() if the library has threads. */
 static int choose_device(struct run *run, const struct solve_settings *settings)
 {
   karst_status status = karst_context_set_device(run->context, settings->device);
@@ -96,9 +95,9 @@ static double median(double *values, int count)
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* New values, factorization and a solution from zero, as a simulator does; factor and solve: [settings->repeat]. The
- * values are the same as before, so none may end worse than the first solve; better is possible where factors are made
- * from the last ones. */
+/* Repeats what a simulator does: new values, factorization and a solution from zero. factor and solve:
+ * [settings->repeat] seconds. The values are those of the first solve, so that none may end worse. One can end better,
+ * as some preconditioners start from their last factors. */
 static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
                   double *factor, double *solve)
 {
@@ -145,12 +144,12 @@ static int print_report(struct run *run, struct solve_report *report)
   return TOOL_GO_ON;
 }
 
-/* A file to be written, or one that may be read. */
+/* A file to be written, or one that may be read, and what it is for. */
 struct named {
   const char *what, *name;
 };
 
-/* Refuses an output that is a file to be read. */
+/* Refuses an output file that is also an input file. */
 static int check_inputs(const struct named *output, const struct solve_settings *settings, const char *plain,
                         const char *packed)
 {
@@ -159,13 +158,13 @@ static int check_inputs(const struct named *output, const struct solve_settings 
                                 {"--rhs", settings->rhs},
                                 {"the right-hand side beside the matrix", plain},
                                 {"the right-hand side beside the matrix", packed}};
-  for (size_t i = 0; i < sizeof input / sizeof input[0]; i++) /* of which some are words, or not there */
+  for (size_t i = 0; i < sizeof input / sizeof input[0]; i++) /* some of these are words or do not exist */
     if (input[i].name && access(input[i].name, F_OK) == 0 && tool_same_file(output->name, input[i].name))
       return tool_fail(TOOL_FAILED, "%s and %s name the same file, %s", output->what, input[i].what, output->name);
   return TOOL_GO_ON;
 }
 
-/* Before any file is written: none is another, nor what is to be read. */
+/* Checks before any file is written that no output file is another one or an input file. */
 static int check_outputs(const struct solve_settings *settings)
 {
   const char *history = settings->history && strcmp(settings->history, "-") != 0 ? settings->history : NULL;

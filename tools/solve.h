@@ -1,4 +1,4 @@
-/* solve.h - what the parts of solve share: its settings, its right-hand side, its report. */
+/* solve.h - what the parts of solve share: settings, right-hand side and report. */
 #ifndef KARST_TOOLS_SOLVE_H
 #define KARST_TOOLS_SOLVE_H
 
@@ -9,15 +9,15 @@
 
 struct solve_settings {
   const char *matrix;
-  const char *rhs; /* FILE, ones, Aones or random[:SEED]; NULL: what came with the matrix, else ones */
+  const char *rhs; /* FILE, ones, Aones or random[:SEED]; NULL: the one that came with the matrix, else ones */
   const char *device;
   const char *history, *solution; /* files to write, or NULL */
-  const char *grid;               /* NXxNYxNZ or find; NULL: what came with the matrix */
-  int block;                      /* 0: what the file's header says */
+  const char *grid;               /* NXxNYxNZ or find; NULL: the one that came with the matrix */
+  int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
   bool reference, json, quiet;
-  karst_options *options; /* of the library; the caller's to destroy */
+  karst_options *options; /* of the library; the caller destroys them */
 };
 
 /* The times of --repeat, in seconds. */
@@ -27,20 +27,20 @@ struct solve_repeat {
 
 struct solve_report {
   const struct solve_settings *settings;
-  const char *rhs;      /* what the right-hand side is */
-  const char *rhs_file; /* where it was read from; "" for one that was not */
+  const char *rhs;      /* which right-hand side it is */
+  const char *rhs_file; /* the file it was read from, or "" */
   const char *device;   /* the library's description */
   int threads;
   int64_t rows;         /* without padding */
   int64_t entries;      /* scalars stored in the blocks */
-  int64_t file_entries; /* of those, what the file or the problem has; zeros fill up the blocks */
+  int64_t file_entries; /* scalars in the file or the problem; entries adds the zeros that fill up the blocks */
   int block;
-  karst_grid grid; /* sizes of 0: none */
+  karst_grid grid; /* sizes of 0: no grid */
   double time_read;
   karst_result result;
   karst_solver_info info;
   char explanation[512];
-  int failed; /* the exit status of an error after the solve, which the report is to name; else TOOL_GO_ON */
+  int failed; /* exit status of an error after the solve, for the report; else TOOL_GO_ON */
   struct solve_repeat repeat;
   struct reference reference;
 };
@@ -48,18 +48,19 @@ struct solve_report {
 /* Fills settings from the command line. Returns TOOL_GO_ON or an exit status. */
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings);
 
-/* The right-hand side that settings name; own: the one that came with the matrix, or NULL. The rows that pad the last
- * block get 0. Sets *text to what it is, and *file to where it was read from or "", own's or the settings'. */
+/* Makes the right-hand side that settings name. own: the one that came with the matrix, or NULL. The rows that pad the
+ * last block get 0. Sets *text to a description of it, and *file to the file it was read from or "". Both belong to own
+ * or settings. */
 int solve_rhs(karst_context *context, const struct solve_settings *settings, const karst_matrix *A,
               const karst_vector *own, karst_vector **rhs, const char **text, const char **file);
 
-/* What the run did, for readers and for programs. */
+/* Print what the run did, for readers or for programs. */
 void solve_print_text(const struct solve_report *report);
 int solve_print_json(const struct solve_report *report);
-/* TOOL_GO_ON, or an error where this build cannot print JSON. */
+/* Returns TOOL_GO_ON, or reports an error if this build cannot print JSON. */
 int solve_check_json(void);
 
-/* Entries of the factors over those of the file; not a number where it has none. */
+/* Returns the entries of the factors over those of the file, or NaN if the file has none. */
 static inline double solve_fill_file(const struct solve_report *report)
 {
   return report->file_entries > 0 ? (double)report->info.factor_entries / (double)report->file_entries : NAN;

@@ -1,4 +1,4 @@
-/* solve_settings.c - the options of solve itself; those of the library are in the library's own table. */
+/* solve_settings.c - the options of solve itself; the options of the library are in the library's own tables. */
 #include "solve.h"
 
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)

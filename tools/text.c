@@ -1,4 +1,5 @@
-/* text.c - see text.h. UTF-8 as in RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+/* text.c - makes names safe to print; see text.h. UTF-8 is checked as in RFC 3629: no overlong forms, no surrogates,
+ * nothing beyond U+10FFFF. */
 #include "text.h"
 
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Bytes of the character that text begins with; 0 where those are no UTF-8. */
+/* Returns the length of the UTF-8 character that text begins with; 0 if it is not UTF-8. */
 static size_t character(const char *text)
 {
   const unsigned char *c = (const unsigned char *)text;
@@ -22,7 +23,7 @@ static size_t character(const char *text)
   return length;
 }
 
-/* Those of ASCII, and U+0080 to U+009F, which some terminals obey too. */
+/* Recognises the control characters of ASCII, and U+0080 to U+009F, which some terminals obey too. */
 static bool is_control(const char *text, size_t length)
 {
   unsigned char first = (unsigned char)text[0];

@@ -1,11 +1,11 @@
-/* watch.c - see watch.h. */
+/* watch.c - draws progress and records history; see watch.h. */
 #include "watch.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Draws the line anew unless that was done less than a tenth of a second ago. */
+/* Draws the line again unless it was drawn less than a tenth of a second ago. */
 static void draw(struct watch *watch, const char *detail)
 {
   double now = tool_clock();

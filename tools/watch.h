@@ -1,4 +1,4 @@
-/* watch.h - what is seen and kept while the library works: notes, a progress line on a terminal, the history file. */
+/* watch.h - shows and records what the library does: notes, a progress line on a terminal, the history file. */
 #ifndef KARST_TOOLS_WATCH_H
 #define KARST_TOOLS_WATCH_H
 
@@ -7,24 +7,25 @@
 #include <stdio.h>
 
 struct watch {
-  bool quiet;    /* no notes and no progress line */
-  bool terminal; /* standard error is one: there is a progress line */
+  bool quiet;    /* suppresses notes and the progress line */
+  bool terminal; /* standard error is a terminal, which gets a progress line */
   bool shown;    /* the line is on the screen */
   double drawn;  /* tool_clock() when it was last drawn */
   char phase[32];
-  FILE *history; /* or NULL */
+  FILE *history; /* NULL if not requested */
   const char *history_path;
 };
 
 /* Receives the messages of context. history: a file to write, or NULL. Returns TOOL_GO_ON or an exit status. */
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history);
-/* Ends the history; further iterations are not recorded. TOOL_GO_ON, or an error where the file is incomplete. */
+/* Closes the history file; later iterations are not recorded. Returns TOOL_GO_ON, or reports that the file is
+ * incomplete. */
 int watch_close_history(struct watch *watch);
-/* Names the phase that begins. */
+/* Shows the name of the phase that begins. */
 void watch_phase(struct watch *watch, const char *phase);
-/* Takes the progress line off the screen. */
+/* Erases the progress line. */
 void watch_erase(struct watch *watch);
-/* A karst_monitor_function; user is a struct watch. */
+/* Records an iteration; is a karst_monitor_function, whose user is a struct watch. */
 void watch_iteration(void *user, int iteration, double residual);
 
 #endif
