@@ -30,12 +30,27 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 /* A recursive residual that has fallen to this part of where it began is rounding. */
 static const double rounding = 64 * DBL_EPSILON;
 
+static void ask_monitor(karst_krylov *k, double residual)
+{
+  if (k->monitor) k->decision = k->monitor(k->monitor_user, k->iterations, residual);
+}
+
 bool karst_krylov_step(karst_krylov *k, double residual, double goal)
 {
   k->iterations++;
   k->claimed = residual <= goal;
-  if (k->monitor) k->monitor(k->monitor_user, k->iterations, residual);
-  return k->claimed || residual <= rounding * k->residual || k->iterations >= k->limits->max_iterations;
+  ask_monitor(k, residual);
+  return k->claimed || k->decision != KARST_GO_ON || residual <= rounding * k->residual ||
+         k->iterations >= k->limits->max_iterations;
+}
+
+/* A value that is no decision is a mistake in the monitor, of which nothing can be made. */
+static karst_status check_decision(const karst_krylov *k)
+{
+  if (k->decision == KARST_GO_ON || k->decision == KARST_ACCEPT || k->decision == KARST_STOP) return KARST_SUCCESS;
+  return karst_fail(k->context, KARST_ERROR_ARGUMENT,
+                    "the monitor returned %d after iteration %d, which is no karst_decision", (int)k->decision,
+                    k->iterations);
 }
 
 /* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
@@ -185,6 +200,7 @@ static karst_reason judge(const karst_krylov *k, double rtol_target, double atol
 {
   if (!isfinite(k->residual) || !isfinite(k->judged) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
   if (k->judged <= k->wanted) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
+  if (k->decision != KARST_GO_ON) return k->decision == KARST_ACCEPT ? KARST_CONVERGED_MONITOR : KARST_STOPPED;
   if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
   if (k->iterations >= k->limits->max_iterations) return KARST_ITERATION_LIMIT;
@@ -237,12 +253,10 @@ static void fall_back_on_best(karst_krylov *k)
 static void salvage(karst_krylov *k)
 {
   k->claimed = false;
-  if (isinf(k->best_judged)) {
-    k->judged = NAN;
-  } else if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged)) {
-    k->context->backend->copy(k->context, k->n, k->best, k->x);
-    k->judged = k->best_judged;
-  }
+  if (isinf(k->best_judged)) return; /* no cycle has run */
+  if (compute_residual(k) == KARST_SUCCESS && k->judged <= k->best_judged) return;
+  k->context->backend->copy(k->context, k->n, k->best, k->x);
+  k->judged = k->best_judged;
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -267,12 +281,15 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   k->iterations = k->false_claims = k->idle = 0;
   k->claimed = k->kept_start = false;
   k->best_judged = k->best_measure = INFINITY;
+  k->decision = KARST_GO_ON;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;
   *result = (karst_result){.block_row = -1};
 
   karst_status status = compute_residual(k);
-  if (!status && k->monitor) k->monitor(k->monitor_user, 0, k->residual);
+  if (status) k->judged = NAN;
+  if (!status) ask_monitor(k, k->residual);
+  if (!status) status = check_decision(k);
   if (!status && reason == KARST_NOT_FINITE) status = blame_factors(k);
   if (!status && reason == KARST_SOUND) {
     reason = judge(k, rtol_target, atol_target, KARST_SOUND);
@@ -280,6 +297,7 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   }
   while (!status && reason == KARST_SOUND) {
     status = run_cycle(k, &cycle_reason);
+    if (!status) status = check_decision(k);
     if (!status) status = check_claim(k);
     if (status) break;
     judge_progress(k);

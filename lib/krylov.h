@@ -101,6 +101,7 @@ struct karst_krylov {
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
   karst_monitor_function monitor; /* or NULL */
   void *monitor_user;
+  karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
 };
 
 /* Settings from the options, and work space for systems with A's size. limits must outlive the driver. An M that varies
@@ -117,7 +118,8 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
  * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
- * with the status of an apply of M or of the device, in the middle of a cycle. */
+ * with the status of an apply of M or of the device, or because the monitor's value is no decision, in the middle of a
+ * cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
@@ -143,7 +145,8 @@ static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
  * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
- * fallen so far in this cycle that it is no more than rounding, or because the iteration limit is reached. */
+ * fallen so far in this cycle that it is no more than rounding, because the iteration limit is reached, or because the
+ * monitor wants no more. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual

@@ -84,9 +84,9 @@ static void explain(karst_solver *solver, const karst_result *result, const char
   size_t size = sizeof solver->explanation;
   long long row = (long long)result->block_row;
   if (result->reason > 0)
-    snprintf(text, size,
-             "converged after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
-             result->iterations, result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
+    snprintf(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
+             result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
+             result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)

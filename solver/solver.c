@@ -78,7 +78,7 @@ void karst_solver_destroy(karst_solver *solver)
   karst_count_object(context, -1);
 }
 
-void karst_solver_set_monitor(karst_solver *solver, karst_monitor_function function, void *user)
+void karst_solver_monitor(karst_solver *solver, karst_monitor_function function, void *user)
 {
   if (!solver) return;
   solver->monitor = function;
