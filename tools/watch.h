@@ -25,7 +25,7 @@ int watch_close_history(struct watch *watch);
 void watch_phase(struct watch *watch, const char *phase);
 /* Erases the progress line. */
 void watch_erase(struct watch *watch);
-/* Records an iteration; is a karst_monitor_function, whose user is a struct watch. */
-void watch_iteration(void *user, int iteration, double residual);
+/* A karst_monitor_function; user is a struct watch. */
+karst_decision watch_iteration(void *user, int iteration, double residual);
 
 #endif
