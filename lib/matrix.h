@@ -3,6 +3,7 @@
 #define KARST_LIB_MATRIX_H
 
 #include "backend.h"
+#include "layout.h"
 
 #define KARST_INDEX_MAX (KARST_INDEX_BITS == 64 ? INT64_MAX : (int64_t)INT32_MAX)
 
@@ -66,6 +67,12 @@ karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_inde
 /* The first block row in which a block is not the transpose of its mirror image, but for rounding; -1 where there is
  * none. Where a block has no image, that is for the test of the pattern. Looks at the values in host memory. */
 karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *block_row);
+
+static inline karst_layout karst_matrix_layout(const karst_matrix *matrix)
+{
+  const karst_layout layout = {matrix->block_rows, matrix->block_size};
+  return layout;
+}
 
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
