@@ -14,7 +14,9 @@ static karst_status make_permutation(karst_system *s, const struct karst_orderin
   karst_status status =
       karst_allocate(s->context, &s->permutation, A->block_rows, sizeof *s->permutation, "the ordering");
   if (status) return status;
-  if (ordering->compute) return ordering->compute(s->context, A->block_rows, A->row_start, A->column, s->permutation);
+  const karst_ordering_pattern pattern = {s->context, A->block_rows, A->row_start, A->column,
+                                          karst_has_grid(A) ? &A->grid : NULL};
+  if (ordering->compute) return ordering->compute(&pattern, s->permutation);
   for (karst_index i = 0; i < A->block_rows; i++) s->permutation[i] = i;
   return KARST_SUCCESS;
 }
