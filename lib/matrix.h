@@ -18,12 +18,13 @@ struct karst_matrix {
   karst_index *row_start;        /* [block_rows + 1], host */
   karst_index *column;           /* [row_start[block_rows]], host */
   double *value;                 /* [b*b*row_start[block_rows]], device memory; never written to where it is source */
-  karst_index *device_row_start; /* the pattern in device memory; on the CPU the host arrays themselves */
-  karst_index *device_column;
-  int64_t generation; /* how often values were updated */
+  karst_index *device_row_start; /* the pattern in device memory: the backend's place for row_start and column, which */
+  karst_index *device_column;    /* may be these arrays themselves */
+  int64_t generation;            /* how often values were updated */
   bool owns_pattern;
   bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
-  const double *source;  /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
+  const double *source;  /* the array referred to, else NULL; value is that array itself or a copy of it */
+  double *adopted;       /* an array from karst_allocate that value is and the matrix owns, else NULL */
   karst_grid grid;       /* owns its map, allocated with karst_allocate */
 };
 
@@ -34,12 +35,21 @@ enum { KARST_FAULT_SIZE = 200 };
 bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
                             char fault[KARST_FAULT_SIZE]);
 
-/* A matrix that takes over arrays allocated with karst_allocate (also when it fails: they are then released).
- * The pattern is trusted. For file formats, generators and conversions. */
+/* A matrix that takes over arrays allocated with karst_allocate (also when it fails: they are then released). Without
+ * values (NULL) it is made from its pattern alone, and has room for values where they live, which are undefined. The
+ * pattern is trusted. For file formats, generators and conversions. */
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
 
-/* The values in host memory: the matrix's own array on the CPU, else a copy. Give it back with _done. */
+/* For a matrix that has a pattern and no values yet: room for them in device memory, where they are undefined; a copy
+ * of an array; the caller's array, referred to; the array adopted, which is released where value is a copy. */
+karst_status karst_matrix_own_values(karst_matrix *matrix);
+karst_status karst_matrix_copy_values(karst_matrix *matrix, const double *value);
+karst_status karst_matrix_refer(karst_matrix *matrix, const double *value);
+karst_status karst_matrix_place_adopted(karst_matrix *matrix);
+void karst_matrix_release_values(karst_matrix *matrix);
+
+/* The values in host memory: the matrix's own array where the host can read it, else a copy. _done gives it back. */
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
 void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
 

@@ -171,30 +171,14 @@ static karst_status split_blocks(const karst_matrix *A, const double *block_valu
   return karst_matrix_adopt(context, (karst_index)rows, 1, rows, row_start, column, value, result);
 }
 
-karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value)
+/* A copy with the same block size. The values stay in the memory that they live in. */
+static karst_status duplicate(const karst_matrix *A, karst_matrix **result)
 {
-  karst_context *context = matrix->context;
-  int64_t count = karst_block_offset(matrix->block_size, karst_matrix_blocks(matrix));
-  *value = matrix->value;
-  if (context->backend->host_memory) return KARST_SUCCESS;
-  karst_status status = karst_allocate(context, value, count, sizeof **value, "the matrix's values");
-  if (!status) status = context->backend->download(context, *value, matrix->value, (size_t)count * sizeof **value);
-  if (status) karst_matrix_host_value_done(matrix, *value);
-  return status;
-}
-
-void karst_matrix_host_value_done(const karst_matrix *matrix, double *value)
-{
-  if (value != matrix->value) karst_release(matrix->context, value);
-}
-
-/* A copy with the same block size. */
-static karst_status duplicate(const karst_matrix *A, const double *value, karst_matrix **result)
-{
-  karst_status status =
-      karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, value, KARST_COPY, result);
+  karst_status status = karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, A->value,
+                                            KARST_COPY, result);
   if (status) return status;
   (*result)->rows_unpadded = A->rows_unpadded;
+  (*result)->entries = A->entries;
   status = karst_matrix_copy_grid(A, NULL, *result);
   if (!status) return KARST_SUCCESS;
   karst_matrix_destroy(*result);
@@ -218,11 +202,10 @@ karst_status karst_matrix_convert(const karst_matrix *matrix, int block_size, ka
     karst_matrix_destroy(scalar);
     return status;
   }
+  if (matrix->block_size == block_size) return duplicate(matrix, result);
   status = karst_matrix_host_value(matrix, &value);
   if (status) return status;
-  if (matrix->block_size == block_size)
-    status = duplicate(matrix, value, result);
-  else if (block_size == 1)
+  if (block_size == 1)
     status = split_blocks(matrix, value, result);
   else
     status = gather_blocks(matrix, value, block_size, result);

@@ -171,12 +171,14 @@ static karst_status dissect(karst_context *context, const struct dissection *d)
   return KARST_SUCCESS;
 }
 
-karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
-                               const karst_index *column, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
   struct dissection d = {.n = n, .order = permutation};
-  karst_status status;
-  if ((status = karst_pattern_symmetrise(context, n, row_start, column, &d.start, &d.neighbour))) return status;
+  karst_status status =
+      karst_pattern_symmetrise(context, n, pattern->row_start, pattern->column, &d.start, &d.neighbour);
+  if (status) return status;
   const karst_index edges = d.start[n];
   if (edges > IDX_MAX || n > IDX_MAX) {
     status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
@@ -213,11 +215,11 @@ finish:
 
 #else
 
-karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
-                               const karst_index *column, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
-  (void)n, (void)row_start, (void)column, (void)permutation;
-  return karst_fail(context, KARST_ERROR_NOT_BUILT, "ordering metis needs METIS, and Karst was built without it");
+  (void)permutation;
+  return karst_fail(pattern->context, KARST_ERROR_NOT_BUILT,
+                    "ordering metis needs METIS, and Karst was built without it");
 }
 
 #endif

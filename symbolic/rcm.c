@@ -76,15 +76,16 @@ static karst_index number_component(const struct graph *graph, karst_index root,
   }
 }
 
-karst_status karst_order_rcm(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation)
+karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
   const char *what = "the graph for RCM";
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
   struct graph graph = {.n = n};
   karst_index *unsorted = NULL, *work = NULL;
   bool *seen = NULL;
   karst_status status;
-  if ((status = karst_pattern_symmetrise(context, n, row_start, column, &graph.start, &unsorted)) ||
+  if ((status = karst_pattern_symmetrise(context, n, pattern->row_start, pattern->column, &graph.start, &unsorted)) ||
       (status = karst_allocate(context, &graph.neighbour, graph.start[n], sizeof *graph.neighbour, what)) ||
       (status = karst_allocate(context, &graph.by_degree, n, sizeof *graph.by_degree, what)) ||
       (status = karst_allocate(context, &work, (int64_t)n + 1, sizeof *work, what)) ||
