@@ -189,7 +189,8 @@ static karst_status make_on_pattern(karst_context *context, karst_index block_ro
   if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
   karst_status status = check_sizes(context, block_rows, block_size, row_start, ownership);
   if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
-  if (!status) status = make(context, block_rows, block_size, (int64_t)block_rows * block_size, matrix);
+  const karst_layout layout = {block_rows, block_size};
+  if (!status) status = make(context, block_rows, block_size, karst_layout_scalars(layout), matrix);
   if (status) return status;
   if (ownership == KARST_COPY) {
     status = copy_pattern(*matrix, row_start, column);
@@ -251,7 +252,7 @@ int64_t karst_matrix_entries(const karst_matrix *matrix) { return matrix ? matri
 
 int64_t karst_matrix_rows(const karst_matrix *matrix)
 {
-  return matrix ? (int64_t)matrix->block_rows * matrix->block_size : 0;
+  return matrix ? karst_layout_scalars(karst_matrix_layout(matrix)) : 0;
 }
 
 int64_t karst_matrix_rows_unpadded(const karst_matrix *matrix) { return matrix ? matrix->rows_unpadded : 0; }

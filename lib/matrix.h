@@ -74,6 +74,14 @@ static inline karst_layout karst_matrix_layout(const karst_matrix *matrix)
   return layout;
 }
 
+/* Scalar rows of block row i without the padding, which is at the end of the last one. Columns are the same. */
+static inline int karst_matrix_height(const karst_matrix *matrix, karst_index i)
+{
+  const int64_t first = karst_layout_first(karst_matrix_layout(matrix), i);
+  const int64_t end = karst_layout_first(karst_matrix_layout(matrix), i + 1);
+  return (int)((end < matrix->rows_unpadded ? end : matrix->rows_unpadded) - first);
+}
+
 /* Scalar offset of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 

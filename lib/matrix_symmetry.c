@@ -17,9 +17,9 @@ static void measure_diagonal(const karst_matrix *A, const double *value, double 
 {
   const int b = A->block_size;
   for (karst_index i = 0; i < A->block_rows; i++) {
+    double *row_size = size + karst_layout_first(karst_matrix_layout(A), i);
     const karst_index k = karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i);
-    for (int64_t r = 0; r < b; r++)
-      size[i * (int64_t)b + r] = k < 0 ? 0 : sqrt(fabs(value[karst_block_offset(b, k) + r * b + r]));
+    for (int64_t r = 0; r < b; r++) row_size[r] = k < 0 ? 0 : sqrt(fabs(value[karst_block_offset(b, k) + r * b + r]));
   }
 }
 
@@ -45,13 +45,14 @@ static bool is_transpose(int b, const double *block, const double *other, const 
 static bool is_symmetric_row(const karst_matrix *A, const double *value, const double *size, karst_index i)
 {
   const int b = A->block_size;
+  const karst_layout layout = karst_matrix_layout(A);
   bool same = true;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1] && same; k++) {
     const karst_index j = A->column[k];
     if (j < i) continue;
     const karst_index image = karst_find_column(A->column, A->row_start[j], A->row_start[j + 1], i);
     same = image < 0 || is_transpose(b, value + karst_block_offset(b, k), value + karst_block_offset(b, image),
-                                     size + (int64_t)i * b, size + (int64_t)j * b);
+                                     size + karst_layout_first(layout, i), size + karst_layout_first(layout, j));
   }
   return same;
 }

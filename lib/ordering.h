@@ -4,8 +4,8 @@
 
 #include "context.h"
 
-/* What an ordering is made from: a pattern, which need not be symmetric, and the grid of the matrix. All arrays are host
- * memory and stay those of the matrix. */
+/* What an ordering is made from: a pattern, which need not be symmetric, and the grid of the matrix. All arrays are in
+ * host memory and stay those of the matrix. */
 typedef struct karst_ordering_pattern {
   karst_context *context; /* for memory, threads and sentences of errors */
   karst_index block_rows;
