@@ -1,4 +1,5 @@
-/* matrix_convert.c - the same matrix with another block size: scalars gathered into blocks, blocks split into scalars.
+/* matrix_convert.c - makes the same matrix with another block size: gathers scalars into blocks or splits blocks into
+ * scalars.
  *
  * Gathering merges the b sorted scalar rows of a block row: the block columns come out sorted, without a marker array
  * or a sort, in time proportional to b times the blocks. */
@@ -6,13 +7,13 @@
 
 #include <string.h>
 
-/* The b scalar rows of one block row, each with a position that moves on. */
+/* The b scalar rows of one block row are merged; each has a position that moves on. */
 typedef struct merge {
   const karst_index *row_start, *column; /* the scalar matrix */
   karst_layout layout;                   /* of the block matrix */
   int b;
-  karst_index *next; /* [b] next entry of each scalar row */
-  karst_index *end;  /* [b] */
+  karst_index *next; /* [b] the entry of each scalar row that comes next */
+  karst_index *end;  /* [b] one past the last entry of each scalar row */
 } merge;
 
 static void merge_begin(merge *m, karst_index block_row, int64_t rows)
@@ -24,10 +25,10 @@ static void merge_begin(merge *m, karst_index block_row, int64_t rows)
   }
 }
 
-/* The next block column of the block row, or -1 at its end. */
+/* Returns the next block column of the block row, or -1 at its end. */
 static karst_index merge_peek(const merge *m)
 {
-  karst_index nearest = -1; /* scalar column */
+  karst_index nearest = -1; /* the smallest scalar column that comes next */
   for (int r = 0; r < m->b; r++)
     if (m->next[r] < m->end[r]) {
       karst_index candidate = m->column[m->next[r]];
@@ -36,7 +37,7 @@ static karst_index merge_peek(const merge *m)
   return nearest < 0 ? -1 : karst_layout_block_row(m->layout, nearest);
 }
 
-/* Moves past the entries of a block column; block, unless NULL, receives them. */
+/* Moves past the entries of a block column and stores them in block, unless that is NULL. */
 static void merge_take(merge *m, karst_index block_column, const double *scalar_value, double *block)
 {
   const int64_t first = karst_layout_first(m->layout, block_column);
@@ -46,7 +47,7 @@ static void merge_take(merge *m, karst_index block_column, const double *scalar_
       if (block) block[(m->column[m->next[r]] - first) * m->b + r] = scalar_value[m->next[r]];
 }
 
-/* The blocks of one block row: counts them, and stores columns and values unless column is NULL. */
+/* Returns the number of blocks of block row i, and stores them in column and value unless column is NULL. */
 static int64_t gather_row(merge *m, karst_index i, int64_t rows, const double *scalar_value, karst_index *column,
                           double *value)
 {
@@ -62,7 +63,7 @@ static int64_t gather_row(merge *m, karst_index i, int64_t rows, const double *s
     count++;
   }
   if (padding <= 0) return count;
-  if (last != i) { /* the last block row: its diagonal block comes last */
+  if (last != i) { /* i is the last block row, whose diagonal block comes last */
     if (column) column[count] = i;
     if (column) memset(value + count * bb, 0, (size_t)bb * sizeof *value);
     count++;
@@ -93,7 +94,7 @@ karst_status karst_matrix_count_blocks(const karst_matrix *scalar, int b, int64_
   return KARST_SUCCESS;
 }
 
-/* Scalars into blocks of b. */
+/* Gathers the scalars of A into blocks of b. */
 static karst_status gather_blocks(const karst_matrix *A, const double *scalar_value, int b, karst_matrix **result)
 {
   karst_context *context = A->context;
@@ -108,7 +109,7 @@ static karst_status gather_blocks(const karst_matrix *A, const double *scalar_va
   status = karst_allocate(context, &row_start, (int64_t)block_rows + 1, sizeof *row_start, "the matrix's row starts");
   if (status) goto fail;
   for (karst_index i = 0; i < block_rows; i++) {
-    row_start[i] = (karst_index)blocks; /* never more than the scalar entries, but for one block of padding */
+    row_start[i] = (karst_index)blocks; /* it fits: A has no fewer entries, but for one block of padding */
     blocks += gather_row(&m, i, rows, NULL, NULL, NULL);
   }
   row_start[block_rows] = (karst_index)blocks;
@@ -132,7 +133,7 @@ fail:
   return status;
 }
 
-/* Writes scalar row r of block row i; entries in padding columns are left out. Returns their number. */
+/* Stores row r of block row i in column and value, without the entries in padding columns. Returns their number. */
 static int64_t split_row(const karst_matrix *A, const double *block_value, karst_index i, int r, karst_index *column,
                          double *value)
 {
@@ -149,7 +150,7 @@ static int64_t split_row(const karst_matrix *A, const double *block_value, karst
   return count;
 }
 
-/* Blocks into scalars; the padding goes. */
+/* Splits the blocks of A into scalars and leaves out the padding. */
 static karst_status split_blocks(const karst_matrix *A, const double *block_value, karst_matrix **result)
 {
   karst_context *context = A->context;
@@ -177,7 +178,7 @@ static karst_status split_blocks(const karst_matrix *A, const double *block_valu
   return karst_matrix_adopt(context, (karst_index)rows, 1, rows, row_start, column, value, result);
 }
 
-/* A copy with the same block size. The values stay in the memory that they live in. */
+/* Copies a matrix. Its values do not leave the memory that they live in. */
 static karst_status duplicate(const karst_matrix *A, karst_matrix **result)
 {
   karst_status status = karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, A->value,
