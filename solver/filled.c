@@ -4,8 +4,8 @@
 #include "grid.h"
 #include "symbolic.h"
 
-/* Makes the matrix on the pattern, with undefined values. (*position)[k], [blocks of A], in host memory, is where block k
- * of A is in it. */
+/* Makes the matrix on the pattern, with undefined values. (*position)[k] is where block k of A stands in it, [blocks of
+ * A] in host memory. */
 static karst_status make_joined(const karst_matrix *A, int level, karst_index **position, karst_matrix **filled)
 {
   karst_context *context = A->context;
