@@ -12,6 +12,13 @@ typedef struct karst_layout {
   int block_size;
 } karst_layout;
 
+/* The layout of as many block rows of one size as hold so many scalars; the last one may have some more. */
+static inline karst_layout karst_layout_over(int64_t scalars, int block_size)
+{
+  const karst_layout layout = {(karst_index)(scalars / block_size + (scalars % block_size > 0)), block_size};
+  return layout;
+}
+
 /* The first scalar of a block row, whose last one stands before the first of the next; of block_rows: the number of
  * scalars in all. */
 static inline int64_t karst_layout_first(karst_layout layout, karst_index block_row)

@@ -1,5 +1,5 @@
-/* matrix.c - block CSR matrices: making them from a pattern, checking it, products. Their values are in
- * matrix_values.c. */
+/* matrix.c - makes block CSR matrices from a pattern, which it checks, and multiplies with them. What concerns their
+ * values alone is in matrix_values.c. */
 #include "matrix.h"
 #include "search.h"
 #include "vector.h"
@@ -54,7 +54,7 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
-/* Where the diagonal block of row i stands, or -1. */
+/* Returns the number of the diagonal block of block row i, or -1 where there is none. */
 static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
 {
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
@@ -83,7 +83,7 @@ karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_inde
   return status;
 }
 
-/* An empty shell that owns nothing yet. */
+/* Makes a matrix that has no arrays yet. */
 static karst_status make(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                          karst_matrix **matrix)
 {
@@ -97,7 +97,7 @@ static karst_status make(karst_context *context, karst_index block_rows, int blo
   return KARST_SUCCESS;
 }
 
-/* What was made is given back where something failed. */
+/* Destroys what was made so far where something failed. */
 static karst_status finish(karst_status status, karst_matrix **matrix)
 {
   if (!status) return KARST_SUCCESS;
@@ -115,7 +115,7 @@ static karst_status place_indices(karst_context *context, int64_t count, const k
   return status;
 }
 
-/* The pattern, which is complete on the host, gets its places in device memory. */
+/* Gives the pattern, which is complete on the host, its place in device memory. */
 static karst_status place_pattern(karst_matrix *matrix)
 {
   const int64_t rows = matrix->block_rows, blocks = matrix->row_start[rows];
@@ -163,7 +163,7 @@ static karst_status check_sizes(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
-/* Copies of the caller's arrays, for KARST_COPY. */
+/* Copies row_start and column of the caller, for KARST_COPY. */
 static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_start, const karst_index *column)
 {
   karst_context *context = matrix->context;
@@ -178,8 +178,8 @@ static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_st
   return KARST_SUCCESS;
 }
 
-/* A matrix on the caller's pattern, which is checked like all else that both ways of making one take, without values
- * yet. */
+/* Makes a matrix without values on the caller's pattern. It checks the pattern and all else that both public functions
+ * take. */
 static karst_status make_on_pattern(karst_context *context, karst_index block_rows, int block_size,
                                     const karst_index *row_start, const karst_index *column, karst_ownership ownership,
                                     karst_matrix **matrix)
@@ -189,7 +189,8 @@ static karst_status make_on_pattern(karst_context *context, karst_index block_ro
   if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
   karst_status status = check_sizes(context, block_rows, block_size, row_start, ownership);
   if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
-  if (!status) status = make(context, block_rows, block_size, (int64_t)block_rows * block_size, matrix);
+  const karst_layout layout = {block_rows, block_size};
+  if (!status) status = make(context, block_rows, block_size, karst_layout_scalars(layout), matrix);
   if (status) return status;
   if (ownership == KARST_COPY) {
     status = copy_pattern(*matrix, row_start, column);
@@ -251,7 +252,7 @@ int64_t karst_matrix_entries(const karst_matrix *matrix) { return matrix ? matri
 
 int64_t karst_matrix_rows(const karst_matrix *matrix)
 {
-  return matrix ? (int64_t)matrix->block_rows * matrix->block_size : 0;
+  return matrix ? karst_layout_scalars(karst_matrix_layout(matrix)) : 0;
 }
 
 int64_t karst_matrix_rows_unpadded(const karst_matrix *matrix) { return matrix ? matrix->rows_unpadded : 0; }
@@ -270,7 +271,7 @@ const karst_index *karst_matrix_device_column(const karst_matrix *matrix)
   return matrix ? matrix->device_column : NULL;
 }
 
-/* Whether a vector fits the matrix. */
+/* Refuses a vector whose length or context is not that of the matrix. */
 static karst_status check_vector(const karst_matrix *A, const karst_vector *vector, const char *name)
 {
   if (!vector) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector %s is NULL", name);

@@ -4,7 +4,8 @@
 #include "grid.h"
 #include "symbolic.h"
 
-/* The matrix on the pattern with undefined values, and where in it the blocks of A are: [blocks of A], host memory. */
+/* Makes the matrix on the pattern, with undefined values. (*position)[k] is where block k of A stands in it, [blocks of
+ * A] in host memory. */
 static karst_status make_joined(const karst_matrix *A, int level, karst_index **position, karst_matrix **filled)
 {
   karst_context *context = A->context;
@@ -19,7 +20,7 @@ static karst_status make_joined(const karst_matrix *A, int level, karst_index **
   return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, NULL, filled);
 }
 
-/* A's values to their places, and zeros elsewhere. */
+/* Stores A's values in their places, and zeros elsewhere. */
 static karst_status fill_in(const karst_matrix *A, const karst_index *position, karst_matrix *filled)
 {
   karst_context *context = A->context;

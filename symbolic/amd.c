@@ -1,4 +1,4 @@
-/* amd.c - approximate minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996)) through
+/* amd.c - orders by approximate minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996)) through
  * SuiteSparse's AMD, which orders A + A^T itself and takes its work space from malloc. */
 #include "config.h"
 
