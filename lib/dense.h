@@ -124,13 +124,20 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
  * had before elimination. That does not depend on the units of the equations or of the unknowns. For b = 1 only 0 is
  * singular.
  *
- * All inversions judge by this number. They are one algorithm, karst_block_invert below. A GPU has it once more for
- * each way in which threads share a block: a row a lane (gpu/ilu/invert.h), a tile of the matrix units a warp
- * (gpu/ilu/factor_tile.cu), and in memory a block of threads, where the block is contiguous (gpu/block.h) and where it
- * stands in the slices of the factors (gpu/ilu/factor_large.cu). */
+ * All inversions judge by this number. They are one algorithm, karst_block_invert below, which the threads of a GPU run
+ * that have a block each. For threads that share a block gpu/invert.h has it as a template. */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
+
+/* Whether a pivot can be divided by. size: its scaled size. column_size: that of its column. */
+KARST_INLINE bool karst_block_pivot_stands(int b, double size, double column_size)
+{
+  return size > (b > 1 ? karst_block_rounding(b) * column_size : 0);
+}
+
+/* What is wrong with a block of finite entries whose pivots stand and whose inverse has an entry that is not finite. */
+KARST_INLINE karst_reason karst_block_overflow(int b) { return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK; }
 
 /* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
  * Returns that row, or -1 where the entry is lost in rounding. */
@@ -145,7 +152,7 @@ KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, d
       best_size = size;
     }
   }
-  if (!(best_size > (b > 1 ? karst_block_rounding(b) * column_size : 0))) return -1;
+  if (!karst_block_pivot_stands(b, best_size, column_size)) return -1;
   if (best == c) return c;
   double scale = row_scale[c];
   row_scale[c] = row_scale[best];
@@ -194,7 +201,7 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
         a[pivot[c] * b + r] = entry;
       }
   for (int i = 0; i < b * b; i++)
-    if (!(fabs(a[i]) <= DBL_MAX)) return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
+    if (!(fabs(a[i]) <= DBL_MAX)) return karst_block_overflow(b);
   return KARST_SOUND;
 }
 

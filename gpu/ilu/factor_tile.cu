@@ -162,7 +162,7 @@ template <int B> __device__ karst_reason invert(const place &p, tile a, tile &in
     const unsigned key = used ? 0 : ((unsigned)__double2hiint(size) & ~7u) + (unsigned)(7 - p.row);
     const int best = 7 - (int)(karst_largest_of_warp(key) & 7);
     const double inverse_pivot = from_lane(reciprocal, best * 4), best_size = from_lane(size, best * 4);
-    if (!(best_size > karst_block_rounding(B) * from_lane(column_size[c % 2], c / 2))) singular = true;
+    if (!karst_block_pivot_stands(B, best_size, from_lane(column_size[c % 2], c / 2))) singular = true;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const bool here = 2 * p.column + i == c;

@@ -53,7 +53,7 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
         best_size = size;
       }
     }
-    if (!(best_size > (B > 1 ? karst_block_rounding(B) * column_size[c] : 0))) singular = true;
+    if (!karst_block_pivot_stands(B, best_size, column_size[c])) singular = true;
     pivot[c] = best;
     const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
 #pragma unroll
@@ -85,7 +85,7 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   const bool overflow = karst_any_of_group(at, !finite);
   if (not_finite) return KARST_NOT_FINITE;
   if (singular) return KARST_SINGULAR_BLOCK;
-  if (overflow) return B == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
+  if (overflow) return karst_block_overflow(B);
   return KARST_SOUND;
 }
 
