@@ -8,17 +8,18 @@
  *     karst_block_in_lanes    a lane of a warp for each scalar row, in registers (ilu/invert.h)
  *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_tile.cu)
  *
- * All threads that share the block call each step:
+ * A holder has these members, and all threads that share the block call each of the functions:
  *
- *     size()         the block size b; SIZE: the same as a constant, or 1 where it is a variable
- *     finite()       whether all entries are finite
- *     measure()      scales each row by its largest entry and finds the largest entry of each column; false where a row
- *                    has zeros alone
- *     choose(c)      finds the pivot of column c; whether it stands (karst_block_pivot_stands)
- *     eliminate(c)   one step of the elimination with that pivot
- *     reorder()      undoes the order of the pivots
- *     ALONE          whether the threads may leave once their block is known to have no inverse; not where others of
- *                    their warp work on a block of their own */
+ *     size()         returns the block size b.
+ *     finite()       says whether all entries are finite. It is called first and last.
+ *     measure()      scales each row by its largest entry, which finite may have kept, and finds the largest entry of
+ *                    each scaled column. It returns false where a row has nothing but zeros.
+ *     choose(c)      finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
+ *     eliminate(c)   takes one step of the elimination with that pivot.
+ *     reorder()      puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
+ *     SIZE           is b where it is a constant, else 1.
+ *     ALONE          says whether the threads may leave as soon as their block is known to have no inverse. They may
+ *                    not where other lanes of their warp work on other blocks. */
 #ifndef KARST_GPU_INVERT_H
 #define KARST_GPU_INVERT_H
 
@@ -55,8 +56,8 @@ struct karst_block_in_memory {
   static constexpr int SIZE = 1;
   int b;
   double *at;
-  int stride;          /* b, or what the columns are apart in the slices of the factors */
-  double *row_scale;   /* [b] the largest entry of each row, from measure on 1 over it */
+  int stride;          /* b in a contiguous block, more in the slices of the factors */
+  double *row_scale;   /* [b] the largest entry of each row; after measure, 1 over it */
   double *column_size; /* [b] the largest entry of each column with the rows scaled */
   double *factor;      /* [b] the column that is eliminated */
   double *pivot_row;   /* [b] divided by the pivot */
@@ -75,7 +76,7 @@ struct karst_block_in_memory {
 
   __device__ int size() const { return b; }
 
-  /* A thread looks at whole rows, whose largest entries it keeps. */
+  /* Each thread looks at whole rows and keeps their largest entries for measure. */
   __device__ bool finite()
   {
     bool all = true;
@@ -142,7 +143,7 @@ struct karst_block_in_memory {
   {
     const int t = (int)threadIdx.x, threads = (int)blockDim.x, best = pivot[c];
     const double inverse = 1 / at[c * stride + best];
-    if (t == 0) { /* no one looks at the scales now */
+    if (t == 0) { /* no thread looks at the scales before the next choose */
       const double scale = row_scale[c];
       row_scale[c] = row_scale[best];
       row_scale[best] = scale;
