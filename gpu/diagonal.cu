@@ -1,5 +1,5 @@
 /* diagonal.cu - on the GPU: diagonal blocks inverted, and multiplied by a vector. */
-#include "block.h"
+#include "invert.h"
 
 namespace
 {

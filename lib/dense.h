@@ -124,16 +124,23 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
  * elimination; this constant is the 16. The test does not depend on the units of the equations or of the unknowns. For
  * b = 1 only 0 is singular.
  *
- * All inversions use this constant and one algorithm, that of karst_block_invert below. The GPU has a version for each
- * way in which threads share a block. A lane takes a row (gpu/ilu/invert.h), a warp a tile of the tensor cores
- * (gpu/ilu/factor_tile.cu), or a thread block takes a block in memory, contiguous (gpu/block.h) or in the slices of the
- * factors (gpu/ilu/factor_large.cu). */
+ * All inversions judge by this number. They are one algorithm, karst_block_invert below, which the threads of a GPU run
+ * that have a block each. For threads that share a block gpu/invert.h has it as a template. */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
 
-/* Among the rows from c on, finds the one with the largest scaled entry in column c, and exchanges it and its scale
- * with row c. Returns that row, or -1 if the entry is lost in rounding. */
+/* Whether a pivot can be divided by. size: its scaled size. column_size: that of its column. */
+KARST_INLINE bool karst_block_pivot_stands(int b, double size, double column_size)
+{
+  return size > (b > 1 ? karst_block_rounding(b) * column_size : 0);
+}
+
+/* What is wrong with a block of finite entries whose pivots stand and whose inverse has an entry that is not finite. */
+KARST_INLINE karst_reason karst_block_overflow(int b) { return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK; }
+
+/* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
+ * Returns that row, or -1 where the entry is lost in rounding. */
 KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
 {
   int best = c;
@@ -145,7 +152,7 @@ KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, d
       best_size = size;
     }
   }
-  if (!(best_size > (b > 1 ? karst_block_rounding(b) * column_size : 0))) return -1;
+  if (!karst_block_pivot_stands(b, best_size, column_size)) return -1;
   if (best == c) return c;
   double scale = row_scale[c];
   row_scale[c] = row_scale[best];
@@ -193,7 +200,7 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
         a[pivot[c] * b + r] = entry;
       }
   for (int i = 0; i < b * b; i++)
-    if (!(fabs(a[i]) <= DBL_MAX)) return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK;
+    if (!(fabs(a[i]) <= DBL_MAX)) return karst_block_overflow(b);
   return KARST_SOUND;
 }
 

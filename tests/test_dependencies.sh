@@ -29,7 +29,7 @@ echo 1..5
 remakes lib/search.h gpu/ilu/lists.lo
 remakes lib/inline.h gpu/ilu/lists.lo gpu/vector.lo
 remakes lib/karst.h.in gpu/ilu/lists.lo gpu/vector.lo tools/bench_cuda.lo
-remakes gpu/block.h gpu/diagonal.lo
+remakes gpu/invert.h gpu/diagonal.lo
 case $(would_make $objects) in
 *" -o "*) echo "not ok 5 - and without a change none is" ;;
 *) echo "ok 5 - and without a change none is" ;;

@@ -3,7 +3,8 @@
  *
  * The equations are those of factor.cu. Blocks are worked on where they are stored, element after element. */
 #include "ilu.h"
-#include "dense.h"
+
+#include "gpu/invert.h"
 
 namespace
 {
@@ -22,23 +23,9 @@ __device__ block_view view(const karst_triangle &t, int b, int64_t block)
   return {t.value + entry * b * stride + q * b, stride};
 }
 
-/* The work space of one block of threads, shared memory. Each array has an even length: the last of an odd one is read
- * together with what follows it. */
-struct workspace {
-  double *scale, *size; /* [b] of the rows and of the columns of a pivot block */
-  double *line;         /* [max(b, THREADS)] rows or columns of a block, and the parts of a maximum */
-  int *pivot;           /* [b] */
-};
-
-__host__ __device__ int even_length(int b) { return b + b % 2; }
-
-__host__ __device__ int line_length(int b) { return b < THREADS ? (int)THREADS : even_length(b); }
-
-__device__ workspace workspace_at(int b, double *shared)
-{
-  const int even = even_length(b);
-  return {shared, shared + even, shared + 2 * even, (int *)(shared + 2 * even + line_length(b))};
-}
+/* Scalars of the work space of one block of threads, shared memory: rows or columns of a block, or the parts of a
+ * maximum; at another time the inversion takes its place. */
+int line_length(int b) { return b < THREADS ? (int)THREADS : b; }
 
 /* The largest of the threads' values; ties and NaN do not matter to the callers. */
 __device__ double largest_of_threads(double mine, double *line)
@@ -118,105 +105,6 @@ __device__ double multiply_from_left(int b, block_view left, block_view block, d
   return poison;
 }
 
-/* Sizes that pivots are judged by; false where an entry is not finite. *singular: a row of zeros. */
-__device__ bool measure(int b, block_view a, const workspace &w, bool *singular)
-{
-  bool finite = true, zero = false;
-  for (int r = threadIdx.x; r < b; r += THREADS) {
-    double largest = 0;
-    for (int c = 0; c < b; c++) {
-      double size = fabs(a.at[c * a.stride + r]);
-      finite = finite && size <= DBL_MAX;
-      largest = fmax(largest, size);
-    }
-    zero = zero || largest == 0;
-    w.scale[r] = 1 / largest;
-  }
-  finite = __syncthreads_and(finite);
-  *singular = __syncthreads_or(zero);
-  for (int c = threadIdx.x; c < b; c += THREADS) {
-    double largest = 0;
-    for (int r = 0; r < b; r++) largest = fmax(largest, fabs(a.at[c * a.stride + r]) * w.scale[r]);
-    w.size[c] = largest;
-  }
-  __syncthreads();
-  return finite;
-}
-
-/* The row of the pivot of column c: the first of the largest. */
-__device__ int find_pivot(int b, int c, block_view a, const workspace &w, double *size)
-{
-  double mine = -1;
-  int at = b;
-  for (int r = c + (int)threadIdx.x; r < b; r += THREADS) {
-    double candidate = fabs(a.at[c * a.stride + r]) * w.scale[r];
-    if (candidate > mine) {
-      mine = candidate;
-      at = r;
-    }
-  }
-  *size = largest_of_threads(mine, w.line);
-  return b - (int)largest_of_threads(mine == *size ? (double)(b - at) : 0, w.line);
-}
-
-__device__ void exchange_rows(int b, int c, int best, block_view a, const workspace &w)
-{
-  for (int j = threadIdx.x; j < b && best != c; j += THREADS) {
-    double entry = a.at[j * a.stride + c];
-    a.at[j * a.stride + c] = a.at[j * a.stride + best];
-    a.at[j * a.stride + best] = entry;
-  }
-  if (threadIdx.x == 0) {
-    double scale = w.scale[c];
-    w.scale[c] = w.scale[best];
-    w.scale[best] = scale;
-    w.pivot[c] = best;
-  }
-  __syncthreads();
-}
-
-/* Step c of the elimination; line keeps column c as it was. */
-__device__ void eliminate(int b, int c, block_view a, const workspace &w)
-{
-  const double inverse = 1 / a.at[c * a.stride + c];
-  for (int r = threadIdx.x; r < b; r += THREADS) w.line[r] = a.at[c * a.stride + r];
-  __syncthreads();
-  for (int r = threadIdx.x; r < b; r += THREADS) a.at[c * a.stride + r] = r == c;
-  __syncthreads();
-  for (int j = threadIdx.x; j < b; j += THREADS) a.at[j * a.stride + c] *= inverse;
-  __syncthreads();
-  for (int64_t v = threadIdx.x; v < (int64_t)b * b; v += THREADS) {
-    const int64_t r = v % b, j = v / b;
-    if (r != c) a.at[j * a.stride + r] -= w.line[r] * a.at[j * a.stride + c];
-  }
-  __syncthreads();
-}
-
-/* karst_block_invert of lib/dense.h by one block of threads, where the block stands. */
-__device__ karst_reason invert(int b, block_view a, const workspace &w)
-{
-  bool singular, finite = true;
-  if (!measure(b, a, w, &singular)) return KARST_NOT_FINITE;
-  if (singular) return KARST_SINGULAR_BLOCK;
-  for (int c = 0; c < b; c++) {
-    double size;
-    const int best = find_pivot(b, c, a, w, &size);
-    if (!(size > karst_block_rounding(b) * w.size[c])) return KARST_SINGULAR_BLOCK;
-    exchange_rows(b, c, best, a, w);
-    eliminate(b, c, a, w);
-  }
-  for (int r = threadIdx.x; r < b; r += THREADS)
-    for (int c = b - 1; c >= 0; c--) {
-      double entry = a.at[c * a.stride + r];
-      a.at[c * a.stride + r] = a.at[w.pivot[c] * a.stride + r];
-      a.at[w.pivot[c] * a.stride + r] = entry;
-    }
-  __syncthreads();
-  for (int64_t v = threadIdx.x; v < (int64_t)b * b; v += THREADS)
-    finite = finite && fabs(a.at[v / b * a.stride + v % b]) <= DBL_MAX;
-  return __syncthreads_and(finite) ? KARST_SOUND : KARST_SINGULAR_BLOCK;
-}
-
 /* The largest absolute element of blocks number first, first + group, ... */
 __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t first, int64_t count, double *line)
 {
@@ -252,8 +140,7 @@ __global__ void __launch_bounds__(THREADS)
     factor_large(const karst_triangle lower, const karst_triangle upper, int b, const double *A, double shift,
                  int *done, karst_ilu_finding_cuda *finding)
 {
-  extern __shared__ double shared[];
-  const workspace w = workspace_at(b, shared);
+  extern __shared__ double line[]; /* shared_bytes(b) */
   for (karst_index slot = (karst_index)blockIdx.x; slot < lower.rows; slot += (karst_index)gridDim.x) {
     const karst_index slice = slot / lower.group, other = lower.other[slot], other_slice = other / upper.group;
     const int64_t first = lower.start[slice] * lower.group + slot % lower.group;
@@ -268,11 +155,12 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t e = 0; e < upper_length; e++) accumulate(lower, upper, upper, b, A, pivot + e * upper.group);
     double largest = 0;
     if (shift > 0)
-      largest = fmax(largest_of_blocks(lower, b, first, lower_length, w.line),
-                     largest_of_blocks(upper, b, pivot, upper_length, w.line));
+      largest = fmax(largest_of_blocks(lower, b, first, lower_length, line),
+                     largest_of_blocks(upper, b, pivot, upper_length, line));
     if (largest == 0) largest = finding->norm;
     const block_view inverse = view(upper, b, pivot);
-    const karst_reason reason = invert(b, inverse, w);
+    karst_block_in_memory diagonal(b, inverse.at, (int)inverse.stride, line);
+    const karst_reason reason = karst_cuda_invert(diagonal);
     __syncthreads();
     if (reason != KARST_SOUND) {
       const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
@@ -285,7 +173,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     __syncthreads();
     for (int64_t e = 1; e < upper_length; e++)
-      bad += multiply_from_left(b, inverse, view(upper, b, pivot + e * upper.group), w.line);
+      bad += multiply_from_left(b, inverse, view(upper, b, pivot + e * upper.group), line);
     mark_done(done, slot);
     for (int64_t e = 0; e < lower_length; e++) {
       const karst_index neighbour = lower.column[first + e * lower.group];
@@ -293,7 +181,7 @@ __global__ void __launch_bounds__(THREADS)
       const karst_index their = lower.other[neighbour];
       bad += multiply_from_right(b, view(lower, b, first + e * lower.group),
                                  view(upper, b, upper.start[their / upper.group] * upper.group + their % upper.group),
-                                 w.line);
+                                 line);
     }
     if (__syncthreads_or(bad != 0) && threadIdx.x == 0) atomicMin(&finding->first, row + KARST_FAULT_ROW_NOT_FINITE);
   }
@@ -301,7 +189,8 @@ __global__ void __launch_bounds__(THREADS)
 
 size_t shared_bytes(int b)
 {
-  return (size_t)(2 * even_length(b) + line_length(b)) * sizeof(double) + (size_t)b * sizeof(int);
+  const size_t work = (size_t)line_length(b) * sizeof(double), inversion = karst_cuda_invert_shared(b);
+  return work > inversion ? work : inversion;
 }
 
 /* factor_state */

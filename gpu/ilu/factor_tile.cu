@@ -12,7 +12,8 @@
  * tile is 0. Four lanes for each row of a block instead of one make the chain of a level a quarter as long: a wait, the
  * products of the diagonal block, an inversion, one product. */
 #include "ilu.h"
-#include "dense.h"
+
+#include "gpu/invert.h"
 
 namespace
 {
@@ -141,28 +142,55 @@ __device__ __forceinline__ double largest_across(double mine, int first, int las
   return mine;
 }
 
-/* karst_block_invert of lib/dense.h, from a sum to a left factor. Rows stay where they are, and who was the pivot of
- * which column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
+/* A sum for karst_cuda_invert, which becomes a left factor. Rows stay where they are, and who was the pivot of which
+ * column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
  * instruction then. */
-template <int B> __device__ karst_reason invert(const place &p, tile a, tile &inverse)
-{
-  const bool inside = p.row < B;
-  bool finite = fabs(a.at[0]) <= DBL_MAX && fabs(a.at[1]) <= DBL_MAX;
-  const bool not_finite = __any_sync(~0u, !finite);
-  double scale = largest_across(fmax(fabs(a.at[0]), fabs(a.at[1])), 1, 2), column_size[2];
-  bool singular = __any_sync(~0u, inside && scale == 0), used = !inside;
-  unsigned pivot_of = 0, column_of = 0; /* four bits for each column, and for each row */
-  scale = 1 / scale;
+template <int B> struct block_in_tile {
+  static constexpr bool ALONE = false;
+  static constexpr int SIZE = B;
+  const place &p;
+  tile a;
+  bool inside, used; /* whether the lane's row is one of the block, and whether it has been a pivot, or is none */
+  double scale, column_size[2];
+  double factor, inverse_pivot; /* of the step: the row's entry in the column, and 1 over that of the pivot */
+  int best;
+  unsigned pivot_of, column_of; /* four bits for each column, and for each row */
+
+  __device__ __forceinline__ block_in_tile(const place &here, const tile &sum)
+      : p(here), a(sum), inside(here.row < B), used(!inside), pivot_of(0), column_of(0)
+  {
+  }
+
+  static constexpr __device__ int size() { return B; }
+
+  __device__ __forceinline__ bool finite() const
+  {
+    return !__any_sync(~0u, !(fabs(a.at[0]) <= DBL_MAX && fabs(a.at[1]) <= DBL_MAX));
+  }
+
+  __device__ __forceinline__ bool measure()
+  {
+    scale = largest_across(fmax(fabs(a.at[0]), fabs(a.at[1])), 1, 2);
+    const bool regular = !__any_sync(~0u, inside && scale == 0);
+    scale = 1 / scale;
 #pragma unroll
-  for (int i = 0; i < 2; i++) column_size[i] = largest_across(inside ? fabs(a.at[i]) * scale : 0, 4, 16);
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    const double factor = from_lane(a.at[c % 2], p.row * 4 + c / 2), size = fabs(factor) * scale;
+    for (int i = 0; i < 2; i++) column_size[i] = largest_across(inside ? fabs(a.at[i]) * scale : 0, 4, 16);
+    return regular;
+  }
+
+  __device__ __forceinline__ bool choose(int c)
+  {
+    factor = from_lane(a.at[c % 2], p.row * 4 + c / 2);
+    const double candidate = fabs(factor) * scale;
     const double reciprocal = 1 / factor; /* of every row, for it takes as long as the search */
-    const unsigned key = used ? 0 : ((unsigned)__double2hiint(size) & ~7u) + (unsigned)(7 - p.row);
-    const int best = 7 - (int)(karst_largest_of_warp(key) & 7);
-    const double inverse_pivot = from_lane(reciprocal, best * 4), best_size = from_lane(size, best * 4);
-    if (!(best_size > karst_block_rounding(B) * from_lane(column_size[c % 2], c / 2))) singular = true;
+    const unsigned key = used ? 0 : ((unsigned)__double2hiint(candidate) & ~7u) + (unsigned)(7 - p.row);
+    best = 7 - (int)(karst_largest_of_warp(key) & 7);
+    inverse_pivot = from_lane(reciprocal, best * 4);
+    return karst_block_pivot_stands(B, from_lane(candidate, best * 4), from_lane(column_size[c % 2], c / 2));
+  }
+
+  __device__ __forceinline__ void eliminate(int c)
+  {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const bool here = 2 * p.column + i == c;
@@ -174,20 +202,22 @@ template <int B> __device__ karst_reason invert(const place &p, tile a, tile &in
     pivot_of |= (unsigned)best << (4 * c);
     column_of |= (unsigned)c << (4 * best);
   }
+
   /* Row r of the inverse stands in the row that was the pivot of column r, and its column k in that whose pivot was in
    * row k. */
-  const int row = (int)((pivot_of >> (4 * p.row)) & 7);
+  __device__ __forceinline__ void reorder()
+  {
+    const int row = (int)((pivot_of >> (4 * p.row)) & 7);
+    tile inverse;
 #pragma unroll
-  for (int s = 0; s < 2; s++) {
-    const int column = (int)((column_of >> (4 * (p.column + 4 * s))) & 7), lane = row * 4 + column / 2;
-    const double even = from_lane(a.at[0], lane), odd = from_lane(a.at[1], lane);
-    inverse.at[s] = inside && p.column + 4 * s < B ? (column % 2 ? odd : even) : 0;
+    for (int s = 0; s < 2; s++) {
+      const int column = (int)((column_of >> (4 * (p.column + 4 * s))) & 7), lane = row * 4 + column / 2;
+      const double even = from_lane(a.at[0], lane), odd = from_lane(a.at[1], lane);
+      inverse.at[s] = inside && p.column + 4 * s < B ? (column % 2 ? odd : even) : 0;
+    }
+    a = inverse;
   }
-  finite = fabs(inverse.at[0]) <= DBL_MAX && fabs(inverse.at[1]) <= DBL_MAX;
-  const bool overflow = __any_sync(~0u, !finite);
-  if (not_finite) return KARST_NOT_FINITE;
-  return singular || overflow ? KARST_SINGULAR_BLOCK : KARST_SOUND;
-}
+};
 
 /* Where a block row stands. */
 struct block_row {
@@ -330,7 +360,9 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       early[k] = e > 0 ? accumulate<B>(lower, upper, upper, A, row.upper + e * R, p) : tile{};
     }
     const tile diagonal = accumulate<B>(lower, upper, upper, A, row.upper, p);
-    const karst_reason reason = invert<B>(p, diagonal, inverse);
+    block_in_tile<B> pivot(p, diagonal);
+    const karst_reason reason = karst_cuda_invert(pivot);
+    inverse = pivot.a;
     if (reason != KARST_SOUND) inverse = mend_pivot<B>(lower, upper, A, shift, reason, row, p, finding);
 #pragma unroll
     for (int k = 0; k < EARLY; k++) {

@@ -2,7 +2,7 @@
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
 #include "ilu.h"
 
-#include "gpu/block.h"
+#include "gpu/invert.h"
 
 namespace
 {

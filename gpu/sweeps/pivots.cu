@@ -2,7 +2,7 @@
  * of paric, for b > 1: one thread a block, for large blocks one thread block. */
 #include "pivot.h"
 
-#include "gpu/block.h"
+#include "gpu/invert.h"
 
 namespace
 {

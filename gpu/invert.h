@@ -1,0 +1,185 @@
+/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with implicitly
+ * scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h.
+ *
+ * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits where
+ * the block stands and which threads share it:
+ *
+ *     karst_block_in_memory   all threads of a thread block, in memory (below)
+ *     karst_block_in_lanes    a lane of a warp for each scalar row, in registers (ilu/invert.h)
+ *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_tile.cu)
+ *
+ * A holder has these members, and all threads that share the block call each of the functions:
+ *
+ *     size()         returns the block size b.
+ *     finite()       says whether all entries are finite. It is called first and last.
+ *     measure()      scales each row by its largest entry, which finite may have kept, and finds the largest entry of
+ *                    each scaled column. It returns false where a row has nothing but zeros.
+ *     choose(c)      finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
+ *     eliminate(c)   takes one step of the elimination with that pivot.
+ *     reorder()      puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
+ *     SIZE           is b where it is a constant, else 1.
+ *     ALONE          says whether the threads may leave as soon as their block is known to have no inverse. They may
+ *                    not where other lanes of their warp work on other blocks. */
+#ifndef KARST_GPU_INVERT_H
+#define KARST_GPU_INVERT_H
+
+#include "cuda.h"
+
+template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_invert(holder &block)
+{
+  const bool finite = block.finite();
+  if (holder::ALONE && !finite) return KARST_NOT_FINITE;
+  bool regular = block.measure();
+  if (holder::ALONE && !regular) return KARST_SINGULAR_BLOCK;
+#pragma unroll(holder::SIZE)
+  for (int c = 0; c < block.size(); c++) {
+    if (!block.choose(c)) regular = false;
+    if (holder::ALONE && !regular) return KARST_SINGULAR_BLOCK;
+    block.eliminate(c);
+  }
+  block.reorder();
+  const bool overflow = !block.finite();
+  if (!finite) return KARST_NOT_FINITE;
+  if (!regular) return KARST_SINGULAR_BLOCK;
+  return overflow ? karst_block_overflow(block.size()) : KARST_SOUND;
+}
+
+/* Bytes of shared memory that the inversion of a b-by-b block in memory needs. */
+static inline size_t karst_cuda_invert_shared(int b)
+{
+  return (size_t)(b + b % 2) * (4 * sizeof(double) + sizeof(int));
+}
+
+/* Element (r,c) is at[c * stride + r]. The arrays after it are in shared memory. */
+struct karst_block_in_memory {
+  static constexpr bool ALONE = true;
+  static constexpr int SIZE = 1;
+  int b;
+  double *at;
+  int stride;          /* b in a contiguous block, more in the slices of the factors */
+  double *row_scale;   /* [b] the largest entry of each row; after measure, 1 over it */
+  double *column_size; /* [b] the largest entry of each column with the rows scaled */
+  double *factor;      /* [b] the column that is eliminated */
+  double *pivot_row;   /* [b] divided by the pivot */
+  int *pivot;          /* [b] the row exchanged with each, -1 where the pivot is lost */
+
+  /* shared: karst_cuda_invert_shared(b) bytes. */
+  __device__ karst_block_in_memory(int size, double *block, int step, void *shared) : b(size), at(block), stride(step)
+  {
+    const int length = b + b % 2; /* even: the last of an array is read together with what follows it */
+    row_scale = static_cast<double *>(shared);
+    column_size = row_scale + length;
+    factor = column_size + length;
+    pivot_row = factor + length;
+    pivot = reinterpret_cast<int *>(pivot_row + length);
+  }
+
+  __device__ int size() const { return b; }
+
+  /* Each thread looks at whole rows and keeps their largest entries for measure. */
+  __device__ bool finite()
+  {
+    bool all = true;
+    for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x) {
+      double largest = 0;
+      for (int c = 0; c < b; c++) {
+        const double entry = fabs(at[c * stride + r]);
+        all = all && entry <= DBL_MAX;
+        if (entry > largest) largest = entry;
+      }
+      row_scale[r] = largest;
+    }
+    return __syncthreads_and(all);
+  }
+
+  __device__ bool measure()
+  {
+    bool regular = true;
+    for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x) {
+      regular = regular && row_scale[r] > 0;
+      row_scale[r] = 1 / row_scale[r];
+    }
+    if (!__syncthreads_and(regular)) return false;
+    for (int c = (int)threadIdx.x; c < b; c += (int)blockDim.x) {
+      double largest = 0;
+      for (int r = 0; r < b; r++) {
+        const double entry = fabs(at[c * stride + r]) * row_scale[r];
+        if (entry > largest) largest = entry;
+      }
+      column_size[c] = largest;
+    }
+    __syncthreads();
+    return true;
+  }
+
+  /* The first warp finds the first of the largest candidates. */
+  __device__ bool choose(int c)
+  {
+    if (threadIdx.x < 32) {
+      int best = c;
+      double best_size = -1;
+      for (int r = c + (int)threadIdx.x; r < b; r += 32) {
+        const double candidate = fabs(at[c * stride + r]) * row_scale[r];
+        if (candidate > best_size) {
+          best = r;
+          best_size = candidate;
+        }
+      }
+      for (int distance = 16; distance > 0; distance /= 2) {
+        const int other = __shfl_xor_sync(0xffffffff, best, distance);
+        const double other_size = __shfl_xor_sync(0xffffffff, best_size, distance);
+        if (other_size > best_size || (other_size == best_size && other < best)) {
+          best = other;
+          best_size = other_size;
+        }
+      }
+      if (threadIdx.x == 0) pivot[c] = karst_block_pivot_stands(b, best_size, column_size[c]) ? best : -1;
+    }
+    __syncthreads();
+    return pivot[c] >= 0;
+  }
+
+  __device__ void eliminate(int c)
+  {
+    const int t = (int)threadIdx.x, threads = (int)blockDim.x, best = pivot[c];
+    const double inverse = 1 / at[c * stride + best];
+    if (t == 0) { /* no thread looks at the scales before the next choose */
+      const double scale = row_scale[c];
+      row_scale[c] = row_scale[best];
+      row_scale[best] = scale;
+    }
+    for (int r = t; r < b; r += threads) factor[r] = at[c * stride + (r == best ? c : r)];
+    __syncthreads();
+    for (int j = t; j < b; j += threads) {
+      pivot_row[j] = (j == c ? 1 : at[j * stride + best]) * inverse;
+      at[j * stride + best] = at[j * stride + c];
+    }
+    __syncthreads();
+    for (int k = t; k < b * b; k += threads) {
+      const int j = k / b, r = k % b;
+      double *entry = at + j * stride + r;
+      *entry = r == c ? pivot_row[j] : (j == c ? 0 : *entry) - factor[r] * pivot_row[j];
+    }
+    __syncthreads();
+  }
+
+  /* The row exchanges become column exchanges of the inverse, in reverse order. */
+  __device__ void reorder()
+  {
+    for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x)
+      for (int c = b - 1; c >= 0; c--) {
+        const double entry = at[c * stride + r];
+        at[c * stride + r] = at[pivot[c] * stride + r];
+        at[pivot[c] * stride + r] = entry;
+      }
+  }
+};
+
+/* Inverts a contiguous block by all threads of a thread block. shared: karst_cuda_invert_shared(b) bytes. */
+static __device__ inline karst_reason karst_cuda_invert(int b, double *a, void *shared)
+{
+  karst_block_in_memory block(b, a, b, shared);
+  return karst_cuda_invert(block);
+}
+
+#endif
