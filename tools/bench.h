@@ -108,6 +108,13 @@ typedef struct bench_traffic {
   double multiply, apply, orthogonalise, iteration; /* bytes moved by each of these */
 } bench_traffic;
 
+/* What a preconditioner by sweeps reports of the last set-up. */
+struct bench_sweeps {
+  bool any;             /* false: it has none */
+  double before, after; /* the nonlinear residual norms */
+  int64_t fallbacks;    /* exact factorizations instead */
+};
+
 /* A peer, or Karst on a number of threads or on a GPU, and its figures for a case. */
 typedef struct bench_variant {
   char name[64];
@@ -119,6 +126,7 @@ typedef struct bench_variant {
   double copy, triad;     /* measured bandwidths, bytes per second; 0: not measured */
   bench_sample median;    /* median of the repetitions, for each quantity */
   karst_solver_info info; /* of the last set-up; zero for another process */
+  struct bench_sweeps sweeps;
 } bench_variant;
 
 typedef struct bench_result {
