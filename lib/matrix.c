@@ -308,6 +308,16 @@ const karst_index *karst_matrix_row_start(const karst_matrix *matrix) { return m
 
 const karst_index *karst_matrix_column(const karst_matrix *matrix) { return matrix ? matrix->column : NULL; }
 
+const karst_index *karst_matrix_device_row_start(const karst_matrix *matrix)
+{
+  return matrix ? matrix->device_row_start : NULL;
+}
+
+const karst_index *karst_matrix_device_column(const karst_matrix *matrix)
+{
+  return matrix ? matrix->device_column : NULL;
+}
+
 const double *karst_matrix_value(const karst_matrix *matrix) { return matrix ? matrix->value : NULL; }
 
 /* Whether a vector fits the matrix. */
