@@ -155,20 +155,46 @@ karst_status karst_solver_check_idle(const karst_solver *solver)
                     "the solver is in the middle of a solve, whose monitor and operator cannot change it");
 }
 
+/* The ordered and scaled copy of the matrix's values. Where that fails, nothing is ready for a solve. */
+static karst_status take_values(karst_solver *solver)
+{
+  const double begin = karst_clock();
+  solver->generation = -1;
+  karst_status status = karst_system_update(&solver->system);
+  solver->time_transfer = karst_clock() - begin;
+  if (!status) solver->generation = solver->system.original->generation;
+  return status;
+}
+
 karst_status karst_solver_update(karst_solver *solver)
 {
-  double begin = karst_clock();
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
-  solver->generation = -1; /* unless all goes well, nothing is ready for a solve */
-  status = karst_system_update(&solver->system);
-  solver->time_transfer = karst_clock() - begin;
+  solver->factored = false;
+  status = take_values(solver);
   if (!status) status = karst_precond_update(solver->precond);
-  if (!status) solver->generation = solver->system.original->generation;
-  return status;
+  if (status) {
+    solver->generation = -1;
+    return status;
+  }
+  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_solver_keep(karst_solver *solver)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_solver_check_idle(solver);
+  if (status) return status;
+  if (!solver->factored)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                      "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
+  status = take_values(solver);
+  return status ? status : karst_precond_keep(solver->precond);
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)

@@ -17,7 +17,8 @@ struct karst_solver {
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
   bool solving;         /* a solve is under way, and its monitor may call */
-  int64_t generation;   /* of the matrix's values at the last update, -1 where it failed */
+  bool factored;        /* scaling and factorization of the last update have gone well */
+  int64_t generation;   /* of the matrix's values at the last update or keep, -1 where it failed */
   double *norm2;        /* [2] device memory */
   double *residual,
       *size; /* [rows] device memory: for the caller's true residual where the system is scaled; or NULL */

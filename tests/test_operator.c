@@ -2,6 +2,7 @@
  * eliminated. With the cells' matrix A, the wells' D, and B and C between them, the operator is
  *     Op x = A x - B D^-1 C x
  * which couples all cells that a well perforates and is never assembled, except here for comparison. */
+#include "failing_allocator.h"
 #include "settings.h"
 #include "tap.h"
 
@@ -411,8 +412,55 @@ static void test_all(karst_context *context)
   test_cg(context);
 }
 
+/* Work space is made when the function is set or the solver set up: each allocation fails once, and no solve makes
+ * any. */
+static void test_memory(void)
+{
+  struct failing_allocator memory = {.fail_at = 0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_matrix *A = tap_random_matrix(context, 20, BLOCK, 3, 1.2);
+  karst_vector *b, *x;
+  karst_result plain, result;
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_settings settings = settings_for("gmres", "rcm", "block");
+  karst_solver *solver;
+  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, karst_solver_solve(solver, b, x, &plain), "solve");
+  long failures = 0, wrong = 0;
+  karst_status status = KARST_ERROR_NO_MEMORY;
+  while (status && failures < 10) {
+    memory.fail_at = memory.calls + failures + 1;
+    status = karst_solver_set_operator(solver, multiply_by_matrix, A);
+    memory.fail_at = 0;
+    if (!status) break;
+    failures++;
+    tap_need(context, karst_vector_fill(x, 0), "start");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    wrong += status != KARST_ERROR_NO_MEMORY || memcmp(&result.residual, &plain.residual, sizeof result.residual) != 0;
+  }
+  const long calls = memory.calls;
+  tap_need(context, karst_vector_fill(x, 0), "start");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "again");
+  tap_ok(failures == 3 && wrong == 0, "%ld allocations for an operator, and none that fails changes anything",
+         failures);
+  tap_ok(result.reason > 0 && memory.calls == calls, "the solve makes none, nor does another function");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "and everything is given back");
+}
+
 int main(void)
 {
   tap_each_device(test_all, "operators of the caller");
+  test_memory();
   return tap_done();
 }
