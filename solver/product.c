@@ -47,7 +47,8 @@ static karst_status call(const karst_product *product, const double *x, double *
   karst_context *context = product->system->context;
   const int64_t rows = karst_layout_scalars(karst_matrix_layout(product->system->original));
   const karst_vector from = {.context = context, .length = rows, .values = (double *)x};
-  karst_vector to = {.context = context, .length = rows, .values = y};
+  karst_vector to = from;
+  to.values = y;
   const unsigned failures = context->last_failure;
   const karst_status status = product->multiply(product->user, &from, &to);
   if (status > 0 || status < KARST_ERROR_INDEX_OVERFLOW)

@@ -21,12 +21,19 @@ struct problem {
   int64_t n, entries;
 };
 
+static double *need_values(int64_t count)
+{
+  double *value = calloc((size_t)count, sizeof *value);
+  if (value) return value;
+  tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
+  exit(1);
+}
+
 static double *values_of(const karst_matrix *A)
 {
   const int64_t n = karst_matrix_rows(A);
   double *dense = tap_dense(A);
-  double *value = calloc((size_t)(karst_matrix_blocks(A) * BLOCK * BLOCK), sizeof *value);
-  if (!dense || !value) tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
+  double *value = need_values(karst_matrix_blocks(A) * BLOCK * BLOCK);
   for (int64_t i = 0; i < karst_matrix_block_rows(A); i++)
     for (int64_t k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
       for (int64_t e = 0; e < BLOCK * BLOCK; e++)
@@ -159,8 +166,7 @@ static void test_refusals(const struct problem *p)
   karst_solver *solver = make_solver(p, "iluk", "rcm", "none"), *bare;
   karst_precond *M;
   karst_options *options;
-  double *singular = calloc((size_t)p->entries, sizeof *singular);
-  if (!singular) tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
+  double *singular = need_values(p->entries);
   tap_need(p->context, karst_options_create(p->context, &options), "options");
   tap_need(p->context, karst_solver_create(p->context, NULL, &bare), "solver");
   tap_ok(karst_solver_keep(bare) == KARST_ERROR_ARGUMENT && karst_solver_keep(NULL) == KARST_ERROR_ARGUMENT &&
@@ -191,8 +197,7 @@ static void test_refusals(const struct problem *p)
 static void test_scaling(const struct problem *p)
 {
   karst_solver *solver = make_solver(p, "iluk", "rcm", "block");
-  double *singular = calloc((size_t)p->entries, sizeof *singular);
-  if (!singular) tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
+  double *singular = need_values(p->entries);
   memcpy(singular, p->after, (size_t)p->entries * sizeof *singular);
   const karst_index row = 11;
   for (int64_t k = karst_matrix_row_start(p->A)[row]; k < karst_matrix_row_start(p->A)[row + 1]; k++)
