@@ -30,13 +30,13 @@ static inline __attribute__((always_inline)) void karst_prefetch(const void *mem
     __builtin_prefetch((const void *)(ahead + (uintptr_t)at)); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* How far: a few rows, some hundred nanoseconds. */
+/* The distances in bytes. They span a few rows, which take some hundred nanoseconds. */
 enum { KARST_PREFETCH_VALUES = 4096, KARST_PREFETCH_COLUMNS = 2048 };
 
-/* A barrier for the many short steps inside a parallel region. Starts as zero. The library's own one spins for
- * milliseconds before it sleeps. Who waits here long does so for a thread whose processor another program has taken,
- * and sleeps, for a short time: the thread may go on where this one was. To yield instead would leave a whole time
- * slice to any other program on this processor. */
+/* A barrier for the many short steps inside a parallel region. It starts as zero. OpenMP's own one spins for
+ * milliseconds before it sleeps. A thread that waits here long does so for one whose processor another program has
+ * taken, and sleeps for a short time, so that the other may go on where this one was. To yield instead would leave a
+ * whole time slice to any other program on this processor. */
 typedef struct karst_barrier {
   atomic_int arrived, round;
 } karst_barrier;
@@ -62,8 +62,8 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
   }
 }
 
-/* A piece of work that is measured, from begin to end around its parallel region; threads may be lowered before
- * that. work: in scalars. */
+/* A piece of work that is measured from karst_begin to karst_end, which stand around its parallel region. threads may
+ * be lowered before the region. work counts scalars. */
 typedef struct karst_piece {
   karst_kind kind;
   int threads;

@@ -1,4 +1,4 @@
-/* diagonal.c - on the CPU: diagonal blocks inverted and multiplied, rows and columns scaled. */
+/* diagonal.c - inverts and multiplies diagonal blocks, and scales rows and columns, on the CPU. */
 #include "cpu.h"
 #include "dense.h"
 #include "matrix.h"

@@ -9,7 +9,8 @@
 /* Larger blocks are streams of their own that the processor follows by itself. */
 enum { LARGEST_PREFETCHED = 2 };
 
-/* y = A x, or y = right - A x, for block rows first .. last - 1; and size = |right| + |A| |x|, unless NULL. */
+/* Makes y = A x, or y = right - A x, for block rows first .. last - 1, and size = |right| + |A| |x| unless size is
+ * NULL. */
 typedef void multiply_rows_function(const karst_matrix *A, karst_index first, karst_index last, const double *x,
                                     const double *right, double *y, double *size);
 

@@ -25,7 +25,7 @@ static void segment_limits(int64_t n, int segment, int64_t *first, int64_t *last
   if (*last > n) *last = n;
 }
 
-/* Half of the lanes, in whatever registers there are; at any address. */
+/* Half of the lanes, in whatever registers there are. It may be loaded from any address. */
 typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 #define LOAD(x) (*(const half *)(x))
@@ -36,7 +36,7 @@ KARST_INLINE double add_lanes(const half *low, const half *high)
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-/* *sum += x . y */
+/* Adds x . y to *sum. */
 KARST_KERNEL static void dot_one(int64_t n, const double *x, const double *y, double *sum)
 {
   half low = {0}, high = {0};
@@ -50,7 +50,7 @@ KARST_KERNEL static void dot_one(int64_t n, const double *x, const double *y, do
   *sum += add_lanes(&low, &high) + rest;
 }
 
-/* sum[v] += x[v] . y for four vectors: several streams at once keep the memory busier than one. */
+/* Adds x[v] . y to sum[v] for four vectors. Several streams at once keep the memory busier than one. */
 KARST_KERNEL static void dot_four(int64_t n, const double *const *x, const double *y, double *sum)
 {
   half low0 = {0}, low1 = {0}, low2 = {0}, low3 = {0}, high0 = {0}, high1 = {0}, high2 = {0}, high3 = {0};
@@ -76,7 +76,7 @@ KARST_KERNEL static void dot_four(int64_t n, const double *const *x, const doubl
   sum[3] += add_lanes(&low3, &high3) + rest[3];
 }
 
-/* y += c[0] x[0] + ... + c[3] x[3] */
+/* Adds c[0] x0 + ... + c[3] x3 to y. */
 KARST_KERNEL static void add_four(int64_t n, const double *c, const double *restrict x0, const double *restrict x1,
                                   const double *restrict x2, const double *restrict x3, double *restrict y)
 {
@@ -110,7 +110,7 @@ void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *
   karst_end(context, &piece);
 }
 
-/* One tile of dots: sum[i] += x[i] . y */
+/* Does one tile of karst_dots_cpu: adds x[i] . y to sum[i]. */
 static void dots_tile(int64_t size, int64_t at, int count, const double *const *x, const double *y, double *sum)
 {
   int i = 0;
@@ -147,7 +147,7 @@ void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *
   karst_end(context, &piece);
 }
 
-/* One tile of combine: y = beta y + sum_i factor[i] x[i] */
+/* Does one tile of karst_combine_cpu: y = beta y + sign sum_i coefficient[i] x[i]. */
 static void combine_tile(int64_t size, int64_t at, int count, double sign, const double *coefficient,
                          const double *const *x, double beta, double *y)
 {

@@ -1,4 +1,4 @@
-/* backend.cu - the GPU of a context: opened and closed, its memory, copies to and from it.
+/* backend.cu - opens and closes the GPU of a context, has its memory, and copies to it and from it.
  *
  * All work of a context is queued on one stream, of its own or the caller's. Only a download waits for it, and an
  * upload from pinned or device memory, which the caller may change once it returns; the runtime has taken other host
@@ -47,7 +47,7 @@ static karst_status refuse(karst_context *context, int device, cudaError_t error
   return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d cannot be had: %s", device, cudaGetErrorString(error));
 }
 
-/* The device's primary context, which is never released: it may have become the caller's as well. */
+/* Takes the device's primary context. It is never released, for it may have become the caller's as well. */
 static karst_status take_device(karst_context *context, int device, struct CUctx_st **primary)
 {
   int count = 0;
@@ -61,7 +61,7 @@ static karst_status take_device(karst_context *context, int device, struct CUctx
   return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
 }
 
-/* Whether this build has code that runs on the GPU at hand. */
+/* Tells whether this build has code that runs on the GPU at hand. */
 static __global__ void probe() {}
 
 static karst_status check_code(karst_context *context, int device)
@@ -107,7 +107,7 @@ karst_status karst_open_cuda(karst_context *context, int device)
   return status;
 }
 
-/* Also what a failed open has left. */
+/* Gives back what a failed open has left, too. */
 void karst_close_cuda(karst_context *context)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
@@ -131,7 +131,7 @@ void karst_describe_cuda(karst_context *context)
 
 void *karst_stream_cuda(const karst_context *context) { return karst_cuda_of(context)->stream; }
 
-/* Whether the stream belongs to the context's device, found out with an event, which must. */
+/* Checks that the stream belongs to the context's device. An event of that device can be recorded on no other's. */
 static karst_status check_stream(karst_context *context, cudaStream_t stream)
 {
   cudaEvent_t event;

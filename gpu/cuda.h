@@ -1,5 +1,5 @@
-/* cuda.h - what the files of this room share: the device's state in a context, errors, launch sizes. C++ under nvcc; no
- * other room includes it. */
+/* cuda.h - what the files of this room share: the device's state in a context, errors, launch sizes. It is C++ for
+ * nvcc, and no other room includes it. */
 #ifndef KARST_GPU_CUDA_H
 #define KARST_GPU_CUDA_H
 
@@ -34,7 +34,7 @@ struct karst_cuda {
   char name[96];    /* such as "NVIDIA H100 80GB HBM3, 79 GiB" */
 };
 
-/* The state of a context, for what runs under a karst_cuda_guard or looks at it only. */
+/* Returns the state of a context, for code that runs under a karst_cuda_guard or only looks at the state. */
 static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
 {
   return static_cast<struct karst_cuda *>(context->device);
@@ -43,7 +43,7 @@ static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
 /* Functions of the driver by the names that they have there; a CUcontext is a pointer to a CUctx_st, a CUresult has the
  * numbers of cudaError_t. The runtime's own cudaSetDevice makes a primary context on the device that it is given, so
  * that to set back a thread that has never used a GPU would take memory on one that nobody asked for; and it cannot
- * bring back a context that is not a primary one. Found by the first karst_open_cuda. */
+ * bring back a context that is not a primary one. The first karst_open_cuda finds the functions. */
 struct karst_cuda_driver {
   int (*cuCtxGetCurrent)(struct CUctx_st **context);
   int (*cuCtxSetCurrent)(struct CUctx_st *context);
@@ -87,7 +87,7 @@ template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst
  * of memory, else KARST_ERROR_DEVICE. cudaSuccess gives KARST_SUCCESS. */
 karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what);
 
-/* Thread blocks for count items, each taking per of them; at least one. */
+/* Returns the number of thread blocks for count items where each takes per of them. It is at least one. */
 static inline unsigned karst_cuda_grid(int64_t count, int64_t per)
 {
   return count > per ? (unsigned)((count + per - 1) / per) : 1;
@@ -108,11 +108,11 @@ template <typename F> static inline void karst_cuda_instance(int b, F f)
   }
 }
 
-/* Scalar offset of block number k. */
+/* Returns the scalar offset of block number k. */
 static __device__ __forceinline__ int64_t karst_cuda_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 
-/* The block row i and the row r in it of this thread, where a thread block takes as many whole block rows as it has
- * threads for; false for threads that are left over. */
+/* Finds the block row i and the row r in it that this thread works on, where a thread block takes as many whole
+ * block rows as it has threads for. Returns false for threads that are left over. */
 static __device__ __forceinline__ bool karst_cuda_row(int b, karst_index rows, karst_index *i, int *r)
 {
   const int each = (int)blockDim.x / b, t = (int)threadIdx.x;
@@ -122,7 +122,8 @@ static __device__ __forceinline__ bool karst_cuda_row(int b, karst_index rows, k
   return t < each * b && row < rows;
 }
 
-/* Threads of a thread block for block size b where each row has a thread of its own, and the grid. */
+/* Returns the threads of a thread block for block size b where each scalar row has a thread of its own; the next
+ * function returns the grid. */
 static inline unsigned karst_cuda_row_threads(int b) { return b <= KARST_CUDA_THREADS / 4 ? KARST_CUDA_THREADS : 1024; }
 
 static inline unsigned karst_cuda_row_grid(karst_index rows, int b)

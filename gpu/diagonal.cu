@@ -1,17 +1,17 @@
-/* diagonal.cu - on the GPU: diagonal blocks inverted, and multiplied by a vector. */
+/* diagonal.cu - inverts diagonal blocks on the GPU, and multiplies a vector by them. */
 #include "invert.h"
 
 namespace
 {
 
-/* Keeps the first block row that has no inverse, and why: row * 256 - reason, the smallest of all; reasons are
- * negative. */
+/* Keeps in *first the first block row that has no inverse, and why: it is the smallest of all row * 256 - reason,
+ * where reasons are negative. */
 __device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
 {
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));
 }
 
-/* One thread a block, which takes many registers. */
+/* Threads of a thread block of invert_small, where each thread inverts a block, for which it takes many registers. */
 enum { INVERTED = 128 };
 
 template <int B>
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(INVERTED)
   for (int e = 0; e < B * B; e++) to[e] = block[e];
 }
 
-/* One thread block a block. */
+/* Each thread block inverts one block. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     invert_large(int b, const karst_index *diagonal, const double *value, double *inverse, unsigned long long *first)
 {

@@ -1,4 +1,5 @@
-/* matrix.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. Three kernels, by block size:
+/* matrix.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. There are three kernels, by block
+ * size:
  *
  * 1: a thread block takes as many rows as it has threads and streams their entries through. First each thread
  * multiplies entries, wherever they come to lie, by their scalars of x, so that neighbours read neighbouring values and
@@ -10,7 +11,7 @@
  * even, so that loads are of 16 bytes. Bulk copies of blocks of odd size to shared memory first were no faster on an
  * H200: at 100^3 cells they took 1 % less time for b = 3, but 15 % more for b = 5.
  *
- * Larger: one thread for each scalar row, which is long enough for that.
+ * Larger: each scalar row has one thread, and is long enough for that.
  *
  * A row is summed in an order that depends on its length alone. */
 #include "cuda.h"
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(THREADS)
   if (i < rows) y[i] = right ? right[i] - sum : sum;
 }
 
-/* How lanes share block rows: what was the fastest for b = 2 to 8 on an H200 and 7-point grids. */
+/* How lanes share block rows. SPLITS has what was the fastest for b = 2 to 8 on an H200 and 7-point grids. */
 struct split {
   int lanes;    /* that take a row's blocks in turn; a power of two */
   int ahead;    /* blocks that a lane loads before it uses the first */
@@ -74,7 +75,7 @@ template <int B> struct shape { /* EACH: rows of a block for each lane */
   static constexpr int WARP_ROWS = 32 / WIDTH, ROWS = WARP_ROWS * (SMALL_THREADS / 32);
 };
 
-/* PAIRED: 16 bytes at a time, a multiple of which from then is. */
+/* Loads COUNT scalars. PAIRED says that from is a multiple of 16 bytes, so that two are loaded at a time. */
 template <int COUNT, bool PAIRED> __device__ __forceinline__ void load(const double *from, double *to)
 {
   if constexpr (PAIRED) {
@@ -89,7 +90,7 @@ template <int COUNT, bool PAIRED> __device__ __forceinline__ void load(const dou
   }
 }
 
-/* Adds what every LANES-th of count blocks of a row contributes, value and column being those of the first. */
+/* Adds to sum what every LANES-th of the count blocks of a row contributes. value and column are those of the first. */
 template <int B, bool PAIRED>
 __device__ __forceinline__ void add_blocks(int64_t count, const double *__restrict__ value,
                                            const karst_index *__restrict__ column, const double *__restrict__ x,
@@ -119,7 +120,7 @@ __device__ __forceinline__ void add_blocks(int64_t count, const double *__restri
   }
 }
 
-/* PAIRED: x begins at a multiple of 16 bytes. */
+/* PAIRED says that x begins at a multiple of 16 bytes. */
 template <int B, bool PAIRED>
 __global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
     multiply_small(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,

@@ -1,4 +1,5 @@
-/* operations.h - the operations of the CUDA backend, for its table. C and C++; what each does is in lib/backend.h. */
+/* operations.h - the operations of the CUDA backend, for its table. lib/backend.h says what each does. The header is C
+ * and C++. */
 #ifndef KARST_GPU_OPERATIONS_H
 #define KARST_GPU_OPERATIONS_H
 

@@ -1,7 +1,9 @@
-/* residual.cu - what a claim to have converged is checked with, one thread a scalar row; rarely called, never tuned.
+/* residual.cu - what a claim to have converged is checked with. A thread makes one scalar row. These kernels are called
+ * rarely and were never tuned.
  *
- * |b| + |A| |x|, which bounds the rounding errors of b - A x. And b - A x to twice the working precision: the sums of
- * cpu/residual.c, in the same order; the intrinsics keep the compiler from contracting a product with a sum. */
+ * One makes |b| + |A| |x|, which bounds the rounding errors of b - A x. The other makes b - A x to twice the working
+ * precision. Its sums are those of cpu/residual.c, in the same order; the intrinsics keep the compiler from contracting
+ * a product with a sum. */
 #include "cuda.h"
 
 extern "C" {

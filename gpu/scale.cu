@@ -1,10 +1,10 @@
-/* scale.cu - the rows and columns of a matrix scaled on the GPU, for new values only. */
+/* scale.cu - scales the rows and columns of a matrix on the GPU. It runs for new values only. */
 #include "cuda.h"
 
 namespace
 {
 
-/* A(i,j) = S(i) A(i,j), one warp a block row; a lane takes whole columns of blocks. */
+/* A(i,j) = S(i) A(i,j). A warp scales a block row, in which a lane takes whole columns of blocks. */
 template <int B>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     scale_small(karst_index rows, const karst_index *start, double *value, const double *S)
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   }
 }
 
-/* One thread block a block row, column after column. */
+/* The same for larger blocks. A thread block scales a block row, column after column. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     scale_large(int b, const karst_index *start, double *value, const double *S)
 {
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   }
 }
 
-/* d[r] = 1 / sqrt|a_rr|, one thread a scalar row. */
+/* d[r] = 1 / sqrt|a_rr|. A thread makes one scalar row. */
 __global__ void diagonal_scale(int b, karst_index rows, const karst_index *diagonal, const double *value, double *d)
 {
   karst_index i;
@@ -52,7 +52,7 @@ __global__ void diagonal_scale(int b, karst_index rows, const karst_index *diago
   d[(int64_t)i * b + r] = size > 0 && size <= DBL_MAX ? 1 / sqrt(size) : 1;
 }
 
-/* a_rc = d[r] a_rc d[c], one thread a scalar row. */
+/* a_rc = d[r] a_rc d[c]. A thread scales one scalar row. */
 __global__ void scale_symmetric(int b, karst_index rows, const karst_index *start, const karst_index *column,
                                 double *value, const double *d)
 {

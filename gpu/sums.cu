@@ -1,4 +1,4 @@
-/* sums.cu - dot products and linear combinations on the GPU, each vector moved through memory once.
+/* sums.cu - dot products and linear combinations on the GPU. Each vector moves through memory once.
  *
  * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
  * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum

@@ -1,5 +1,5 @@
-/* table.cu - the table of the CUDA backend. What reaches the device goes through karst_cuda_entry;
- * open guards itself. */
+/* table.cu - the table of the CUDA backend. Operations that reach the device go through karst_cuda_entry, all but open,
+ * which guards itself. */
 #include "cuda.h"
 
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call

@@ -1,4 +1,4 @@
-/* vector.cu - operations on the elements of vectors on the GPU: one thread an element. */
+/* vector.cu - operations on the elements of vectors on the GPU. A thread does one element. */
 #include "cuda.h"
 
 #include <limits.h>
@@ -6,7 +6,7 @@
 namespace
 {
 
-/* f(i) for i < n */
+/* Calls f(i) for each i < n. */
 template <typename F> __global__ void each(int64_t n, F f)
 {
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -45,7 +45,7 @@ struct quotient {
   }
 };
 
-/* Moves scalar i; gathered: y(k) = x(index[k]) for blocks k, else y(index[k]) = x(k). */
+/* Moves scalar i. For blocks k that is y(k) = x(index[k]) where gathered is true, else y(index[k]) = x(k). */
 struct permute {
   int b;
   bool gathered;

@@ -31,7 +31,7 @@ KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
 }
 
-/* The row of A, spread over the pattern. */
+/* Spreads row i of A over the pattern, into w->row. */
 KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_index width, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
@@ -40,7 +40,7 @@ KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_
     for (int64_t v = 0; v < bb; v++) w->row[w->position[A->column[k]] * bb + v] = A->value[k * bb + v];
 }
 
-/* The column of the row's block that stands at position: L, diagonal, U. */
+/* Returns the column of the block of row i that stands at position, where L comes first, then the diagonal, then U. */
 KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_index position)
 {
   const karst_index lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
@@ -48,8 +48,8 @@ KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_in
   return position == lower ? i : ilu->upper_column[ilu->upper_start[i] + (position - lower - 1)];
 }
 
-/* The products of row i with row p of U', which is much the longer one: it is searched for the columns of row i that
- * follow p, in the order in which a walk along it would find them. pivot: the position of a_ip. */
+/* Subtracts the products of row i with row p of U', which is much the longer one. It is searched for the columns of row
+ * i that follow p, in the order in which a walk along it would find them. pivot is the position of a_ip. */
 KARST_INLINE void eliminate_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
                                       karst_index width, karst_ilu_workspace *w)
 {
@@ -64,7 +64,8 @@ KARST_INLINE void eliminate_by_search(int b, const karst_ilu *ilu, karst_index i
   }
 }
 
-/* searching: whether rows of U' are searched that are much longer than this one. */
+/* Subtracts all products from row i. searching tells whether rows of U' that are much longer than row i are
+ * searched. */
 KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_index i, karst_index width,
                             karst_ilu_workspace *w)
 {
@@ -83,7 +84,7 @@ KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_i
   }
 }
 
-/* The largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
+/* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
 static double measure_matrix(const karst_matrix *A, karst_ilu_finding *f)
 {
   const int64_t entries = karst_entries(A);

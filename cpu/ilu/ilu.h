@@ -7,7 +7,7 @@
 #include "inline.h"
 #include "symbolic.h"
 
-/* What one thread found out. */
+/* What one thread has found out about the rows that it made. */
 typedef struct karst_ilu_finding {
   karst_reason reason;
   karst_index block_row; /* the first bad one, or rows */
@@ -23,7 +23,7 @@ static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, kar
   f->block_row = i;
 }
 
-/* What all threads found, as an outcome. */
+/* Turns what all threads have found into an outcome. */
 static inline void karst_ilu_conclude(const karst_ilu *ilu, const karst_ilu_finding *all, karst_factor_outcome *outcome)
 {
   outcome->reason = all->block_row < ilu->rows ? all->reason : KARST_SOUND;
@@ -48,9 +48,10 @@ typedef struct karst_ilu_plan {
   double *jacobi; /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
 
-/* Whether a row of so many blocks is searched for the columns of another one, rather than walked: where it is so much
- * longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of both,
- * times a logarithm, and a nearly full row costs no more for each row that depends on it than those have entries. */
+/* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is
+ * so much longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of
+ * both, times a logarithm, and a nearly full row costs no more for each row that depends on it than those have entries.
+ * */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
 
 static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
@@ -58,23 +59,23 @@ static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
   return schedule->level_start[schedule->levels];
 }
 
-/* The work space for rows of widest blocks at most; what it has taken when it fails, destroy gives back. */
+/* Makes the work space for rows of widest blocks at most. What it has taken when it fails, destroy gives back. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w);
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
 
-/* A piece of work that goes through the runs of a schedule, with as many threads as there is something to share out
- * to. */
+/* Begins a piece of work that goes through the runs of a schedule. It has no more threads than there are runs to share
+ * out. */
 karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
                             const karst_schedule *schedule);
 
-/* The runs of a level that are a thread's share, by work: from *first up to but not including *last. */
+/* Finds the runs of a level that are a thread's share of the work: those from *first up to but not including *last. */
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
                           karst_index *last);
 
 extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /* residual.c */
 
-/* The entries of the table, each in its file; solve.c and jacobi.c have the two ways to solve. */
+/* The entries of the table. Each is in the file of its name; solve.c and jacobi.c have the two ways to solve. */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;
 karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu);

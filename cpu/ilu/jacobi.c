@@ -9,15 +9,15 @@
 
 #include "cpu/cpu.h"
 
-/* A strict triangle as a matrix, for its products. */
+/* Returns a strict triangle as a matrix, for its products. */
 static karst_matrix triangle(const karst_ilu *ilu, karst_index *start, karst_index *column, double *value)
 {
   return (karst_matrix){
       .block_rows = ilu->rows, .block_size = ilu->block_size, .row_start = start, .column = column, .value = value};
 }
 
-/* The sweeps from x_0 = b; the last but one result is in either array, the last in last. Returns where the result is,
- * which for 0 sweeps is b itself. */
+/* Takes the sweeps, from x_0 = b on. Their results alternate between the arrays other and last, so that the final one
+ * is in last. Returns the array that has the result, which for 0 sweeps is b itself. */
 static const double *sweep(karst_context *context, const karst_matrix *strict, int sweeps, const double *b,
                            double *other, double *last)
 {

@@ -1,12 +1,12 @@
-/* load.c - factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
+/* load.c - brings factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
 #include "dense.h"
 
-/* value: blocks ordered as those of a matrix on the pattern of ilu, so that row i begins with number
- * lower_start[i] + i + upper_start[i]. */
+/* Loads rows first .. last - 1. The blocks of value are ordered as those of a matrix on the pattern of ilu, so that row
+ * i begins with block number lower_start[i] + i + upper_start[i]. */
 typedef void load_rows_function(const double *value, karst_ilu *ilu, karst_index first, karst_index last,
                                 karst_ilu_workspace *w, karst_ilu_finding *f);
 

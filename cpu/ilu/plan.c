@@ -4,7 +4,7 @@
 
 #include "cpu/cpu.h"
 
-/* The blocks of the widest row of L, D and U. */
+/* Returns the number of blocks of the widest row of L, D and U. */
 static int64_t widest_row(const karst_ilu *ilu)
 {
   int64_t widest = 1;
@@ -37,7 +37,7 @@ void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
   karst_release(context, w->pivot);
 }
 
-/* The blocks of the longest row of U. */
+/* Returns the number of blocks of the longest row of U. */
 static karst_index longest_upper_row(const karst_ilu *ilu)
 {
   karst_index longest = 0;

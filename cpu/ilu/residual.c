@@ -10,8 +10,8 @@ static const char what[] = "the ILU residual";
 
 static int64_t scalar_rows(const karst_matrix *F) { return (int64_t)F->block_rows * F->block_size; }
 
-/* The blocks of the widest row of L U: the columns of row i, and those from the diagonal on of the rows that it has on
- * its left. mark: [rows], work space. */
+/* Returns the number of blocks of the widest row of L U. Row i of it has the columns of row i of F and, for each row k
+ * that row i has on the left of its diagonal, those of row k from the diagonal on. mark [rows] is work space. */
 static int64_t widest_row(const karst_matrix *F, const karst_index *diagonal, karst_index *mark)
 {
   int64_t widest = 1;
@@ -62,7 +62,7 @@ static void destroy(karst_context *context, karst_ilu_residual *work)
   karst_release(context, work->position);
 }
 
-/* The block of column j in the row at hand, zero where it is new. */
+/* Returns the block of column j in the row at hand. Where it is new it is zero. */
 static double *block_of(int b, karst_index j, karst_ilu_residual *work, karst_index *count)
 {
   const int64_t bb = (int64_t)b * b;
@@ -75,7 +75,7 @@ static double *block_of(int b, karst_index j, karst_ilu_residual *work, karst_in
   return work->row + work->position[j] * bb;
 }
 
-/* Row i of F - L U; returns its blocks. */
+/* Makes row i of F - L U and returns the number of its blocks. */
 static karst_index make_row(const karst_matrix *F, karst_index i, karst_ilu_residual *work)
 {
   const int b = F->block_size;
@@ -92,7 +92,7 @@ static karst_index make_row(const karst_matrix *F, karst_index i, karst_ilu_resi
   return count;
 }
 
-/* The weighted sum of the squares of the row at hand, which is forgotten. */
+/* Returns the weighted sum of the squares of the row at hand, and forgets the row. */
 static double take_row(const karst_matrix *F, karst_index i, karst_index count, const karst_ilu_residual *work)
 {
   const int64_t b = F->block_size, n = scalar_rows(F);

@@ -7,7 +7,7 @@
  * waits for from the last is a single block product in both sweeps. Sums end with the neighbour that is computed last,
  * so that the others are ready when it arrives.
  *
- * Bytes moved: L, D^-1 and U' with their columns once, r once, z read and written twice. */
+ * The two sweeps move L, D^-1 and U' with their columns once, read r once, and read and write z twice. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
@@ -77,7 +77,7 @@ KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, k
   backward(ilu->block_size, ilu, first, last, z);
 }
 
-/* Runs of one level in parallel, level after level. One thread takes the rows as they come. */
+/* Takes the runs of one level in parallel, level after level. A single thread takes the rows as they come. */
 static void sweep(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,
                   const karst_ilu *ilu, const double *r, double *z)
 {

@@ -1,4 +1,4 @@
-/* table.c - the ILU kernels of the CPU. */
+/* table.c - the table of the ILU kernels of the CPU. */
 #include "ilu.h"
 
 static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)

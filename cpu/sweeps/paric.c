@@ -54,7 +54,8 @@ KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first,
   }
 }
 
-/* The squares of the residual of block number k, whose sum is in w->block and which is block (i,j). */
+/* Returns the sum of the squares of the residual of block number k, which is block (i,j) and has its sum in
+ * w->block. */
 KARST_INLINE double measure(int b, const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
@@ -101,7 +102,7 @@ KARST_INLINE void subtract_rows(int b, bool racing, const karst_parilu *s, karst
   }
 }
 
-/* The same where row j is much the longer one: it is searched for the columns of the blocks start .. k - 1. */
+/* Does the same where row j is much the longer one. It is searched for the columns of the blocks start .. k - 1. */
 KARST_INLINE void subtract_rows_by_search(int b, bool racing, const karst_parilu *s, karst_index start, karst_index k,
                                           karst_ilu_workspace *w, double *sum)
 {
@@ -145,7 +146,7 @@ KARST_INLINE void sweep(int b, const karst_parilu_pass *pass, karst_index first,
   karst_parilu_sweep_rows(b, sweep_row, pass, first, last, w);
 }
 
-/* One block alone, for orders of tasks that are not row after row. */
+/* Updates one block alone, for orders of tasks that are not row after row. */
 static void update(const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w)
 {
   const karst_matrix *F = s->F;
@@ -168,7 +169,7 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
   finish(b, true, s, i, k, s->value, w);
 }
 
-/* The factors as unit lower and upper triangles: L_ij L_jj^-1 below the diagonal, L_ii L_ji^T from it on. */
+/* Makes a unit lower and an upper triangle of the factors: L_ij L_jj^-1 below the diagonal, L_ii L_ji^T from it on. */
 KARST_INLINE void expand(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                          karst_ilu_workspace *w)
 {

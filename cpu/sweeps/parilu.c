@@ -22,7 +22,7 @@ KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_ind
   }
 }
 
-/* inverse = block^-1, or NaN. */
+/* Makes inverse = block^-1, or NaN where there is none. */
 KARST_INLINE void invert_block(int b, const double *block, double *inverse, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
@@ -55,8 +55,8 @@ KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first,
     }
 }
 
-/* subtract_row where row p is much the longer one: it is searched for the columns of row i that follow p. k: the block
- * of L_ip. */
+/* Does what subtract_row does where row p is much the longer one. It is searched for the columns of row i that follow
+ * p. k is the number of the block of L_ip. */
 KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
                                          karst_index k, karst_ilu_workspace *w)
 {
@@ -72,8 +72,8 @@ KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu 
   }
 }
 
-/* Subtracts L_ip times row p of U, right of its diagonal, from the row at hand, which is row i; k: the block
- * of L_ip. */
+/* Subtracts L_ip times row p of U, right of its diagonal, from the row at hand, which is row i. k is the number of the
+ * block of L_ip. */
 KARST_INLINE void subtract_row(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
                                karst_index k, karst_ilu_workspace *w)
 {
@@ -92,7 +92,8 @@ KARST_INLINE void subtract_row(int b, bool racing, const karst_parilu *s, const 
   }
 }
 
-/* The squares of the residual of row i: its sums are in w->row, and the factors that they were made of in s->value. */
+/* Returns the sum of the squares of the residual of row i. Its sums are in w->row, and the factors that they were
+ * made of in s->value. */
 KARST_INLINE double measure(int b, const karst_parilu *s, karst_index i, const karst_ilu_workspace *w)
 {
   const karst_matrix *F = s->F;
@@ -110,7 +111,8 @@ KARST_INLINE double measure(int b, const karst_parilu *s, karst_index i, const k
   return sum;
 }
 
-/* Finishes the strictly lower block number k of the row that starts with block start: in w->block, and in to. */
+/* Finishes the strictly lower block number k of the row that starts with block start. It leaves the block in
+ * w->block and stores it in to. */
 KARST_INLINE void finish_lower(int b, bool racing, const karst_parilu *s, karst_index start, karst_index k, double *to,
                                karst_ilu_workspace *w)
 {
@@ -149,7 +151,7 @@ KARST_INLINE void sweep(int b, const karst_parilu_pass *pass, karst_index first,
   karst_parilu_sweep_rows(b, sweep_row, pass, first, last, w);
 }
 
-/* One block alone, for orders of tasks that are not row after row. */
+/* Updates one block alone, for orders of tasks that are not row after row. */
 static void update(const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w)
 {
   const karst_matrix *F = s->F;

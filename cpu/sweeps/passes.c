@@ -64,7 +64,7 @@ static const karst_parilu_method *method_of(const karst_parilu *s)
                         : karst_parilu_methods_cpu)[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0];
 }
 
-/* Of the plan's, those that are to work at present. */
+/* Returns how many of the plan's threads are to work at present. */
 static int threads_for(const karst_context *context, const karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;
@@ -72,7 +72,7 @@ static int threads_for(const karst_context *context, const karst_parilu *s)
   return threads < made->threads ? threads : made->threads;
 }
 
-/* All rows, shared out by their entries. */
+/* Runs a pass over all rows, which are shared out by their entries. */
 static void run(const karst_context *context, karst_parilu_rows *rows, const karst_parilu_pass *pass)
 {
   const karst_matrix *F = pass->s->F;
@@ -94,7 +94,7 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
   run(context, method->guess, &pass);
 }
 
-/* One asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
+/* Takes one asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
  * done. */
 static void sweep_in_place(const karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
 {
@@ -119,7 +119,8 @@ static void sweep_in_place(const karst_context *context, const karst_parilu_meth
   }
 }
 
-/* One synchronous sweep; measured: it sums up the residual of what it starts from, too. */
+/* Takes one synchronous sweep. Where measured is true, it sums up the residual of the factors that it starts from,
+ * too. */
 static void sweep_once(const karst_context *context, const karst_parilu_method *method, bool measured, karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;

@@ -41,11 +41,12 @@ typedef struct karst_parilu_method {
 
 extern const struct karst_parilu_kernels karst_parilu_kernels_cpu; /* passes.c */
 
-/* For each block size with an instance of its own; 0: for all others. */
+/* The methods by block size, for those that have an instance of their own. Number 0 serves all others. */
 extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu.c */
 extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric.c */
 
-/* A block that others may be changing: each of its entries is read whole, into local. Else the block itself. */
+/* Returns a block. Where racing says that others may be changing it, each entry is read whole into local, which is
+ * returned. */
 KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const double *block, double *local)
 {
   if (!racing) return block;
@@ -57,7 +58,7 @@ KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const d
   return local;
 }
 
-/* Stores a block that others may be reading. */
+/* Stores a block in to. racing says that others may be reading it there. */
 KARST_INLINE void karst_parilu_publish(bool racing, int64_t bb, const double *block, double *to)
 {
   for (int64_t v = 0; v < bb; v++) {
@@ -69,7 +70,7 @@ KARST_INLINE void karst_parilu_publish(bool racing, int64_t bb, const double *bl
   }
 }
 
-/* The weighted sum of the squares of a block's entries. */
+/* Returns the weighted sum of the squares of a block's entries. */
 KARST_INLINE double karst_parilu_square(int b, const double *block, const double *row_weight,
                                         const double *column_weight)
 {
@@ -87,7 +88,7 @@ KARST_INLINE void karst_parilu_poison(int64_t bb, double *block)
   for (int64_t v = 0; v < bb; v++) block[v] = NAN;
 }
 
-/* The row of block number k: the last that starts there or before. */
+/* Returns the row of block number k, which is the last row that starts there or before. */
 static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index k)
 {
   return karst_lower_bound(F->row_start, 0, F->block_rows, k + 1) - 1;
@@ -97,7 +98,7 @@ static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index
 typedef void karst_parilu_sweep_row(int b, bool in_place, const karst_parilu_pass *pass, karst_index i,
                                     karst_ilu_workspace *w);
 
-/* Rows first .. last - 1 of a sweep; row: a constant, which is inlined. */
+/* Takes rows first .. last - 1 of a sweep. row is a constant, which is inlined. */
 KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, const karst_parilu_pass *pass,
                                           karst_index first, karst_index last, karst_ilu_workspace *w)
 {
@@ -107,7 +108,7 @@ KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, co
     for (karst_index i = first; i < last; i++) row(b, false, pass, i, w);
 }
 
-/* An instance of the METHOD's template NAME(b, pass, first, last, w) for blocks of B. */
+/* Defines an instance of the METHOD's template NAME(b, pass, first, last, w) for blocks of size B. */
 #define KARST_PARILU_INSTANCE(METHOD, NAME, SUFFIX, B)                                                                 \
   KARST_KERNEL static void METHOD##_##NAME##_##SUFFIX(const karst_parilu_pass *pass, karst_index first,                \
                                                       karst_index last, karst_ilu_workspace *w)                        \
@@ -115,7 +116,8 @@ KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, co
     NAME(B, pass, first, last, w);                                                                                     \
   }
 
-/* Those of all templates that parilu and paric have alike, and an entry of the list of methods that holds them. */
+/* Define the instances of all templates that parilu and paric both have, and the entry of the list of methods that
+ * holds them. */
 #define KARST_PARILU_INSTANCES(METHOD, SUFFIX, B)                                                                      \
   KARST_PARILU_INSTANCE(METHOD, guess_diagonal, SUFFIX, B)                                                             \
   KARST_PARILU_INSTANCE(METHOD, invert, SUFFIX, B)                                                                     \

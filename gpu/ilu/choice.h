@@ -1,7 +1,7 @@
 /* choice.h - which kernels factor block ILU on a GPU, and which solve with its triangles: the rules alone. They are
- * functions of a few numbers and need no device; C and C++. plan.cu lists the kernels in the same order.
+ * functions of a few numbers and need no device. plan.cu lists the kernels in the same order. The header is C and C++.
  *
- * Limits were measured on an H100. */
+ * The limits in it were measured on an H100. */
 #ifndef KARST_GPU_ILU_CHOICE_H
 #define KARST_GPU_ILU_CHOICE_H
 
@@ -44,7 +44,7 @@ static const karst_ilu_factor_rule karst_ilu_factor_rules[KARST_ILU_FACTORS] = {
     {"large", 0, -1, 0},
 };
 
-/* A limit on the longest row lets pass what has not been measured. */
+/* Tells whether the rule lets the shape pass. A limit on the longest row lets pass what has not been measured. */
 static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, const karst_ilu_shape *shape)
 {
   const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
@@ -52,8 +52,8 @@ static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, cons
          shape->neighbours > rule->average * shape->rows && (rule->elements == 0 || elements <= rule->elements);
 }
 
-/* The first that fits. Where its rule limits the longest row and this has not been measured, the caller measures it and
- * asks again. */
+/* Returns the first way that fits. Where its rule limits the longest row, and this has not been measured, the caller
+ * measures it and asks again. */
 static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu_shape *shape)
 {
   int kind = 0;
@@ -61,8 +61,8 @@ static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu
   return (enum karst_ilu_factor_kind)kind;
 }
 
-/* KARST_ILU_FACTOR_ROW: how many scalar rows a warp makes at a time. Two where a level has so many rows for each
- * multiprocessor that warps for the next levels are short. */
+/* Returns how many scalar rows a warp of KARST_ILU_FACTOR_ROW makes at a time. There are two where a level has so many
+ * rows for each multiprocessor that warps for the next levels are short. */
 static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
 {
   enum { MANY = 7 };
@@ -80,8 +80,8 @@ enum karst_ilu_sweep_kind {
   KARST_ILU_SWEEPS
 };
 
-/* trisolve: the option; levels: of both triangles. Launches by levels pay where there are few of them: then nothing
- * waits for long, and they keep no state. */
+/* Chooses by the option trisolve and the number of levels of both triangles. Launches by levels pay where there are few
+ * of them: then nothing waits for long, and they keep no state. */
 static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve trisolve, int64_t levels)
 {
   enum { FEW = 8 };
@@ -97,8 +97,8 @@ enum { KARST_ILU_PARTS = 8 };
 /* A macro, for kernels' array lengths are made of it in C++ and C has no constant functions. */
 #define KARST_ILU_NEIGHBOURS_AT_ONCE(b) ((b) <= 2 ? 4 : 3)
 
-/* How many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots: rows of
- * the triangle, with the padding; neighbours: of all of them. */
+/* Returns how many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots
+ * counts the rows of the triangle with the padding, neighbours those of all rows. */
 static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbours)
 {
   int parts = 1;

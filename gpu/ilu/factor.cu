@@ -18,7 +18,7 @@ namespace
 enum { EARLY = 3 };
 template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : 2;
 
-/* acc -= left right, where the lanes hold their rows of all three. */
+/* Subtracts left times right from acc, where the lanes hold their rows of all three. */
 template <int B>
 __device__ __forceinline__ void subtract_product(const double (&left)[B], const double (&right)[B], int q,
                                                  double (&acc)[B])
@@ -29,7 +29,7 @@ __device__ __forceinline__ void subtract_product(const double (&left)[B], const 
     for (int d = 0; d < B; d++) acc[d] -= left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
 }
 
-/* out = left right */
+/* Makes out = left times right. */
 template <int B>
 __device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q, double (&out)[B])
 {
@@ -41,7 +41,8 @@ __device__ __forceinline__ void multiply(const double (&left)[B], const double (
   for (int d = 0; d < B; d++) out[d] = -minus[d];
 }
 
-/* a_ij for a block of t: A's block, less the products of its list. wanted: whether this lane's block row has it. */
+/* Makes a_ij in acc for a block of t: A's block, less the products of its list. wanted tells whether this lane's
+ * block row has the block. */
 template <int B>
 __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                            const double *A, int64_t block, bool wanted, const karst_ilu_place &at, double (&acc)[B])
@@ -94,7 +95,8 @@ __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64
   return all;
 }
 
-/* The largest absolute entry of the lanes' block rows of A - L U, for the shift: rare, so it is all done again. */
+/* Returns the largest absolute entry of the lanes' block rows of A - L U, for the shift. That is rare, so the sums
+ * are all made again. */
 template <int B>
 __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
                                  int64_t lower_block, karst_index lower_length, int64_t upper_block,
@@ -125,7 +127,7 @@ __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t blo
     if (wanted) karst_publish(karst_ilu_element<B>(t, block, at.r, c), row[c]);
 }
 
-/* Stays 0 unless an entry is NaN or infinite. */
+/* Returns 0 unless an entry is NaN or infinite. */
 template <int B> __device__ __forceinline__ double poison(const double (&row)[B])
 {
   double sum = 0;

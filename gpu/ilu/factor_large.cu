@@ -1,5 +1,5 @@
-/* factor_large.cu - block ILU on a given pattern as in factor.cu, for blocks of any size: one block of threads
- * makes a block row, in the level order of L, once the rows that it needs are marked as done.
+/* factor_large.cu - block ILU on a given pattern as in factor.cu, for blocks of any size. A block of threads makes a
+ * block row, in the level order of L, once the rows that it needs are marked as done.
  *
  * The equations are those of factor.cu. Blocks are worked on where they are stored, element after element. */
 #include "ilu.h"
@@ -23,11 +23,11 @@ __device__ block_view view(const karst_triangle &t, int b, int64_t block)
   return {t.value + entry * b * stride + q * b, stride};
 }
 
-/* Scalars of the work space of one block of threads, shared memory: rows or columns of a block, or the parts of a
- * maximum; at another time the inversion takes its place. */
+/* Returns the scalars of the line of one block of threads. It is shared memory for rows or columns of a block, or
+ * for the parts of a maximum. While a block is inverted, the work space of the inversion takes its place. */
 int line_length(int b) { return b < THREADS ? (int)THREADS : b; }
 
-/* The largest of the threads' values; ties and NaN do not matter to the callers. */
+/* Returns the largest of the threads' values. Ties and NaN do not matter to the callers. */
 __device__ double largest_of_threads(double mine, double *line)
 {
   __syncthreads();
@@ -42,7 +42,7 @@ __device__ double largest_of_threads(double mine, double *line)
   return largest;
 }
 
-/* a_ij into its place: A's block, less the products of its list. */
+/* Puts a_ij into its place: A's block, less the products of its list. */
 __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t, int b,
                            const double *A, int64_t number)
 {
@@ -62,7 +62,8 @@ __device__ void accumulate(const karst_triangle &lower, const karst_triangle &up
   __syncthreads();
 }
 
-/* block = block right, as many rows at a time as there is work space for. Returns 0 unless an element is not finite. */
+/* Multiplies block by right from the right, as many rows at a time as line has room for. Returns 0 unless an element is
+ * not finite. */
 __device__ double multiply_from_right(int b, block_view block, block_view right, double *line)
 {
   const int at_once = b < THREADS ? THREADS / b : 1;
@@ -84,7 +85,8 @@ __device__ double multiply_from_right(int b, block_view block, block_view right,
   return poison;
 }
 
-/* block = left block, by columns. */
+/* Multiplies block by left from the left, as many columns at a time as line has room for. Returns 0 unless an element
+ * is not finite. */
 __device__ double multiply_from_left(int b, block_view left, block_view block, double *line)
 {
   const int at_once = b < THREADS ? THREADS / b : 1;
@@ -105,7 +107,7 @@ __device__ double multiply_from_left(int b, block_view left, block_view block, d
   return poison;
 }
 
-/* The largest absolute element of blocks number first, first + group, ... */
+/* Returns the largest absolute element of count blocks, which are numbers first, first + group and so on. */
 __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t first, int64_t count, double *line)
 {
   double largest = 0;

@@ -39,17 +39,18 @@ namespace
 
 enum { WARPS = KARST_ILU_THREADS / 32 };
 
-/* Products of a lane in a chunk. */
+/* How many products of a chunk a lane has. */
 template <int B> constexpr int products_at_once = B <= 3 ? 2 : 1;
 
-/* Pivots whose columns are looked for together: those of one level come at the same time, but too many looks slow down
- * those that are waited for. */
+/* How many pivots are looked at together for their columns. Those of one level come at the same time, but too many
+ * looks slow down those that are waited for. */
 template <int B> constexpr int pivots_at_once = B == 1 ? 3 : 1;
 
-/* Blocks of threads that a multiprocessor is to have room for: as few registers as that takes. */
+/* How many blocks of threads a multiprocessor is to have room for. The compiler takes as few registers as that
+ * needs. */
 template <int B> constexpr int least_blocks = B == 1 ? 7 : B <= 4 ? 4 : 3;
 
-/* The lanes of a row work on columns of blocks side by side: lane on column c of the n-th of them. */
+/* The lanes of a row work on columns of blocks side by side. A lane works on column c of the n-th block. */
 template <int B, int ROWS> struct lanes {
   static constexpr int of_row = 32 / ROWS, blocks = of_row / B;
   int n, c;
@@ -61,7 +62,7 @@ template <int B, int ROWS> __device__ __forceinline__ lanes<B, ROWS> lane_here()
   return {lane / B, lane % B};
 }
 
-/* What the kernel is about. */
+/* The triangles, what their rows are made of, and the values of A: what the kernel works on. */
 struct matrices {
   karst_triangle lower, upper;
   karst_index tasks;
@@ -72,7 +73,8 @@ struct matrices {
   const double *A;
 };
 
-/* A row to make: its slot, where it stands, its products. Without a row, all lengths are 0. */
+/* A row to make: its slot, the place where it stands, and the numbers first .. end - 1 of its products. Without a
+ * row, all lengths are 0. */
 struct row_task {
   karst_index slot;
   bool there;
@@ -80,7 +82,7 @@ struct row_task {
   int64_t first, end;
 };
 
-/* The first slot of a task, and one past its last: loaded a row earlier than what stands behind it. */
+/* The first slot of a task, and one past its last. They are loaded a row earlier than what stands behind them. */
 struct slots {
   karst_index first, last;
 };
@@ -103,13 +105,13 @@ template <int B, int ROWS> __device__ __forceinline__ row_task find_row(const ma
   return found;
 }
 
-/* Without a product, pivot is -1. */
+/* The products that a lane has in a chunk. Where there is none, pivot is -1. */
 template <int B> struct products {
   karst_index right[products_at_once<B>];
   int pivot[products_at_once<B>], entry[products_at_once<B>];
 };
 
-/* Products, and of the right block of each the lane's column. */
+/* The products of a chunk, and the lane's column of the right block of each. */
 template <int B> struct chunk {
   products<B> product;
   double column[products_at_once<B>][B];
@@ -133,7 +135,7 @@ __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *produc
   return fetched;
 }
 
-/* The products with a first look at their columns. */
+/* Makes a chunk of the products, with a first look at their columns. */
 template <int B, int ROWS>
 __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
 {
@@ -148,7 +150,7 @@ __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, con
   return started;
 }
 
-/* Whether the lane lacks columns of the pivot. */
+/* Tells whether the lane lacks columns of the pivot. */
 template <int B> __device__ __forceinline__ bool lacks(int pivot, const chunk<B> &chunk)
 {
   bool lacking = false;
@@ -175,7 +177,7 @@ __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int piv
     }
 }
 
-/* The lane's columns of the products with one pivot. */
+/* Subtracts the lane's columns of the products with one pivot from the row. */
 template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
 {
   const double *left = row + pivot * (B * B);
@@ -211,7 +213,7 @@ __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B>
   }
 }
 
-/* Takes all products of the rows, of which the first chunk is given. */
+/* Takes all products of the rows. now is the first chunk. */
 template <int B, int ROWS>
 __device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
 {
@@ -236,8 +238,8 @@ __device__ __forceinline__ void eliminate(const matrices &m, const row_task &tas
   __syncwarp();
 }
 
-/* The elements of a row that a lane starts are number lane, lane + of_row, ...; where in A the first of them come
- * from. */
+/* The blocks of A that the first elements come from which a lane starts. A lane starts the elements number lane,
+ * lane + of_row and so on of a row. */
 template <int B> constexpr int sources_at_once = B == 1 ? 2 : 4;
 template <int B> struct sources {
   karst_index block[sources_at_once<B>];
@@ -263,7 +265,7 @@ __device__ __forceinline__ sources<B> find_sources(const matrices &m, const kars
   return found;
 }
 
-/* The blocks of A that those of a row start from. */
+/* Fills the row with the blocks of A that its blocks start from. */
 template <int B, int ROWS>
 __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
                                           double *row)
@@ -281,8 +283,8 @@ __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row
   }
 }
 
-/* Row r of what stands for the inverse of a pivot that has none, and the report of it; all lanes of the warp, whether
- * their row's pivot is bad or not. */
+/* Makes row r of what stands for the inverse of a pivot that has none, and reports the pivot. All lanes of the warp
+ * take part, whether the pivot of their row is bad or not. */
 template <int B, int ROWS>
 __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
                            const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
@@ -306,8 +308,8 @@ __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m,
                                    (singular ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
 }
 
-/* U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is NaN or
- * infinite. */
+/* Publishes U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is
+ * NaN or infinite. */
 template <int B, int ROWS>
 __device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
                                                 const double (&inverse)[B], const double *row)
@@ -332,7 +334,7 @@ __device__ __forceinline__ double publish_upper(const karst_triangle &upper, con
   return poison;
 }
 
-/* A column that may not be there yet; from NULL stands for 0. */
+/* Looks at a column that may not be there yet. Where from is NULL the column is 0. */
 template <int B> __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
 {
 #pragma unroll
@@ -350,7 +352,7 @@ template <int B> __device__ __forceinline__ void await_column(const double *from
   }
 }
 
-/* The lane's column of the inverse of the pivot of entry e of L; NULL for padding. */
+/* Returns where the lane's column of the inverse of the pivot of entry e of L stands, NULL for padding. */
 template <int B, int ROWS>
 __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
 {
@@ -361,8 +363,8 @@ __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, con
   return pivot < m.lower.slots ? karst_ilu_element<B>(m.upper, m.row[pivot].upper, 0, lane.c) : NULL;
 }
 
-/* L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from: where the lane's first inverse comes from,
- * which may be there already. */
+/* Makes L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from tells where the lane's first inverse
+ * comes from, which may be in inverse already. */
 template <int B, int ROWS>
 __device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
                                                double (&inverse)[B], const double *row)

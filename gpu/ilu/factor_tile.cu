@@ -1,5 +1,5 @@
-/* factor_tile.cu - block ILU on a given pattern as in factor.cu, for blocks that nearly fill a tile of 8 by 8:
- * one warp makes one block row, in the level order of L.
+/* factor_tile.cu - block ILU on a given pattern as in factor.cu, for blocks that nearly fill a tile of 8 by 8. A warp
+ * makes a block row, in the level order of L.
  *
  * The products are those of the double-precision matrix units, of 8 x 4 and 4 x 8 elements. Lane l holds, with row =
  * l / 4 and column = l % 4,
@@ -25,14 +25,14 @@ struct place {
   int row, column;
 };
 
-/* The two elements of a lane in a factor or a sum; of a block of which there is none, 0. */
+/* The two elements of a lane in a factor or a sum. Where there is no block they are 0. */
 struct tile {
   double at[2];
 };
 
 __device__ __forceinline__ double from_lane(double value, int lane) { return __shfl_sync(~0u, value, lane); }
 
-/* sum += left right */
+/* Adds left times right to sum. */
 __device__ __forceinline__ void add_product(const tile &left, const tile &right, tile &sum)
 {
 #if __CUDA_ARCH__ >= 800
@@ -55,7 +55,7 @@ __device__ __forceinline__ void add_product(const tile &left, const tile &right,
 
 __device__ __forceinline__ tile minus(const tile &a) { return {{-a.at[0], -a.at[1]}}; }
 
-/* A sum in the shape of a right factor. */
+/* Returns a sum in the shape of a right factor. */
 __device__ __forceinline__ tile as_right(const tile &sum, const place &p)
 {
   tile right;
@@ -68,7 +68,8 @@ __device__ __forceinline__ tile as_right(const tile &sum, const place &p)
   return right;
 }
 
-/* Element s of a lane in a left factor, a right factor, a sum: where it stands in the values, NULL beyond the block. */
+/* in_left, in_right and in_sum tell where element s of a lane in a left factor, a right factor or a sum stands in
+ * the values. They return NULL for what lies beyond the block. */
 template <int B> __device__ __forceinline__ double *in_left(const karst_triangle &t, int64_t n, place p, int s)
 {
   return p.row < B && p.column + 4 * s < B ? karst_ilu_element<B>(t, n, p.row, p.column + 4 * s) : NULL;
@@ -84,7 +85,7 @@ template <int B> __device__ __forceinline__ double *in_sum(const karst_triangle 
   return p.row < B && 2 * p.column + s < B ? karst_ilu_element<B>(t, n, p.row, 2 * p.column + s) : NULL;
 }
 
-/* a_ij for block n of t: A's block, less the products of its list. */
+/* Returns a_ij for block n of t: A's block, less the products of its list. */
 template <int B>
 __device__ tile accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                            const double *A, int64_t n, const place &p)
@@ -135,16 +136,16 @@ __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64
   return all;
 }
 
-/* The largest over the lanes whose numbers differ in the bits between first and last. */
+/* Returns the largest value over the lanes whose numbers differ in the bits from first to last alone. */
 __device__ __forceinline__ double largest_across(double mine, int first, int last)
 {
   for (int distance = first; distance <= last; distance *= 2) mine = fmax(mine, __shfl_xor_sync(~0u, mine, distance));
   return mine;
 }
 
-/* A sum for karst_cuda_invert, which becomes a left factor. Rows stay where they are, and who was the pivot of which
- * column is remembered. Of candidates that agree in the first 18 bits any may be taken, for their maximum is one
- * instruction then. */
+/* A sum as a holder for karst_cuda_invert (gpu/invert.h), which leaves the inverse in a as a left factor. Rows stay
+ * where they are: pivot_of and column_of remember which row was the pivot of which column. Of candidates that agree in
+ * the first 18 bits any may be taken, for one instruction finds their maximum then. */
 template <int B> struct block_in_tile {
   static constexpr bool ALONE = false;
   static constexpr int SIZE = B;
@@ -226,7 +227,8 @@ struct block_row {
   int64_t lower_length, upper_length;
 };
 
-/* The largest absolute entry of a block row of A - L U, for the shift: rare, so it is all done again. */
+/* Returns the largest absolute entry of a block row of A - L U, for the shift. That is rare, so the sums are all
+ * made again. */
 template <int B>
 __device__ double largest_of_row(const karst_triangle &lower, const karst_triangle &upper, const double *A,
                                  const block_row &row, const place &p)
@@ -244,7 +246,7 @@ __device__ double largest_of_row(const karst_triangle &lower, const karst_triang
   return largest_across(largest, 1, 16);
 }
 
-/* The inverse for a pivot that has none, and the report of it. */
+/* Returns what stands for the inverse of a pivot that has none, and reports the pivot. */
 template <int B>
 __device__ tile mend_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
                            karst_reason reason, const block_row &row, const place &p, karst_ilu_finding_cuda *finding)
@@ -263,7 +265,7 @@ __device__ tile mend_pivot(const karst_triangle &lower, const karst_triangle &up
   return inverse;
 }
 
-/* Block n of U': inverse times a sum. Returns 0 unless an entry is NaN or infinite. */
+/* Publishes block n of U', which is the inverse times a sum. Returns 0 unless an entry is NaN or infinite. */
 template <int B>
 __device__ __forceinline__ double publish_product(const karst_triangle &upper, int64_t n, const place &p,
                                                   const tile &inverse, const tile &sum)
@@ -281,7 +283,7 @@ __device__ __forceinline__ double publish_product(const karst_triangle &upper, i
   return poison;
 }
 
-/* L_ip = a_ip D_p^-1 for the entries of L. Returns 0 unless an entry is NaN or infinite. */
+/* Makes L_ip = a_ip D_p^-1 for the entries of L. Returns 0 unless an entry is NaN or infinite. */
 template <int B>
 __device__ double finish_lower(const karst_triangle &lower, const karst_triangle &upper, const block_row &row,
                                const place &p)

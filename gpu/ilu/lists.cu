@@ -1,4 +1,4 @@
-/* lists.cu - which products each block of the factors is made of, found once on the GPU:
+/* lists.cu - finds which products each block of the factors is made of, once and on the GPU:
  *
  *     a_ij - sum_p a_ip U'_pj        over the p < min(i, j) in row i of L with j in row p of U
  *
@@ -24,14 +24,14 @@ struct both_triangles {
   rows_of lower, upper;
 };
 
-/* The number of the first block of row i. */
+/* Returns the number of the first block of row i. */
 __device__ int64_t first_block(const rows_of &s, karst_index i)
 {
   const karst_index slot = s.slot[i];
   return s.t.start[slot / s.t.group] * s.t.group + slot % s.t.group;
 }
 
-/* Which of the blocks of row i, in their order in the slice, has column[k]. */
+/* Returns which of the blocks of row i, in their order in the slice, has column[k]. */
 __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
 {
   const karst_index begin = s.start[i], end = s.start[i + 1];
@@ -54,7 +54,8 @@ __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
   return (karst_index)(first_block(s, i) + (int64_t)place_of(s, i, k) * s.t.group);
 }
 
-/* Where column j of row i stands among the blocks of L, or -1; or, j >= i, among those of D and U. */
+/* Returns where column j of row i stands among the blocks of L, or, where j >= i, among those of D and U; -1 where
+ * it is not in the pattern. */
 __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
 {
   if (j == i) return 0;
@@ -63,7 +64,7 @@ __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_
   return k >= 0 ? place_of(s, i, k) : -1;
 }
 
-/* The pivot of the block of L that is number n of its row, whose first block is given. */
+/* Returns the pivot of the block of L that is number n of its row. first is the first block of the row. */
 __device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
 {
   return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
@@ -112,7 +113,7 @@ template <typename visitor> __device__ void each_product(const both_triangles &f
   }
 }
 
-/* The blocks of A that the blocks of a slot start from. */
+/* Finds the blocks of A that the blocks of a slot start from. */
 __global__ void find_sources(karst_triangle t, const karst_index *start, const karst_index *column, bool is_upper)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -129,7 +130,7 @@ __global__ void find_sources(karst_triangle t, const karst_index *start, const k
   }
 }
 
-/* Adds to list[block] how many products each block has; total [2]: of both triangles. */
+/* Adds to list[block] how many products each block has, and to total [2] how many each triangle has. */
 __global__ void count_products(both_triangles f, unsigned long long *total)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -143,7 +144,7 @@ __global__ void count_products(both_triangles f, unsigned long long *total)
   if (count[1]) atomicAdd(&total[1], count[1]);
 }
 
-/* Fills the lists; next [2][blocks]: where each block's next product goes. */
+/* Fills the lists. lower_next and upper_next, [blocks] of each triangle, tell where each block's next product goes. */
 __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_index *upper_next)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -154,7 +155,7 @@ __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_i
   });
 }
 
-/* Where each row of L, D and U' stands, by the slots of L. */
+/* Tells where each row of L, D and U' stands, by the slots of L. */
 __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -166,8 +167,8 @@ __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu
                  (int)(upper.start[other_slice + 1] - upper.start[other_slice])};
 }
 
-/* The products of the rows, a warp for each. product NULL: counts them in list [rows + 1]; else puts them where list
- * says. */
+/* Finds the products of the rows, a row by each warp. Where product is NULL they are counted in list [rows + 1], else
+ * they are put where list says. */
 __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
                                   karst_ilu_row_product *product)
 {
@@ -194,7 +195,7 @@ __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, in
   if (!product && lane == 0) list[slot] = count;
 }
 
-/* The entries of the longest row, padding included. */
+/* Raises *longest to the number of entries of the longest row, padding included. */
 __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -211,7 +212,7 @@ both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda 
           {plan->upper, pattern->upper_start, pattern->upper_column, pattern->upper_slot, 1}};
 }
 
-/* source */
+/* Makes the array source of a triangle. */
 karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
                           int64_t *bytes)
 {
@@ -222,7 +223,7 @@ karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is
   return KARST_SUCCESS;
 }
 
-/* list with zeros */
+/* Makes the array list of a triangle, filled with zeros. */
 karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
 {
   karst_status status = karst_ilu_take(context, t->blocks + 1, "the plan of block ILU", &t->list, bytes);
@@ -231,7 +232,7 @@ karst_status start_list(karst_context *context, karst_triangle *t, int64_t *byte
   return KARST_SUCCESS;
 }
 
-/* From counts to starts, a copy of them in *next, and memory for the products. */
+/* Turns the counts in list into starts, copies these to *next, and gets memory for the products. */
 karst_status make_room(karst_context *context, unsigned long long products, karst_triangle *t, karst_index **next,
                        int64_t *bytes)
 {

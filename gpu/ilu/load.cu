@@ -1,4 +1,4 @@
-/* load.cu - factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
+/* load.cu - brings factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
 #include "ilu.h"
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ place place_of(const karst_triangle &t, int b, int64_
   return {slice, q, t.start[slice] * t.group + q, (int64_t)t.group * b};
 }
 
-/* Element (0,0) of entry e, counted over all slices. */
+/* Returns the place of element (0,0) of entry e, which is counted over all slices. */
 __device__ __forceinline__ double *entry_at(const karst_triangle &t, int b, const place &at, int64_t e)
 {
   return t.value + e * b * at.stride + at.q * b;
@@ -39,7 +39,7 @@ __device__ void record_pivot(karst_ilu_finding_cuda *finding, karst_index row, k
     record(finding, row, reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
 }
 
-/* D^-1, one thread a block; 0 where there is none. */
+/* Makes D^-1, a block by each thread. A block that has no inverse becomes 0. */
 template <int B>
 __global__ void __launch_bounds__(THREADS)
     invert_small(const karst_triangle upper, const double *value, karst_ilu_finding_cuda *finding)
@@ -59,7 +59,8 @@ __global__ void __launch_bounds__(THREADS)
   for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? block[v] : 0;
 }
 
-/* The same, one thread block a block, which is inverted in shared memory where its columns are to be apart. */
+/* Makes D^-1, a block by each thread block. Where the columns are to be apart, the block is inverted in shared
+ * memory first. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     invert_large(const karst_triangle upper, int b, const double *value, karst_ilu_finding_cuda *finding)
 {
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   if (threadIdx.x == 0) record_pivot(finding, upper.row[slot], reason);
 }
 
-/* L, or U' = D^-1 U, one thread a scalar row. */
+/* Stores L, or U' = D^-1 U. A thread makes one scalar row. */
 template <int B, bool is_upper>
 __global__ void __launch_bounds__(THREADS)
     load_rows(const karst_triangle t, int size, const double *value, karst_ilu_finding_cuda *finding)

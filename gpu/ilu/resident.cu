@@ -1,8 +1,8 @@
 /* resident.cu - how kernels of warps that wait for each other are launched, and by how many blocks of threads.
  *
  * More than a few levels' tasks at a time would only slow the others down, for those that wait keep the second-level
- * cache busy. How many levels was measured on an H100; the work on a whole row hides more of the way to its first
- * value, so of rows there are fewer. */
+ * cache busy. The number of levels was measured on an H100. It is smaller where a task is a whole row, for the work on
+ * that hides more of the way to its first value. */
 #include "ilu.h"
 
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,

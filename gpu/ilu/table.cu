@@ -5,7 +5,8 @@
 namespace
 {
 
-/* finding->norm, which starts as 0: the bits of numbers that are not negative ascend as they do. NaNs are left out. */
+/* Raises finding->norm, which starts as 0, to the largest absolute entry; NaNs are left out. The maximum is taken of
+ * the bits, which for numbers that are not negative ascend as the numbers do. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     measure(int64_t entries, const double *value, karst_ilu_finding_cuda *finding)
 {

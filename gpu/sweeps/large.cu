@@ -1,5 +1,5 @@
-/* large.cu - a pass over the blocks of parilu and paric as in sweep.cu, for blocks of any size: one
- * thread block a task, as many scalar rows of the block at a time as it has threads for.
+/* large.cu - a pass over the blocks of parilu and paric as in sweep.cu, for blocks of any size. A thread block does a
+ * task, as many scalar rows of the block at a time as it has threads for.
  *
  * The inverses are made between passes in asynchronous sweeps too. */
 #include "sweeps.h"
@@ -16,7 +16,7 @@ struct element {
   int r, c;
 };
 
-/* Element (r,c) of block left times block right, or its transpose for paric. */
+/* Returns element (r,c) of block left times block right, which for paric is transposed. */
 template <bool symmetric, bool racing>
 __device__ double multiply(const double *value, karst_index left, karst_index right, const element &at)
 {
@@ -29,7 +29,7 @@ __device__ double multiply(const double *value, karst_index left, karst_index ri
   return sum;
 }
 
-/* Element (r,c) of S_ij. */
+/* Returns element (r,c) of S_ij. */
 template <bool symmetric, bool racing>
 __device__ double sum_products(const karst_parilu_pass_cuda &p, int64_t t, const element &at)
 {
@@ -39,7 +39,7 @@ __device__ double sum_products(const karst_parilu_pass_cuda &p, int64_t t, const
   return sum;
 }
 
-/* The square of element (r,c) of the residual. */
+/* Returns the square of element (r,c) of the weighted residual. */
 template <bool symmetric>
 __device__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const element &at, int64_t scalar_rows,
                           double sum)
@@ -52,7 +52,7 @@ __device__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const elem
   return symmetric && i > j ? 2 * entry * entry : entry * entry;
 }
 
-/* count rows of L_ij from first on, from those of S_ij in line [b][count]. */
+/* Makes count rows of L_ij, from row first on, from those of S_ij in line [b][count]. */
 template <bool symmetric, bool racing>
 __device__ void finish(const karst_parilu_pass_cuda &p, karst_index block, int b, int first, int count,
                        const double *line)

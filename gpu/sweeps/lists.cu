@@ -1,9 +1,9 @@
-/* lists.cu - the plan of parilu and paric on the GPU: the tasks in their order, and which products each block of
- * sums is made of, found once on the GPU:
+/* lists.cu - the plan of parilu and paric on the GPU: the tasks in their order, and the products that each block of
+ * sums is made of. They are found once, on the GPU:
  *
  *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
  *
- * k ascending. A sweep then searches nothing. */
+ * The products of a block are in the order of ascending k. A sweep then searches nothing. */
 #include "sweeps.h"
 #include "search.h"
 
@@ -38,7 +38,7 @@ template <typename visitor> __device__ void each_product(const pattern &S, karst
   }
 }
 
-/* Rows and pivots of the tasks, the number of products of each in list, and of all in total. */
+/* Fills in the rows and pivots of the tasks. list gets each task's number of products, and *total that of all tasks. */
 __global__ void describe(karst_parilu_cuda plan, pattern S, const karst_index *row_of_block, unsigned long long *total)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -62,7 +62,7 @@ __global__ void fill_products(karst_parilu_cuda plan, pattern S)
   });
 }
 
-/* Row after row, from left to right, of paric the lower triangle. */
+/* Lists the blocks as tasks, row after row and from left to right; for paric, those of the lower triangle. */
 karst_status list_in_order(karst_context *context, const karst_parilu *parilu, karst_index **task, int64_t *tasks)
 {
   const karst_matrix *F = parilu->F;
@@ -92,7 +92,7 @@ karst_status upload_tasks(karst_context *context, const karst_parilu_analysis *a
   return status;
 }
 
-/* Counts [count + 1], the last of them 0, become starts. */
+/* Turns the counts in list [count + 1], of which the last is 0, into starts. */
 karst_status sum_counts(karst_context *context, int64_t count, karst_index *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;

@@ -1,12 +1,12 @@
-/* passes.cu - the CUDA instance of the kernels of parilu and paric: its table, the sequence of passes, and what is not
- * a pass: the initial guess, the weights of the norm, and paric's factors as those of parilu. */
+/* passes.cu - the CUDA instance of the kernels of parilu and paric. It has their table, the sequence of passes, and
+ * what is not a pass: the initial guess, the weights of the norm, and paric's factors in the form of parilu's. */
 #include "sweeps.h"
 #include "pivot.h"
 
 namespace
 {
 
-/* Element (r,c) of left right, or of left right^T. */
+/* Returns element (r,c) of left times right, or of left times right^T where transposed is true. */
 __device__ __forceinline__ double element(int b, const double *left, const double *right, bool transposed, int r, int c)
 {
   double sum = 0;
@@ -14,7 +14,7 @@ __device__ __forceinline__ double element(int b, const double *left, const doubl
   return sum;
 }
 
-/* One thread an element of a task's block. */
+/* Makes the initial guess. A thread makes an element of a task's block. */
 template <int B, bool symmetric>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_parilu_pass_cuda p, int size, bool scaled)
 {
@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_parilu_p
   p.to[karst_cuda_offset(b, block) + v] = entry;
 }
 
-/* One thread an element of a task's block, which makes an element of the block at its mirrored place too. */
+/* Makes parilu's factors from paric's. A thread makes an element of a task's block, and an element of the block at
+ * its mirrored place. */
 template <int B>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     expand(const karst_parilu_pass_cuda p, int size, const karst_index *mirror)
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   p.to[karst_cuda_offset(b, block) + v] = entry;
 }
 
-/* The weights of one scalar row, and of the column of the same number unless columns is NULL. */
+/* Makes the weight of one scalar row, and that of the column of the same number unless column_weight is NULL. */
 __global__ void weigh(int b, karst_index rows, const karst_index *diagonal, const double *A, double *row_weight,
                       double *column_weight)
 {
@@ -71,7 +72,8 @@ __global__ void weigh(int b, karst_index rows, const karst_index *diagonal, cons
   if (column_weight) column_weight[(int64_t)i * b + r] = down > 0 ? 1 / sqrt(down) : 1;
 }
 
-/* Thread block number n adds up partial [n][count[n]]. */
+/* Thread block 0 adds up the first before numbers of partial, thread block 1 the first after numbers from
+ * KARST_PARILU_SUMS on. */
 __global__ void __launch_bounds__(KARST_PARILU_THREADS)
     add_up(unsigned before, unsigned after, const double *partial, double *result)
 {
@@ -127,7 +129,8 @@ void sweep_in_place(karst_context *context, const karst_parilu *parilu)
     karst_parilu_pivots_cuda(context, parilu, parilu->value, false);
 }
 
-/* Measures what it starts from unless partial is NULL; returns the thread blocks. */
+/* Takes one synchronous sweep. Unless partial is NULL, it measures the factors that it starts from. Returns the
+ * thread blocks of the pass. */
 unsigned sweep_once(karst_context *context, double *partial, karst_parilu *parilu)
 {
   karst_parilu_pass_cuda pass = make_pass(parilu, partial);

@@ -4,13 +4,13 @@
 
 #include "sweeps.h"
 
-/* x / pivot for b = 1 */
+/* Returns x / pivot, for b = 1. */
 static __device__ __forceinline__ double karst_parilu_divide(double x, double pivot)
 {
   return fabs(pivot) > 0 && fabs(pivot) <= DBL_MAX ? x / pivot : karst_parilu_nan();
 }
 
-/* The Cholesky factor for b = 1. */
+/* Returns the Cholesky factor of x, for b = 1. */
 static __device__ __forceinline__ double karst_parilu_root(double x)
 {
   return x > 0 && x <= DBL_MAX ? sqrt(x) : karst_parilu_nan();
@@ -22,7 +22,8 @@ template <int B> static __device__ __forceinline__ void karst_parilu_poison_cuda
   for (int v = 0; v < B * B; v++) block[v] = karst_parilu_nan();
 }
 
-/* The inverse of a diagonal block; of paric that of its Cholesky factor, which is made first unless it is there. */
+/* Makes the inverse of a diagonal block. For paric it is the inverse of the Cholesky factor, which takes the place
+ * of the block first unless the block is factored. */
 template <int B, bool symmetric>
 static __device__ __forceinline__ void karst_parilu_pivot(bool factored, double (&block)[B * B],
                                                           double (&inverse)[B * B])

@@ -1,5 +1,5 @@
-/* sweep.cu - a pass over the blocks of parilu and paric on the GPU (Chow, Anzt, Dongarra, Algorithm 1), for
- * small blocks: the update, the nonlinear residual, or both.
+/* sweep.cu - a pass over the blocks of parilu and paric on the GPU (Chow, Anzt, Dongarra, Algorithm 1), for small
+ * blocks: it makes the update, the nonlinear residual, or both.
  *
  *     parilu   L_ij = S_ij U_jj^-1,    U_ij = S_ij          S_ij = A_ij - sum_{k < min(i,j)} L_ik U_kj
  *     paric    L_ij = S_ij L_jj^-T,    L_jj L_jj^T = S_jj   S_ij = A_ij - sum_{k < j} L_ik L_jk^T
@@ -7,14 +7,14 @@
  * A lane makes one scalar row of a block, for which it needs nothing of its neighbours; b lanes make a block, and a
  * warp as many blocks as it has lanes for. They read the same right blocks and inverses, one element at a time.
  *
- * Diagonal blocks appear in no product: a pass divides by them. Of b = 1 it reads the pivot itself. Of larger blocks it
- * reads the inverses, which are made between synchronous passes (pivots.cu), so that a pass leaves S_jj where
+ * Diagonal blocks appear in no product: a pass divides by them. Where b = 1 it reads the pivot itself. Where blocks are
+ * larger it reads the inverses, which are made between synchronous passes (pivots.cu), so that a pass leaves S_jj where
  * paric is going to have L_jj. In an asynchronous pass the first lane of a diagonal block makes the inverse on the
  * spot.
  *
- * Bytes moved by a pass for b = 1: task, pivot and list, 12 for each task; A, read, and the result, written, 16 for
- * each task, and the factors, 8; 8 for each product. The factors of the products come from the second-level cache for
- * the most part. */
+ * A pass for b = 1 moves 12 bytes for the task, pivot and list of each task, 16 for A, which is read, and the result,
+ * which is written, 8 for the factors, and 8 for each product. The factors of the products come from the second-level
+ * cache for the most part. */
 #include "sweeps.h"
 #include "pivot.h"
 
@@ -32,7 +32,7 @@ struct place {
   int r;
 };
 
-/* sum -= row r of block left times block right, or its transpose for paric. */
+/* Subtracts from sum row r of block left times block right, which for paric is transposed. */
 template <int B, bool symmetric, bool racing>
 __device__ __forceinline__ void subtract_product(const double *value, karst_index left, karst_index right, int r,
                                                  double (&sum)[B])
@@ -47,7 +47,7 @@ __device__ __forceinline__ void subtract_product(const double *value, karst_inde
   }
 }
 
-/* Row r of S_ij. */
+/* Makes row r of S_ij in sum. */
 template <int B, bool symmetric, bool racing>
 __device__ __forceinline__ void sum_products(const karst_parilu_pass_cuda &p, int64_t t, const place &at,
                                              double (&sum)[B])
@@ -77,7 +77,8 @@ __device__ __forceinline__ void sum_products(const karst_parilu_pass_cuda &p, in
   }
 }
 
-/* The squares of row r of the residual: S_ij less what stands for it in the factors, L_ij U_jj, U_ij or L_ij L_jj^T. */
+/* Returns the sum of the squares of row r of the weighted residual, which is S_ij less what stands for it in the
+ * factors: L_ij U_jj, U_ij or L_ij L_jj^T. */
 template <int B, bool symmetric>
 __device__ __forceinline__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const place &at,
                                           int64_t scalar_rows, const double (&sum)[B])
@@ -100,7 +101,7 @@ __device__ __forceinline__ double measure(const karst_parilu_pass_cuda &p, int64
   return symmetric && i > j ? 2 * square : square;
 }
 
-/* From S_ij to the factor, and into its place. */
+/* Makes row r of the factor from that of S_ij, which is in sum, and stores it in p.to. */
 template <int B, bool symmetric, bool racing>
 __device__ __forceinline__ void finish(const karst_parilu_pass_cuda &p, const place &at, const double (&sum)[B])
 {
@@ -128,7 +129,8 @@ __device__ __forceinline__ void finish(const karst_parilu_pass_cuda &p, const pl
   for (int c = 0; c < B; c++) karst_parilu_store<racing>(to + c * B, row[c]);
 }
 
-/* In an asynchronous sweep, a diagonal block that has just been stored: its inverse, and the Cholesky factor. */
+/* Makes the inverse of a diagonal block that an asynchronous sweep has just stored, and for paric its Cholesky
+ * factor. */
 template <int B, bool symmetric> __device__ __noinline__ void renew_pivot(double *value, double *inverse)
 {
   double block[B * B], inverted[B * B];

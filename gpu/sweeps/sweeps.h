@@ -5,7 +5,7 @@
  *
  *     A_ij - sum_{k < min(i,j)} L_ik U_kj         paric: A_ij - sum_{k < j} L_ik L_jk^T
  *
- * is made from the list of its products, found once (lists.cu). */
+ * is made from the list of its products, which is found once (lists.cu). */
 #ifndef KARST_GPU_PARILU_H
 #define KARST_GPU_PARILU_H
 
@@ -17,12 +17,12 @@ extern "C" {
 #include "sweep_kernels.h"
 }
 
-/* The numbers of the blocks of the factors that are multiplied; in one load. */
+/* The numbers of the blocks of the factors that are multiplied. The alignment lets one load fetch both. */
 typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
   karst_index left, right;
 } karst_parilu_product;
 
-/* The plan; all arrays in device memory. */
+/* The plan. All arrays are in device memory. */
 typedef struct karst_parilu_cuda {
   int64_t tasks;
   int limit;          /* thread blocks of a sweep at most, 0: as many as there is work for */
@@ -33,7 +33,7 @@ typedef struct karst_parilu_cuda {
   karst_parilu_product *product;
 } karst_parilu_cuda;
 
-/* One pass over the tasks. Passed to kernels by value. */
+/* One pass over the tasks. Kernels get it by value. */
 typedef struct karst_parilu_pass_cuda {
   karst_parilu_cuda plan;
   const karst_index *column; /* [blocks] of F */
@@ -57,7 +57,7 @@ enum {
   KARST_PARILU_SUMS = 4096    /* thread blocks of a pass that measures at most; two such passes fit cuda->partial */
 };
 
-/* Thread blocks of a pass, each taking per tasks at a time. */
+/* Returns the thread blocks of a pass, each of which takes per tasks at a time. */
 static inline unsigned karst_parilu_grid(int how, const karst_parilu_cuda *plan, int64_t per)
 {
   int64_t blocks = (plan->tasks + per - 1) / per, most = INT_MAX;
@@ -75,18 +75,18 @@ static inline karst_parilu_cuda *karst_parilu_cuda_of(const karst_parilu *parilu
 karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis,
                                     karst_parilu *parilu);
 void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu);
-/* sweep.cu for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, large.cu for larger ones. A pass: how is
- * UPDATE, UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE; returns the thread blocks that it has. */
+/* sweep.cu has a pass for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, large.cu for larger ones. how is UPDATE,
+ * UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE. Each returns the thread blocks of its pass. */
 unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass_cuda *pass);
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass_cuda *pass);
-/* pivots.cu, for b > 1: the inverses of the diagonal blocks of from, which is ordered as F. paric: unless these
- * are Cholesky factors already, their Cholesky factors into value, and the inverses of those. */
+/* pivots.cu. For b > 1, makes the inverses of the diagonal blocks of from, which is ordered as F. For paric it makes
+ * the inverses of their Cholesky factors, and stores these in value unless the blocks are Cholesky factors already. */
 void karst_parilu_pivots_cuda(karst_context *context, const karst_parilu *parilu, const double *from, bool factored);
 
 #ifdef __CUDACC__
-/* An element of the factors; racing: others may be changing it. */
+/* Loads an element of the factors. racing says that other threads may be changing it. */
 template <bool racing> static __device__ __forceinline__ double karst_parilu_load(const double *x)
 {
   if constexpr (racing)
@@ -105,7 +105,8 @@ template <bool racing> static __device__ __forceinline__ void karst_parilu_store
 
 static __device__ __forceinline__ double karst_parilu_nan() { return __longlong_as_double(0x7ff8000000000000ll); }
 
-/* The sum of the threads' values into *partial: a fixed order. All threads of the block take part. */
+/* Stores the sum of the threads' values in *partial. The order of the sum is fixed. All threads of the block take
+ * part. */
 static __device__ __forceinline__ void karst_parilu_sum(double mine, double *partial)
 {
   __shared__ double part[KARST_PARILU_THREADS / 32];
