@@ -39,7 +39,9 @@ static void print_method(const karst_options *options, const karst_solver_info *
   printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
   printf("precond     %s", precond);
-  if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
+  if (strcmp(precond, "two-stage") == 0)
+    printf(": %s, then %s", tool_option_text(options, "first"), tool_option_text(options, "second"));
+  else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
     printf(", level %d", (int)tool_option_number(options, "level"));
   if (info->trisolve && strcmp(info->trisolve, "jacobi") == 0)
     printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
