@@ -19,8 +19,8 @@ struct karst_context {
   const struct karst_backend *backend;
   void *device; /* the backend's own state, or NULL */
   int threads;
-  karst_crew crew; /* how many of the threads work at present */
-  int64_t objects; /* made with this context and not yet destroyed; karst_count_object changes it */
+  karst_crew crew;                  /* how many of the threads work at present */
+  int64_t objects;                  /* made with this context and not yet destroyed; karst_count_object changes it */
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
   karst_message_function message;
   void *message_user;

@@ -54,6 +54,7 @@ struct found {
   const char *default_value;
   char name[KARST_OPTION_NAME_SIZE]; /* as the rows have it, "first.level"; "first.precond" where that is "first" */
   size_t used;
+  int depth; /* of what is in name where there is no such option: 0, or that many preconditioners inside one another */
 };
 
 static void append(struct found *found, const karst_option *row)
@@ -67,12 +68,12 @@ static bool find_option(const karst_context *context, const char *name, struct f
 {
   const karst_option *outer = NULL, *row;
   *found = (struct found){.used = 0};
-  for (int depth = 0;; depth++, outer = row) {
+  for (;; found->depth++, outer = row) {
     const char *point = strchr(name, '.');
     const size_t length = point ? (size_t)(point - name) : strlen(name);
     row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0);
     const bool inside = row && row->kind == KARST_OPTION_PRECOND;
-    if (!row || (point && !inside) || (inside && depth == KARST_OPTION_DEPTH)) return false;
+    if (!row || (point && !inside) || (inside && found->depth == KARST_OPTION_DEPTH)) return false;
     append(found, row);
     if (!point) break;
     name = point + 1;
@@ -124,17 +125,20 @@ const char *karst_options_method(const karst_context *context, const char *optio
   return name;
 }
 
-static karst_status fail_unknown(karst_context *context, const char *name)
+/* found: how far find_option has come. */
+static karst_status fail_unknown(karst_context *context, const char *name, const struct found *found)
 {
   char names[400], word[KARST_WORD_SIZE];
   size_t used = 0;
   const karst_option *row;
+  if (found->depth == KARST_OPTION_DEPTH)
+    return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\": preconditioners stand at most %d inside one another",
+                      karst_quote_text(name, word), (int)KARST_OPTION_DEPTH);
   for (size_t i = 0; (row = row_at(context, i)) && used < sizeof names; i++)
-    if (!row->experiment)
-      used +=
-          (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", i ? ", " : "", row->name,
-                           row->kind == KARST_OPTION_PRECOND ? ", followed by a point and an option of its own" : "");
-  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", karst_quote_text(name, word), names);
+    if (!row->experiment && (!found->depth || find_inner_row(context, row->name, strlen(row->name)) == row))
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", row->name);
+  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s%s%s", karst_quote_text(name, word),
+                    found->depth ? found->name : "", found->depth ? " has " : "", names);
 }
 
 /* Checks a value by the row at hand, or by another method's of the name that takes it. */
@@ -161,7 +165,7 @@ karst_status karst_options_set(karst_options *options, const char *name, const c
                                                                           : name   ? "the option's value"
                                                                                    : "the option's name");
   karst_context *context = karst_options_context(options);
-  if (!find_option(context, name, &found)) return fail_unknown(context, name);
+  if (!find_option(context, name, &found)) return fail_unknown(context, name, &found);
   karst_status status = check_value(context, &found, value, &meaning);
   return status ? status : karst_options_put(options, found.name, value, &meaning);
 }
@@ -221,7 +225,7 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
                                                                                    : "the option's name");
   struct found found;
   if (!find_option(karst_options_context(options), name, &found))
-    return fail_unknown(karst_options_context(options), name);
+    return fail_unknown(karst_options_context(options), name, &found);
   const char *given = karst_options_find(options, found.name);
   *value = given ? given : found.default_value;
   return KARST_SUCCESS;

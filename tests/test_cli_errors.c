@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,6 +58,11 @@ static void test_options(void)
       {"--ordering", "random"},
       {"--side", "up"},
       {"--scale", "rows"},
+      {"--first", "ilu"},
+      {"--first.level", "-1"},
+      {"--first.second.levl", "1"},
+      {"--second.rtol", "1"},
+      {"--level.level", "1"},
       {"--orthogonalise", "thrice"},
       {"--threads", "0"},
       {"--threads", "many"},
@@ -206,6 +212,31 @@ static void test_lists(void)
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }
 
+static long factor_entries(const struct cli_run *run)
+{
+  const char *line = strstr(run->out, "factors ");
+  return line ? strtol(line + strlen("factors "), NULL, 10) : -1;
+}
+
+/* --first.level and --first.level=1 alike, to the same effect as the stage's own option. */
+static void test_options_inside(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "convdiff:9x9x9", "--precond", "two-stage");
+  tap_ok(run->status == 0 && strstr(run->out, "two-stage: jacobi, then iluk"), "two-stage is a preconditioner");
+  const long less = factor_entries(run);
+  run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--first=none", "--second.level", "1");
+  tap_ok(run->status == 0 && strstr(run->out, "two-stage: none, then iluk"), "its stages are options");
+  const long more = factor_entries(run);
+  tap_ok(more > less && less > 0, "and these have options: %ld entries and %ld", less, more);
+  run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--second.level=1", "--first.precond=none");
+  tap_ok(run->status == 0 && factor_entries(run) == more, "in either form");
+  run = CLI_RUN("solve", matrix, "--second.level");
+  tap_ok(run->status == 2 && strstr(run->err, "--second.level needs a value"), "and need a value");
+  run = CLI_RUN("solve", matrix, "--first.levl=1");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "first has precond, level, "),
+         "one that is unknown is answered with those there are");
+}
+
 static void test_device(void)
 {
   const struct cli_run *run = CLI_RUN("solve", matrix, "--device", "cuda");
@@ -258,6 +289,7 @@ int main(void)
   test_setup();
   test_rhs_length();
   test_lists();
+  test_options_inside();
   test_device();
   test_output();
   return tap_done();

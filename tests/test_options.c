@@ -11,7 +11,7 @@
 
 static karst_context *context;
 
-enum kind { NAME, INTEGER, REAL };
+enum kind { NAME, INTEGER, REAL, PRECOND };
 
 /* Written down independently of the library's table. */
 static const struct option {
@@ -43,8 +43,15 @@ static const struct option {
     {"sweep-block", INTEGER, "64", 1},
     {"sweep-chunks", NAME, "forward", 0},
     {"sweep-limit", INTEGER, "0", 0},
+    /* preconditioners inside others */
+    {"first", PRECOND, "jacobi", 0},
+    {"second", PRECOND, "iluk", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 4 };
+enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 18, AFTER_EXPERIMENTS = 22 };
+
+static bool is_experiment(size_t i) { return i >= EXPERIMENTS && i < AFTER_EXPERIMENTS; }
+
+static bool takes_name(const struct option *option) { return option->kind == NAME || option->kind == PRECOND; }
 
 static karst_options *make_options(void)
 {
@@ -57,7 +64,7 @@ static bool value_is(const karst_options *options, const struct option *option, 
 {
   const char *text;
   if (karst_options_get(options, option->name, &text)) return false;
-  return option->kind == NAME ? strcmp(text, value) == 0 : strtod(text, NULL) == strtod(value, NULL);
+  return takes_name(option) ? strcmp(text, value) == 0 : strtod(text, NULL) == strtod(value, NULL);
 }
 
 /* One line that says something. */
@@ -89,7 +96,8 @@ static void test_table(void)
   for (; karst_options_info(NULL, count, &info); count++) {
     bool same = count < OPTIONS && strcmp(info.name, options_known[count].name) == 0 &&
                 strcmp(info.default_value, options_known[count].default_value) == 0 &&
-                info.experiment == (count >= OPTIONS - EXPERIMENTS);
+                info.experiment == is_experiment(count) &&
+                (info.kind == KARST_OPTION_PRECOND) == (options_known[count].kind == PRECOND);
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
@@ -264,7 +272,8 @@ static void test_unknown(void)
     bool refused = karst_options_set(options, bad[i], "1") == KARST_ERROR_OPTION &&
                    karst_options_get(options, bad[i], &text) == KARST_ERROR_OPTION && !text;
     const char *sentence = karst_context_error(context);
-    for (size_t k = 0; k < OPTIONS - EXPERIMENTS; k++) refused = refused && strstr(sentence, options_known[k].name);
+    for (size_t k = 0; k < OPTIONS; k++)
+      refused = refused && (is_experiment(k) || strstr(sentence, options_known[k].name));
     tap_ok(refused && is_sentence(sentence), "option '%s' is refused with the list of names", bad[i]);
   }
   accept(&options_known[6], "max_iterations", "12");
@@ -299,6 +308,45 @@ static void test_null(void)
   karst_options_destroy(options);
 }
 
+/* Options of preconditioners inside others have their names, at most four points. */
+static void test_inside(void)
+{
+  static const char *const good[][2] = {{"first.level", "2"},
+                                        {"first.precond", "parilu"},
+                                        {"second.sweep_mode", "asynchronous"},
+                                        {"first.second.level", "1"},
+                                        {"first.first.first.first.level", "1"}};
+  static const char *const bad[][2] = {{"first.levl", "first has precond, level, "},
+                                       {"first.rtol", "first has precond, level, "},
+                                       {"first.second.side", "first.second has precond, level, "},
+                                       {"first.first.first.first.first", "at most 4"},
+                                       {"first.first.first.first.first.level", "at most 4"},
+                                       {"level.level", "is unknown: solver, "},
+                                       {"precond.level", "is unknown: solver, "},
+                                       {"first..level", "first has "},
+                                       {"first.", "first has "}};
+  karst_options *options = make_options();
+  const char *text;
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    bool taken = !karst_options_set(options, good[i][0], good[i][1]) &&
+                 !karst_options_get(options, good[i][0], &text) && strcmp(text, good[i][1]) == 0;
+    tap_ok(taken, "%s is an option", good[i][0]);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    karst_status status = karst_options_set(options, bad[i][0], "1");
+    const char *sentence = karst_context_error(context);
+    tap_ok(status == KARST_ERROR_OPTION && strstr(sentence, bad[i][1]), "%s is none: %s", bad[i][0], sentence);
+  }
+  tap_ok(!karst_options_get(options, "first", &text) && strcmp(text, "parilu") == 0 &&
+             !karst_options_get(options, "first.second", &text) && strcmp(text, "iluk") == 0 &&
+             !karst_options_get(options, "level", &text) && strcmp(text, "0") == 0,
+         "each level has values and defaults of its own");
+  tap_ok(karst_options_set(options, "first.level", "x") == KARST_ERROR_OPTION &&
+             strstr(karst_context_error(context), "first.level \"x\" is not a whole number"),
+         "a bad value is named with the whole name: %s", karst_context_error(context));
+  karst_options_destroy(options);
+}
+
 /* Values that are good each and do not go together. */
 static void test_together(void)
 {
@@ -321,7 +369,7 @@ int main(void)
   test_table();
   test_defaults();
   for (size_t i = 0; i < OPTIONS; i++) {
-    if (options_known[i].kind == NAME)
+    if (takes_name(&options_known[i]))
       test_names(i);
     else
       test_numbers(&options_known[i]);
@@ -332,6 +380,7 @@ int main(void)
   test_copy();
   test_from_numbers();
   test_is_read();
+  test_inside();
   test_together();
   karst_context_destroy(context);
   return tap_done();

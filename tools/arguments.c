@@ -20,11 +20,11 @@ static bool is_named(const char *name, size_t length, const char *known)
 }
 
 /* Option number i of the library that is not for experiments, or how many there are; false past the last. */
-static bool library_info(size_t i, struct tool_info *info, size_t *count)
+static bool library_info(const karst_context *context, size_t i, struct tool_info *info, size_t *count)
 {
   karst_option_info known;
   *count = 0;
-  for (size_t n = 0; karst_options_info(NULL, n, &known); n++) {
+  for (size_t n = 0; karst_options_info(context, n, &known); n++) {
     if (known.experiment || (*count)++ != i) continue;
     *info = (struct tool_info){.name = known.name, .default_value = known.default_value, .help = known.help};
     memcpy(info->value, known.value, sizeof info->value);
@@ -34,7 +34,8 @@ static bool library_info(size_t i, struct tool_info *info, size_t *count)
 }
 
 /* Option number i of the command: its own, then the library's, then help and version; false past the last. */
-static bool option_info(const struct tool_command *command, size_t i, struct tool_info *info)
+static bool option_info(const karst_context *context, const struct tool_command *command, size_t i,
+                        struct tool_info *info)
 {
   size_t own = 0, library = 0;
   while (command->options[own].info.name) own++;
@@ -44,25 +45,25 @@ static bool option_info(const struct tool_command *command, size_t i, struct too
   }
   i -= own;
   if (command->library_options) {
-    if (library_info(i, info, &library)) return true;
+    if (library_info(context, i, info, &library)) return true;
     i -= library;
   }
   *info = i == 0 ? help_info : version_info;
   return i < 2;
 }
 
-static void print_methods(const char *option, const char *title)
+static void print_methods(const karst_context *context, const char *option, const char *title)
 {
   const char *name, *help;
   printf("\n%s:\n", title);
-  for (size_t i = 0; (name = karst_options_method(NULL, option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
+  for (size_t i = 0; (name = karst_options_method(context, option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
 }
 
-static void print_help(const struct tool_command *command)
+static void print_help(const karst_context *context, const struct tool_command *command)
 {
   struct tool_info info;
   printf("usage: %s %s [options]\n%s\n\noptions:\n", tool_name(), command->operand_names, command->about);
-  for (size_t i = 0; option_info(command, i, &info); i++) {
+  for (size_t i = 0; option_info(context, command, i, &info); i++) {
     int width = printf("  --%s%s%s", info.name, info.value[0] ? " " : "", info.value);
     if (width > 28) width = printf("\n") - 1;
     printf("%*s%s", 30 - width, "", info.help);
@@ -70,9 +71,9 @@ static void print_help(const struct tool_command *command)
     printf("\n");
   }
   if (command->library_options) {
-    print_methods("solver", "solvers");
-    print_methods("precond", "preconditioners");
-    print_methods("ordering", "orderings");
+    print_methods(context, "solver", "solvers");
+    print_methods(context, "precond", "preconditioners");
+    print_methods(context, "ordering", "orderings");
   }
   if (command->gallery) printf("\ngallery:\n");
   for (size_t i = 0; command->gallery && karst_gallery_name(i); i++)
@@ -102,14 +103,15 @@ static size_t distance(const char *a, size_t length, const char *b)
 }
 
 /* The name of the option that argument may have been meant for, into a place of size; false where none is near. */
-static bool find_nearest(const struct tool_command *command, const char *argument, char *name, size_t size)
+static bool find_nearest(const karst_context *context, const struct tool_command *command, const char *argument,
+                         char *name, size_t size)
 {
   const char *given = argument + strspn(argument, "-");
   size_t length = strcspn(given, "="), nearest = length / 4 + 2;
   struct tool_info info;
   if (length < 2) return false;
   name[0] = '\0';
-  for (size_t i = 0; option_info(command, i, &info); i++) {
+  for (size_t i = 0; option_info(context, command, i, &info); i++) {
     size_t away = distance(given, length, info.name);
     bool begins = length < strlen(info.name) && strncmp(given, info.name, length) == 0;
     if (begins) away = least(away, 1);
@@ -120,14 +122,14 @@ static bool find_nearest(const struct tool_command *command, const char *argumen
   return name[0] != '\0';
 }
 
-static int fail_unknown(const struct tool_command *command, const char *argument)
+static int fail_unknown(const karst_context *context, const struct tool_command *command, const char *argument)
 {
   char list[1024] = "", name[64];
   size_t used = 0;
   struct tool_info info;
-  for (size_t i = 0; option_info(command, i, &info) && used < sizeof list; i++)
+  for (size_t i = 0; option_info(context, command, i, &info) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", i ? ", " : "", info.name);
-  bool near = find_nearest(command, argument, name, sizeof name);
+  bool near = find_nearest(context, command, argument, name, sizeof name);
   return tool_fail(TOOL_FAILED, "unknown option %s; %s%s%sthe options are %s", argument, near ? "did you mean --" : "",
                    near ? name : "", near ? "? " : "", list);
 }
@@ -166,35 +168,51 @@ static int set(karst_context *context, const struct tool_command *command, const
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. */
-static bool find_option(const struct tool_command *command, const char *argument, struct tool_info *info,
-                        const char **value)
+/* Whether name, of which length characters count, is an option of the library that has others inside. */
+static bool has_options_inside(const karst_context *context, const char *name, size_t length)
+{
+  karst_option_info known;
+  for (size_t n = 0; karst_options_info(context, n, &known); n++)
+    if (known.kind == KARST_OPTION_PRECOND && is_named(name, length, known.name)) return true;
+  return false;
+}
+
+/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. Of --first.level the
+ * library is asked whether there is such an option: the name is that of the argument, up to an '='. */
+static bool find_option(const karst_context *context, const struct tool_command *command, const char *argument,
+                        struct tool_info *info, const char **value)
 {
   const char *name = argument + 2, *equals = strchr(name, '=');
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   *value = equals ? equals + 1 : NULL;
-  for (size_t i = 0; option_info(command, i, info); i++)
+  for (size_t i = 0; option_info(context, command, i, info); i++)
     if (is_named(name, length, info->name)) return true;
-  return false;
+  const char *point = memchr(name, '.', length);
+  if (!command->library_options || !point || !has_options_inside(context, name, (size_t)(point - name))) return false;
+  *info = (struct tool_info){.name = name, .value = "VALUE", .default_value = "", .help = ""};
+  return true;
 }
 
 /* Handles the option at argv[*i] and advances *i over a value of its own. */
 static int take_option(karst_context *context, const struct tool_command *command, int argc, char *argv[], int *i)
 {
-  const char *argument = argv[*i], *value;
+  char *argument = argv[*i];
+  const char *value;
   struct tool_info info;
   if (strcmp(argument, "-h") == 0) {
-    print_help(command);
+    print_help(context, command);
     return TOOL_YES;
   }
-  if (argument[1] != '-' || !find_option(command, argument, &info, &value)) return fail_unknown(command, argument);
+  if (argument[1] != '-' || !find_option(context, command, argument, &info, &value))
+    return fail_unknown(context, command, argument);
+  if (value) argument[value - argument - 1] = '\0'; /* ends the name */
   if (!info.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", info.name);
   if (info.value[0] && !value) {
     if (*i + 1 == argc) return tool_fail(TOOL_FAILED, "--%s needs a value: %s", info.name, info.value);
     value = argv[++*i];
   }
   if (info.name == help_info.name) {
-    print_help(command);
+    print_help(context, command);
     return TOOL_YES;
   }
   if (info.name == version_info.name) {
@@ -205,12 +223,12 @@ static int take_option(karst_context *context, const struct tool_command *comman
 }
 
 /* Whether --json is among the arguments, of a command that has it, and not the value of another option. */
-static bool asks_for_json(const struct tool_command *command, int argc, char *argv[])
+static bool asks_for_json(const karst_context *context, const struct tool_command *command, int argc, char *argv[])
 {
   struct tool_info info;
   const char *value;
   for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "--", 2) != 0 || !find_option(command, argv[i], &info, &value)) continue;
+    if (strncmp(argv[i], "--", 2) != 0 || !find_option(context, command, argv[i], &info, &value)) continue;
     if (strcmp(info.name, "json") == 0 && !value) return true;
     if (info.value[0] && !value) i++;
   }
@@ -220,7 +238,7 @@ static bool asks_for_json(const struct tool_command *command, int argc, char *ar
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[])
 {
   int operands = 0;
-  if (asks_for_json(command, argc, argv)) tool_answer_json(); /* also for an error in an argument before it */
+  if (asks_for_json(context, command, argc, argv)) tool_answer_json(); /* also for an error in an argument before it */
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
       int status = take_option(context, command, argc, argv, &i);

@@ -61,9 +61,9 @@ static void set_options(json_t *object, const karst_options *options)
     if (info.experiment) continue;
     snprintf(key, sizeof key, "%s", info.name);
     for (char *dash = key; (dash = strchr(dash, '-'));) *dash = '_';
-    if (strcmp(info.value, "N") == 0)
+    if (info.kind == KARST_OPTION_INTEGER)
       set_integer(object, key, (int64_t)tool_option_number(options, info.name));
-    else if (strcmp(info.value, "R") == 0)
+    else if (info.kind == KARST_OPTION_REAL)
       set_real(object, key, tool_option_number(options, info.name));
     else
       set_text(object, key, tool_option_text(options, info.name));

@@ -39,7 +39,9 @@ static void print_method(const karst_options *options, const struct tool_values 
   printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
   printf("precond     %s", precond);
-  if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
+  if (strcmp(precond, "two-stage") == 0)
+    printf(": %s, then %s", tool_option_text(options, "first"), tool_option_text(options, "second"));
+  else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
     printf(", level %d", (int)tool_option_number(options, "level"));
   const char *trisolve = tool_value_text(values, "trisolve_used");
   if (trisolve && strcmp(trisolve, "jacobi") == 0)
