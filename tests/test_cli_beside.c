@@ -1,5 +1,5 @@
-/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves none that belongs to another matrix, and
- * solve says which file it has read. Other matrices of the name keep theirs. */
+/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves no right-hand side of another matrix
+ * there, and solve says which file it has read. Other matrix files of the same NAME keep their right-hand side. */
 #include "config.h"
 
 #include "cli.h"
@@ -66,7 +66,7 @@ static void test_convert(void)
   clear();
 }
 
-/* Whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is still TEXT's. */
+/* Returns whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is unchanged. */
 static bool is_refused(const struct cli_run *run, const char *output, const char *name, const char *text)
 {
   char now[sizeof run->out] = "";
@@ -75,7 +75,7 @@ static bool is_refused(const struct cli_run *run, const char *output, const char
          (!text || strcmp(now, text) == 0);
 }
 
-/* Other matrices of the name, in whichever format, keep the right-hand side that is beside them, or have none. */
+/* Other matrices of the same NAME, in any format, keep the right-hand side beside them, or stay without one. */
 static void test_siblings(void)
 {
   static const char *const others[] = {"o.kbsr", "o.mtx.gz", "o.rb", "o.txt", "o"};

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char matrix[512]; /* a good one, 3 rows */
+static char matrix[512]; /* a valid matrix of 3 rows */
 
 static void expect(int status, const char *tool, const char *const argument[])
 {
@@ -23,7 +23,7 @@ static void expect(int status, const char *tool, const char *const argument[])
   if (!fine) printf("# status %d, output: %s\n", run->status, run->out);
 }
 
-/* Options of solve that are refused with status 2, each beside a good matrix. */
+/* Each of these options of solve is refused with status 2 beside a valid matrix. */
 static void test_options(void)
 {
   static const char *const bad[][2] = {
@@ -100,7 +100,7 @@ static void test_options(void)
   expect(2, "convert", (const char *[]){matrix, tap_scratch("a.mtx"), "--block", "0", NULL});
 }
 
-/* Matrix arguments that cannot be read. */
+/* Each of these matrix arguments is refused. */
 static void test_matrices(void)
 {
   static const char *const bad[][2] = {
@@ -139,7 +139,7 @@ static void test_matrices(void)
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
 }
 
-/* Where set-up fails the sentence names the matrix and the block row, from 0. */
+/* If set-up fails, the sentence names the matrix and the block row, counted from 0. */
 static void test_setup(void)
 {
   const char *path =
@@ -150,7 +150,7 @@ static void test_setup(void)
   tap_note("%s", run->err);
 }
 
-/* The sentence about a right-hand side of wrong length has both lengths. */
+/* The sentence about a right-hand side of wrong length gives both lengths. */
 static void test_rhs_length(void)
 {
   const char *rhs = tap_write("four.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\n1\n1\n1\n", -1);
@@ -161,7 +161,8 @@ static void test_rhs_length(void)
   tap_note("%s", run->err);
 }
 
-/* A name that is no file and no problem is answered with the problems there are, an unknown option with the options. */
+/* The error for a name that is neither a file nor a problem lists the problems; that for an unknown option lists the
+ * options. */
 static void test_lists(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poison2d:4x4");
@@ -215,7 +216,7 @@ static void test_device(void)
   expect(3, "solve", (const char *[]){matrix, "--device", "cuda:99", NULL});
 }
 
-/* Output that cannot be written is noticed. */
+/* A failure to write output is reported. */
 static void test_output(void)
 {
   const char *const arguments[] = {matrix, NULL};

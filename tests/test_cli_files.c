@@ -1,5 +1,5 @@
-/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files: what is written in one format is
- * the same matrix when read back from it. */
+/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files. A matrix written in any format is
+ * read back as the same matrix. */
 #include "config.h"
 
 #include "cli.h"
@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 300 }; /* seconds until what hangs is ended */
+enum { PATIENCE = 300 }; /* seconds after which a run that hangs is ended */
 
 static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
 
-/* A path that survives the next call of tap_scratch. */
+/* Returns a path that the next call of tap_scratch does not overwrite. */
 static const char *scratch(const char *file)
 {
   static char path[4][512];
@@ -55,8 +55,8 @@ static void test_convert(void)
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, "25 rows") && strstr(run->out, "block size 3"),
          "and comes back with its block size and its rows");
-  unlink(path); /* or it would be given the right-hand side of the next one */
-  /* 18 rows in blocks of 4, and a right-hand side that comes along. */
+  unlink(path); /* else the next matrix would get this right-hand side */
+  /* The matrix has 18 rows in blocks of 4, and a right-hand side. */
   path = scratch("padded.mtx");
   run = CLI_RUN("convert", "deadoil:3x3x1", path, "--block", "4");
   bool written = run->status == 0 && strstr(run->err, "padded");
@@ -268,7 +268,7 @@ static void test_inputs(void)
 {
   const char *fifo = scratch("a.fifo");
   int ends[2] = {-1, -1};
-  /* Open for both, so that neither end waits for the other. */
+  /* The pipe is open for reading and writing, so that neither end waits for the other. */
   int both = mkfifo(fifo, 0600) == 0 ? open(fifo, O_RDWR) : -1;
   bool written = write(both, small, sizeof small - 1) == sizeof small - 1;
   take_input(open(fifo, O_RDONLY));

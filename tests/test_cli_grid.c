@@ -1,4 +1,4 @@
-/* test_cli_grid.c - the option --grid of solve and convert, and what solve reports of a grid. */
+/* test_cli_grid.c - the option --grid of solve and convert, and what solve reports about a grid. */
 #include "config.h"
 
 #include "cli.h"
@@ -13,7 +13,7 @@ static const char *path(const char *name)
   return buffer;
 }
 
-/* Whether solve reports a matrix with this grid; "" for none. */
+/* Returns whether solve reports a matrix with this grid; "" for none. */
 static bool reports(const struct cli_run *run, const char *grid)
 {
   const char *says = strstr(run->out, ", grid "), *end = strchr(run->out, '\n');
@@ -80,7 +80,7 @@ static void test_convert(void)
   tap_ok(remove(path("o.kbsr")) != 0, "nothing is written with a grid that does not fit");
 }
 
-/* A grid with holes: solve says so, and convert that a text file has no place for it. */
+/* For a grid with holes, solve reports the map, and convert notes that a text file cannot hold it. */
 static void test_map(void)
 {
   const karst_index cell[] = {0, 1, 3, 5}, row_start[] = {0, 1, 2, 3, 4}, column[] = {0, 1, 2, 3};

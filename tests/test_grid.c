@@ -1,4 +1,4 @@
-/* The grid of a matrix: setting, maps of its cells, finding it from a pattern, checking it, and what keeps it. */
+/* The grid of a matrix is set, with a map of cells or without, found from a pattern, checked, and kept by copies. */
 #include "../solver/system.h"
 #include "failing_allocator.h"
 #include "patterns.h"
@@ -9,7 +9,7 @@
 
 enum { FACES = 1, CORNERS = 3 }; /* axes along which neighbours may be one apart */
 
-/* Whether two cells are neighbours, by their places alone. */
+/* Returns whether two cells are neighbours, from their positions alone. */
 static bool coupled(const karst_index size[3], karst_index a, karst_index b, int axes)
 {
   int apart = 0;
@@ -23,8 +23,8 @@ static bool coupled(const karst_index size[3], karst_index a, karst_index b, int
   return apart <= axes;
 }
 
-/* A grid's matrix in natural order. Entries off the diagonal are missing with probability missing, and there is one
- * more at (extra[0], extra[1]) unless extra is NULL. */
+/* Makes a grid's matrix in natural order. Entries off the diagonal are missing with probability missing, and there is
+ * one more entry at (extra[0], extra[1]) unless extra is NULL. */
 static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny, karst_index nz, int axes,
                           double missing, const karst_index *extra)
 {
@@ -55,7 +55,7 @@ static bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, kars
   return same && (!cell || memcmp(grid.cell, cell, (size_t)karst_matrix_block_rows(A) * sizeof *cell) == 0);
 }
 
-/* Whether a call failed so, with these words. */
+/* Checks that a call failed with this status and a sentence with these words. */
 static void refused(karst_context *context, karst_status status, karst_status expected, const char *says)
 {
   if (!tap_ok(status == expected && strstr(karst_context_error(context), says), "refused: %s", says))
@@ -118,7 +118,8 @@ static void test_maps(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Maps of many cells, sorted by several digits: a repetition is found wherever it is, and none where there is none. */
+/* Maps of many cells are sorted by several digits. A repetition is found wherever it is, and not found if there is
+ * none. */
 static void test_large_maps(karst_context *context)
 {
   enum { N = 5000 };
@@ -147,7 +148,7 @@ static void test_large_maps(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* What find must find: axes of one cell come last. */
+/* Checks that find finds the grid; axes of one cell come last. */
 static void find(karst_context *context, const karst_index size[3], int axes, double missing)
 {
   karst_matrix *A = make(context, size[0], size[1], size[2], axes, missing, NULL);
@@ -181,7 +182,7 @@ static void test_find(karst_context *context)
   find(context, (const karst_index[]){20, 15, 1}, CORNERS, 0.2);
 }
 
-/* Patterns that several grids fit, and the rule that decides. */
+/* Several grids fit these patterns, and a rule decides. */
 static void test_ambiguous(karst_context *context)
 {
   karst_matrix *A = make(context, 12, 1, 1, FACES, 1, NULL);
@@ -217,7 +218,7 @@ static void test_no_grid(karst_context *context)
   karst_matrix_forget_grid(A);
   refused(context, karst_matrix_check_grid(A, NULL), KARST_ERROR_ARGUMENT, "the matrix has no grid");
   karst_matrix_destroy(A);
-  A = make(context, 5, 4, 1, FACES, 0, wrap); /* the end of a line and the beginning of the next */
+  A = make(context, 5, 4, 1, FACES, 0, wrap); /* couples the end of a line and the beginning of the next */
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX, "block row 4 has an entry in column 5");
   karst_matrix_destroy(A);
   A = make(context, 11, 1, 1, FACES, 0, (const karst_index[]){2, 7});
@@ -226,7 +227,7 @@ static void test_no_grid(karst_context *context)
   A = make(context, 40, 1, 1, CORNERS, 0, self);
   tap_need(context, karst_matrix_find_grid(A), "a line");
   karst_matrix_destroy(A);
-  A = tap_random_matrix(context, 60, 2, 20, 1); /* more distances than a stencil has */
+  A = tap_random_matrix(context, 60, 2, 20, 1); /* has more distances than a stencil */
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX, "no grid in natural order has the matrix's pattern");
   karst_matrix_destroy(A);
   tap_need(context, karst_matrix_create(context, 0, 1, &none, NULL, NULL, KARST_COPY, &A), "matrix");
@@ -236,7 +237,7 @@ static void test_no_grid(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Ordered and scaled copies say which cell a block row is; each coupling still joins neighbours. */
+/* Ordered and scaled copies know the cell of each block row, so that each coupling still joins neighbours. */
 static void test_ordered(karst_context *context)
 {
   const karst_index holes[] = {0, 1, 2, 4, 6, 7};
@@ -306,7 +307,7 @@ static void test_gallery(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Reservoir matrices of the Harwell-Boeing collection, whose grids its guide names. */
+/* These are reservoir matrices of the Harwell-Boeing collection, whose guide names their grids. */
 static void test_collection(karst_context *context)
 {
   static const struct {
@@ -331,7 +332,7 @@ static void test_collection(karst_context *context)
   }
 }
 
-/* All that takes memory for a grid. */
+/* Makes every call that allocates memory for a grid. */
 static karst_status use_grids(karst_context *context, void *user)
 {
   const karst_index row_start[] = {0, 2, 4, 5}, column[] = {0, 1, 0, 1, 2}, cell[] = {2, 0, 5};
