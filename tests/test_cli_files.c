@@ -113,7 +113,7 @@ static void take_input(int descriptor)
 
 static void no_input(void) { take_input(open("/dev/null", O_RDONLY)); }
 
-/* All of a process of its own: a file's bytes go into a pipe. */
+/* Is the work of a child process: writes a file's bytes into a pipe. */
 static void pour(const char *path, int pipe)
 {
   char buffer[4096];
@@ -123,7 +123,7 @@ static void pour(const char *path, int pipe)
   _exit(0);
 }
 
-/* A pipe that a process fills from a file becomes standard input until pipe_close. */
+/* Makes a pipe, which a process fills from a file, standard input until pipe_close. */
 static pid_t pipe_open(const char *path)
 {
   int ends[2] = {-1, -1};
@@ -143,7 +143,7 @@ static void pipe_close(pid_t writer)
   waitpid(writer, NULL, 0);
 }
 
-/* More than a pipe holds at a time, and each opened several times when it is a file. */
+/* The matrices are larger than a pipe's buffer, and a plain file would be opened several times. */
 static void test_pipes(void)
 {
   static const char *const outputs[] = {"p.mtx", "p.mtx.gz", "p.kbsr"};
@@ -202,12 +202,12 @@ static void test_pipe_errors(void)
   pipe_close(writer);
 }
 
-/* A named pipe that a process fills from a file once it is read. */
+/* Makes a named pipe, which a process fills from a file when the pipe is read. */
 static pid_t fifo_open(const char *path, const char *fifo)
 {
   pid_t writer = mkfifo(fifo, 0600) == 0 ? fork() : -1;
   if (writer == 0) {
-    alarm(PATIENCE); /* for a reader that does not come */
+    alarm(PATIENCE); /* ends a writer whose reader never comes */
     pour(path, open(fifo, O_WRONLY));
   }
   if (writer < 0) {
@@ -223,7 +223,7 @@ static void fifo_close(pid_t writer, const char *fifo)
   unlink(fifo);
 }
 
-/* Whether a run ended in one sentence that begins with a name. */
+/* Returns whether a run ended in one sentence that begins with a name. */
 static bool begins_with(const struct cli_run *run, const char *tool, const char *name)
 {
   tap_note("%s", run->err);

@@ -1,5 +1,5 @@
-/* The solver gives the dense solution under every ordering, scaling and preconditioner, follows new values, names block
- * rows in the caller's order, and refuses to be used out of turn. */
+/* The solver gives the dense solution with every ordering, scaling and preconditioner. It follows new values, names
+ * block rows in the caller's order, and refuses calls in the wrong order. */
 #include "matrix.h"
 #include "tap.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A system with its dense solution. */
+/* A system and its dense solution. */
 struct problem {
   karst_matrix *A;
   karst_vector *b, *x;
@@ -43,7 +43,7 @@ static void free_problem(struct problem *p)
   free(p->solution);
 }
 
-/* The largest error of x relative to the largest entry of the solution. */
+/* Returns the largest error of x relative to the largest entry of the solution. */
 static double error_of(karst_context *context, const struct problem *p)
 {
   double *x = malloc((size_t)p->n * sizeof *x), error = 0, size = 0;
@@ -70,7 +70,7 @@ static karst_solver *make_solver(karst_context *context, const char *const *sett
   return solver;
 }
 
-/* Whether an ordering is in this build. */
+/* Returns whether this build has an ordering. */
 static bool has_ordering(karst_context *context, const char *name)
 {
   const char *settings[] = {"ordering", name, NULL};
@@ -110,7 +110,7 @@ static void combinations(karst_context *context)
   }
 }
 
-/* The setup of one matrix serves others of the same pattern. */
+/* A solver that was set up for one matrix serves others of the same pattern. */
 static void updates(karst_context *context)
 {
   const char *const scales[] = {"none", "diagonal", "block"};
@@ -141,7 +141,7 @@ static void updates(karst_context *context)
   }
 }
 
-/* Block row 3 of a chain is singular; whatever the order it is eliminated in, the caller hears of row 3. */
+/* Block row 3 of a chain is singular. In whatever order the rows are eliminated, the caller is told row 3. */
 static void singular_row_is_the_callers(karst_context *context)
 {
   enum { N = 12, BAD = 3 };
@@ -237,7 +237,7 @@ static void out_of_range(karst_context *context)
   }
 }
 
-/* A NaN that the scaling finds is not explained with what an earlier solve has met. */
+/* The explanation of a NaN found by the scaling must not come from an earlier solve. */
 static void explanations_are_fresh(karst_context *context)
 {
   const char *settings[] = {"scale", "block", NULL};
@@ -274,7 +274,7 @@ static void count_iterations(void *user, int iteration, double residual)
   *last = iteration;
 }
 
-/* The monitor counts on through the passes of a scaled solve. */
+/* The monitor's count goes on through the passes of a scaled solve. */
 static void monitor_counts_through(karst_context *context)
 {
   const char *settings[] = {"scale", "diagonal", NULL};
