@@ -1,9 +1,9 @@
 #!/bin/sh
-# A room includes only what the plan of the house allows (doc/design.md): its own headers and those of the rooms named.
+# A room includes only what doc/design.md allows: its own headers and those of the rooms named below.
 number=0
 
-# The file that an include of another file means, as the compiler finds it: beside that file, from the top, or in one of
-# the rooms whose headers are included without the room's name.
+# find_header FILE NAME prints the file that FILE includes as NAME. The compiler finds it beside FILE, from the top, or
+# in a room whose headers are included without the room's name.
 find_header()
 {
   for folder in "${1%/*}" . lib symbolic matrices; do
