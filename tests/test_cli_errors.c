@@ -185,7 +185,7 @@ static void test_lists(void)
            "%s is answered with %s and the list", near[i][0], near[i][1]);
   }
   run = CLI_RUN("solve", matrix, "--frobnicate");
-  tap_ok(!strstr(run->err, "did you mean"), "what is near to nothing is not");
+  tap_ok(!strstr(run->err, "did you mean"), "a name that is near to no option gets no suggestion");
   static const char *const commands[] = {"solve", "compare", "convert", "bench"};
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
     run = CLI_RUN(commands[i], "-h");
@@ -200,7 +200,8 @@ static void test_lists(void)
   all = !karst_options_method("level", 0, &help) && !karst_options_method("solver", 100, &help);
   for (size_t i = 0; (name = karst_options_method("precond", i, &help)); i++)
     all = all && strstr(run->out, name) && strstr(run->out, help);
-  tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"), "and describes the methods");
+  tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"),
+         "--help describes the methods");
   run = CLI_RUN("solve", "--version");
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }
@@ -232,7 +233,7 @@ static void test_output(void)
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --history is noticed");
     run = CLI_RUN("solve", matrix, "--quiet", "--solution", "/dev/full");
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --solution is noticed");
-    tap_ok(stat("/dev/full", &device) == 0 && S_ISCHR(device.st_mode), "and the device is still there");
+    tap_ok(stat("/dev/full", &device) == 0 && S_ISCHR(device.st_mode), "the device still exists");
     close(full);
   }
   if (pipe(ends) != 0) return;

@@ -54,7 +54,7 @@ static void test_convert(void)
          "a padded matrix is still the same");
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, "25 rows") && strstr(run->out, "block size 3"),
-         "and comes back with its block size and its rows");
+         "a padded matrix is read with its block size and its rows");
   unlink(path); /* else the next matrix would get this right-hand side */
   /* The matrix has 18 rows in blocks of 4, and a right-hand side. */
   path = scratch("padded.mtx");
@@ -69,7 +69,7 @@ static void test_convert(void)
   written = run->status == 0;
   run = CLI_RUN("solve", path);
   tap_ok(written && run->status == 0 && strstr(run->out, "block size 4") && strstr(run->out, "came with the matrix"),
-         "also beside a matrix that keeps it");
+         "that right-hand side is read beside a .kbsr file, which keeps the padding");
 }
 
 static void test_compare(void)
@@ -89,7 +89,7 @@ static void test_compare(void)
   tap_write("b.mtx", "1\n2\n-3\n", -1);
   run = CLI_RUN("compare", a, b);
   tap_ok(run->status == 1 && strstr(run->out, "difference 6, relative 2, in row 2 "),
-         "compare reads vectors, plain too");
+         "compare reads vectors, also plain numbers");
   tap_write("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n3\n", -1);
   run = CLI_RUN("compare", b, a);
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 4"),
@@ -164,14 +164,15 @@ static void test_pipes(void)
            "%s is solved from a pipe", outputs[i]);
     pipe_close(writer);
     writer = pipe_open(path);
-    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy), "and converted");
+    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy),
+           "a matrix is converted from a pipe");
     pipe_close(writer);
     writer = pipe_open(path);
-    tap_ok(agree("-", "convdiff:12x11x10"), "and compared");
+    tap_ok(agree("-", "convdiff:12x11x10"), "a matrix is compared from a pipe");
     pipe_close(writer);
   }
   writer = pipe_open(tap_write("b.mtx", "1\n2\n", -1));
-  tap_ok(agree("-", tap_scratch("b.mtx")), "so is a vector");
+  tap_ok(agree("-", tap_scratch("b.mtx")), "a vector is compared from a pipe");
   pipe_close(writer);
   int file = open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1), O_RDONLY);
   tap_ok(dup2(file, STDIN_FILENO) == STDIN_FILENO && CLI_RUN("solve", "-")->status == 0,
@@ -185,19 +186,21 @@ static void test_pipe_errors(void)
   pid_t writer = pipe_open(tap_write("b.mtx", "", 0));
   const struct cli_run *run = CLI_RUN("solve", "-");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin: the file is empty"),
-         "an empty pipe");
+         "an empty pipe is refused");
   tap_note("%s", run->err);
   pipe_close(writer);
   writer = pipe_open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 4\n2 2 x\n", -1));
   run = CLI_RUN("solve", "-");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin, line 4"), "a bad line");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin, line 4"),
+         "a bad line in a pipe is refused");
   tap_note("%s", run->err);
   pipe_close(writer);
   writer = pipe_open(tap_write("b.mtx", "1\n", -1));
   setenv("TMPDIR", "/nowhere", 1);
   run = CLI_RUN("solve", "-");
   unsetenv("TMPDIR");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"), "no place for a copy");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"),
+         "a copy that cannot be written is an error");
   tap_note("%s", run->err);
   pipe_close(writer);
 }
@@ -244,7 +247,7 @@ static void test_named_pipes(void)
   fifo_close(writer, a);
   writer = fifo_open(path, a);
   other = fifo_open(path, b);
-  tap_ok(agree(a, b), "two are compared");
+  tap_ok(agree(a, b), "two named pipes are compared");
   fifo_close(writer, a);
   fifo_close(other, b);
   writer = fifo_open(bad, a);
@@ -252,12 +255,13 @@ static void test_named_pipes(void)
   fifo_close(writer, a);
   writer = fifo_open(path, a);
   other = fifo_open(bad, b);
-  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "and the second of two");
+  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "an error names the second of two pipes");
   fifo_close(writer, a);
   fifo_close(other, b);
   writer = pipe_open(bad);
   dup2(STDIN_FILENO, 9);
-  tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"), "and one of the shell's");
+  tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"),
+         "an error names a pipe of the shell");
   close(9);
   pipe_close(writer);
 }

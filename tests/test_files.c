@@ -138,7 +138,7 @@ static void test_numbers(void)
     double parsed, expected = strtod(exact[i], NULL);
     same = same && karst_parse_real(exact[i], &parsed) && same_bits(parsed, expected);
   }
-  tap_ok(same, "so are numbers at the limits of double precision");
+  tap_ok(same, "numbers at the limits of double precision are read as strtod reads them");
 }
 
 /* A program whose locale has a decimal comma reads and writes decimal points. */
@@ -209,13 +209,13 @@ static void test_beside(karst_context *context)
   karst_vector_destroy(vector);
   tap_need(context, karst_vector_read_beside(context, tap_scratch("pair.txt"), &vector), "beside");
   tap_ok(holds(vector, 1, &value) && strcmp(karst_vector_source(vector), tap_scratch("pair_b.mtx")) == 0,
-         "and beside NAME.txt, and it knows where it is from");
+         "NAME_b.mtx is found beside NAME.txt, and its source is known");
   karst_vector_destroy(vector);
   tap_write("wrong.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_write("wrong_b.mtx", "seven\n", -1);
   tap_ok(karst_vector_read_beside(context, tap_scratch("wrong.mtx"), &vector) == KARST_ERROR_FORMAT && !vector &&
              strstr(karst_context_error(context), "wrong_b.mtx, line 1"),
-         "a malformed one is an error");
+         "a malformed vector beside a matrix is an error");
 #ifdef HAVE_ZLIB
   write_gzip(context, tap_scratch("packed.mtx.gz"), GENERAL "1 1 1\n1 1 1\n", -1);
   write_gzip(context, tap_scratch("packed_b.mtx.gz"), "7\n", -1);

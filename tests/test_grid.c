@@ -68,8 +68,9 @@ static void test_set(karst_context *context)
   karst_matrix *A = make(context, 4, 3, 2, FACES, 0, NULL);
   karst_grid grid = {{7, 7, 7}, NULL};
   tap_ok(has_grid(A, 0, 0, 0, NULL), "a matrix of arrays has no grid");
-  tap_ok(!karst_matrix_set_grid(A, 4, 3, 2) && has_grid(A, 4, 3, 2, NULL), "it has the one that is set");
-  tap_ok(!karst_matrix_set_grid(A, 24, 1, 1) && has_grid(A, 24, 1, 1, NULL), "and then another, fitting or not");
+  tap_ok(!karst_matrix_set_grid(A, 4, 3, 2) && has_grid(A, 4, 3, 2, NULL), "a matrix has the grid that is set");
+  tap_ok(!karst_matrix_set_grid(A, 24, 1, 1) && has_grid(A, 24, 1, 1, NULL),
+         "another grid replaces it, whether the pattern fits or not");
   refused(context, karst_matrix_set_grid(A, 4, 3, 3), KARST_ERROR_ARGUMENT,
           "a grid of 4x3x3 has 36 cells, and the matrix has 24 block rows");
   refused(context, karst_matrix_set_grid(A, 0, 3, 2), KARST_ERROR_ARGUMENT, "0x3x2: each size is at least 1");
@@ -99,7 +100,7 @@ static void test_maps(karst_context *context)
   memcpy(changing, holes, sizeof changing);
   tap_ok(!karst_matrix_set_grid_cells(A, 4, 3, 1, changing), "a grid with holes is set");
   memset(changing, 0, sizeof changing);
-  tap_ok(has_grid(A, 4, 3, 1, holes), "and its map is a copy");
+  tap_ok(has_grid(A, 4, 3, 1, holes), "the map of the matrix is a copy");
   tap_ok(!karst_matrix_set_grid_cells(A, 3, 2, 1, order) && has_grid(A, 3, 2, 1, order), "a map in another order");
   refused(context, karst_matrix_set_grid_cells(A, 4, 3, 1, twice), KARST_ERROR_ARGUMENT,
           "block row 5 is cell 1 of the grid, which block row 1 is already");
@@ -113,7 +114,7 @@ static void test_maps(karst_context *context)
   tap_ok(!karst_matrix_set_grid_cells(A, 3, 2, 1, natural) && has_grid(A, 3, 2, 1, NULL),
          "a map that says block row i is cell i is none");
   tap_ok(!karst_matrix_set_grid_cells(A, 7, 1, 1, natural) && has_grid(A, 7, 1, 1, natural),
-         "unless there are cells beyond");
+         "a map is kept if the grid has more cells");
   tap_ok(!karst_matrix_set_grid_cells(A, 2, 3, 1, NULL) && has_grid(A, 2, 3, 1, NULL), "a map of NULL is none");
   karst_matrix_destroy(A);
 }
@@ -199,7 +200,8 @@ static void test_ambiguous(karst_context *context)
   }
   tap_need(context, karst_matrix_create(context, 12, 1, P.start, P.column, value, KARST_COPY, &A), "matrix");
   tap_ok(!karst_matrix_find_grid(A) && has_grid(A, 3, 4, 1, NULL), "layers without a coupling are one layer");
-  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL), "which two fit as well");
+  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL),
+         "two layers fit this pattern as well");
   karst_matrix_destroy(A);
   pattern_free(&P);
 }
@@ -277,7 +279,7 @@ static void test_converted(karst_context *context)
   tap_ok(has_grid(scalar, 0, 0, 0, NULL), "nor are scalar rows");
   tap_need(context, karst_matrix_set_grid(scalar, 12, 1, 1), "grid");
   tap_need(context, karst_matrix_convert(scalar, 3, &B), "convert");
-  tap_ok(has_grid(B, 0, 0, 0, NULL), "nor what scalar rows are gathered into");
+  tap_ok(has_grid(B, 0, 0, 0, NULL), "blocks gathered from scalar rows have no grid");
   karst_matrix_destroy(B);
   karst_matrix_destroy(scalar);
   karst_matrix_destroy(A);

@@ -110,7 +110,7 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   karst_vector_destroy(x);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
 /* Tests each method with each preconditioner and scaling. */

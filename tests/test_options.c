@@ -248,7 +248,7 @@ static void test_locale(void)
     taken = !karst_options_set_real(options, "rtol", expected[i]) && !karst_options_get(options, "rtol", &kept);
     setlocale(LC_NUMERIC, "C");
     value = taken ? strtod(kept, NULL) : -1;
-    tap_ok(value == expected[i], "also those made from numbers: %.17g", value);
+    tap_ok(value == expected[i], "an option set as a number has a point too: %.17g", value);
     karst_options_destroy(options);
     size_t language = 0;
     while (!setlocale(LC_NUMERIC, comma[language])) language++;
@@ -312,7 +312,7 @@ static void test_together(void)
   karst_status status = karst_solver_create(context, options, &solver);
   const char *sentence = karst_context_error(context);
   tap_ok(status == KARST_ERROR_OPTION && !solver && strstr(sentence, "side \"left\"") && strstr(sentence, "fgmres"),
-         "and not from the left: %s", sentence);
+         "fgmres refuses to precondition from the left: %s", sentence);
   karst_options_destroy(options);
 }
 

@@ -87,14 +87,14 @@ static void test_links(karst_context *context, const karst_vector *vector)
          "a link into a folder that is not there is named: %s", karst_context_error(context));
   linked = symlink("circle.mtx", in_folder("circle.mtx")) == 0;
   status = karst_vector_write(vector, in_folder("circle.mtx"));
-  tap_ok(linked && status == KARST_ERROR_FILE, "so is a link to itself: %s", karst_context_error(context));
+  tap_ok(linked && status == KARST_ERROR_FILE, "a link to itself is named: %s", karst_context_error(context));
   empty_folder();
   put(in_folder("one.mtx"), "old\n");
   linked = link(in_folder("one.mtx"), in_folder("other.mtx")) == 0;
   tap_ok(linked && !karst_vector_write(vector, in_folder("one.mtx")) && stat(in_folder("one.mtx"), &a) == 0 &&
              stat(in_folder("other.mtx"), &b) == 0 && a.st_ino == b.st_ino &&
              is_written(context, in_folder("other.mtx"), vector) && count_files() == 2,
-         "a file of two names keeps both");
+         "a file with two names keeps both");
   empty_folder();
 }
 

@@ -85,7 +85,8 @@ static void a_forgotten_change_is_noticed(karst_context *context)
     tap_need(context, karst_matrix_values_changed(A), "values changed");
     tap_need(context, karst_solver_update(solver), "update");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-    tap_ok(result.reason > 0 && tap_residual(A, b, x) <= options.rtol * sqrt(ROWS), "and works once they are told");
+    tap_ok(result.reason > 0 && tap_residual(A, b, x) <= options.rtol * sqrt(ROWS),
+           "the solver works after the change is reported");
     karst_solver_destroy(solver);
     karst_vector_destroy(b);
     karst_vector_destroy(x);
@@ -106,13 +107,13 @@ static void the_callers_array_is_not_written_to(karst_context *context)
   tap_ok(memcmp(value, before, sizeof value) == 0, "an update leaves the caller's array as it was");
   tap_ok(row_sum(context, A) == 2, "and the matrix has the new values");
   memset(value, 0, sizeof value);
-  tap_ok(row_sum(context, A) == 2, "in an array of its own");
+  tap_ok(row_sum(context, A) == 2, "the matrix has the new values in an array of its own");
   tap_need(context, karst_matrix_convert(A, 3, &converted), "convert");
-  tap_ok(row_sum(context, converted) == 2, "which conversions read");
+  tap_ok(row_sum(context, converted) == 2, "conversions read the new values");
   karst_matrix_destroy(converted);
   tridiagonal(5, other);
   tap_need(context, karst_matrix_update_values(A, other), "second update");
-  tap_ok(row_sum(context, A) == 3 && value[0] == 0, "a second update goes there too");
+  tap_ok(row_sum(context, A) == 3 && value[0] == 0, "a second update writes to the same array");
   karst_status status = karst_matrix_values_changed(A);
   tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "of its own"),
          "the array that it referred to counts no longer: %s", karst_context_error(context));
@@ -135,7 +136,7 @@ static void values_written_in_place(karst_context *context)
   tap_ok(row_sum(context, A) == 6, "and the matrix refers to it still");
   karst_status status = karst_matrix_values_changed(copy);
   tap_ok(status == KARST_ERROR_ARGUMENT, "a copy has no such array: %s", karst_context_error(context));
-  tap_ok(row_sum(context, copy) == 1, "and stays as it was made");
+  tap_ok(row_sum(context, copy) == 1, "a copy does not change with the array");
   tap_ok(karst_matrix_values_changed(NULL) == KARST_ERROR_ARGUMENT, "nor has NULL");
   karst_matrix_destroy(A);
   karst_matrix_destroy(copy);
@@ -281,10 +282,10 @@ static void allocations(void)
   tap_need(context, karst_matrix_update_values(A, other), "first update");
   tap_ok(memory.calls == before + 1, "the first update allocates once");
   tap_need(context, karst_matrix_update_values(A, value), "second update");
-  tap_ok(memory.calls == before + 1, "the second does not, though it takes the array once referred to");
+  tap_ok(memory.calls == before + 1, "the second update allocates nothing, though it takes the array once referred to");
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
 int main(void)

@@ -174,7 +174,7 @@ static void singular_row_is_the_callers(karst_context *context)
     tap_need(context, karst_vector_get(x, 1, &first), "get");
     tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
            "%s: %s", settings[i][1], karst_solver_explain(solver));
-    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "and the sentence names it");
+    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the sentence names the singular row");
     karst_solver_destroy(solver);
     karst_vector_destroy(b);
     karst_vector_destroy(x);

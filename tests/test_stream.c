@@ -163,9 +163,10 @@ static void *work_alone(void *device)
   tap_ok(!current_context(), "opening %s leaves a thread without a context as it was", (const char *)device);
   solve_with_all(context, device);
   tap_need(context, karst_context_set_threads(context, 1), "a call that describes the device");
-  tap_ok(!current_context(), "and so does all that is done with it");
+  tap_ok(!current_context(), "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(!current_context() && is_current(0), "to the end, and its device is the first still");
+  tap_ok(!current_context() && is_current(0),
+         "destroying the context leaves it as it was, too, and its device is still the first");
   return device;
 }
 
@@ -197,9 +198,9 @@ static void beside_a_context_of_the_driver(void)
   karst_context *context = open_gpu("cuda:0", true);
   tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver's as it was");
   solve_with_all(context, "cuda:0 beside such a context");
-  tap_ok(current_context() == own, "and so does all that is done with it");
+  tap_ok(current_context() == own, "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(current_context() == own, "to the end");
+  tap_ok(current_context() == own, "destroying the context leaves it as it was, too");
   destroy(own);
 }
 
@@ -210,9 +211,9 @@ static void work_beside(const char *device, int current)
   karst_context *context = open_gpu(device, true);
   tap_ok(is_current(current), "opening %s leaves the current device, %d, as it was", device, current);
   solve_with_all(context, device);
-  tap_ok(is_current(current), "and so does all that is done with it");
+  tap_ok(is_current(current), "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(is_current(current), "to the end");
+  tap_ok(is_current(current), "destroying the context leaves it as it was, too");
 }
 
 static void devices(void)

@@ -127,16 +127,18 @@ static void test_refusals(karst_context *context)
   karst_result result;
   for (int i = 0; i < 6; i++) {
     karst_status status = set(solver, bad[i]);
-    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), named[i]), "refused: %s",
+    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), named[i]), "a bad limit is refused: %s",
            karst_context_error(context));
   }
-  tap_ok(solves_like_new(&p, solver, "gmres", good, &result) && result.reason > 0, "and the ones before are in force");
+  tap_ok(solves_like_new(&p, solver, "gmres", good, &result) && result.reason > 0,
+         "after a refusal the earlier limits apply");
   tap_ok(set(NULL, good) == KARST_ERROR_ARGUMENT, "a solver must be given");
   tap_need(context, karst_solver_create(context, NULL, &bare), "solver");
-  tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits before set-up");
+  tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits can be set before set-up");
   tap_need(context, karst_solver_setup(bare, p.A), "setup");
   free(solve(&p, bare, &result));
-  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2, "are those of the solves after it");
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2,
+         "limits set before set-up apply to the solves after it");
   karst_solver_destroy(bare);
   karst_solver_destroy(solver);
   destroy_problem(&p);
@@ -217,7 +219,7 @@ static void test_memory(void)
   }
   destroy_problem(&p);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
 static void test_all(karst_context *context)

@@ -182,7 +182,8 @@ static void public_extremes(karst_context *context)
   karst_vector *tiny = make_pair(context, 1e-200, 1e-200), *nan = make_pair(context, NAN, INFINITY);
   double values[2];
   tap_ok(dot_of(context, large, large) == INFINITY, "a product that overflows is infinite");
-  tap_ok(!isfinite(dot_of(context, large, mixed)), "and with one of the other sign not finite, whatever fuses them");
+  tap_ok(!isfinite(dot_of(context, large, mixed)),
+         "with a product of the other sign the sum is not finite, whatever fuses them");
   tap_ok(dot_of(context, tiny, tiny) == 0 && dot_of(context, tiny, large) == 2, "what underflows is lost");
   tap_ok(isnan(dot_of(context, nan, tiny)), "a NaN stays one");
   tap_need(context, karst_vector_scale(0, nan), "scale");
@@ -320,17 +321,18 @@ static void surveys(void)
   karst_survey found = survey(true, 0, LENGTH, x);
   tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU elements are looked at where they are");
   found = survey(false, 0, LENGTH, x);
-  tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device in %d pieces", downloads);
+  tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device elements are downloaded in %d pieces",
+         downloads);
   x[LENGTH - 2] = 3e-200;
   x[0] = -4e-200;
   for (int few = 0; few < 2; few++) {
     found = survey(false, few ? 1 : 0, LENGTH, x);
     tap_ok(found.finite && found.largest == 4e-200 && fabs(found.norm - 1.25) < 1e-15,
-           "of which each counts, %d of them", downloads);
+           "each of the pieces counts, of which there are %d", downloads);
   }
   x[LENGTH - 1] = NAN;
   found = survey(false, 0, LENGTH, x);
-  tap_ok(!found.finite && found.where == LENGTH - 1, "and a NaN is found in the last");
+  tap_ok(!found.finite && found.where == LENGTH - 1, "a NaN is found in the last piece");
   free(x);
 }
 
