@@ -1,4 +1,4 @@
-/* cli.c - see cli.h. */
+/* cli.c - runs the commands; see cli.h. */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void read_back(const char *path, char *text, size_t size)
   if (file) fclose(file);
 }
 
-/* descriptor -1: a scratch file that is read back into run.out. */
+/* With descriptor -1, standard output goes to a scratch file, which is read into run.out. */
 const struct cli_run *cli_run_into(int descriptor, const char *tool, const char *const argument[])
 {
   static struct cli_run run;
@@ -49,11 +49,11 @@ const struct cli_run *cli_run_into(int descriptor, const char *tool, const char 
   posix_spawn_file_actions_t actions;
   pid_t child;
   int status = 0;
-  argv[0] = strdup(path); /* copies, for an argument may be tap_scratch's storage */
+  argv[0] = strdup(path); /* copied, because an argument may be in tap_scratch's storage */
   for (size_t i = 0; i < ARGUMENTS_MAX && argument[i]; i++) argv[i + 1] = strdup(argument[i]);
   snprintf(out_path, sizeof out_path, "%s", tap_scratch("stdout"));
   snprintf(err_path, sizeof err_path, "%s", tap_scratch("stderr"));
-  setenv("OMP_WAIT_POLICY", "passive", 0); /* many short runs, maybe side by side: threads that wait shall not spin */
+  setenv("OMP_WAIT_POLICY", "passive", 0); /* several short runs may share the processors */
   posix_spawn_file_actions_init(&actions);
   if (descriptor >= 0)
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDOUT_FILENO);

@@ -1,11 +1,11 @@
-/* driver.h - a Krylov driver by itself, for tests with a preconditioner that is in no list. */
+/* driver.h - makes a Krylov driver alone, for tests with a preconditioner that is not in a list. */
 #ifndef KARST_TESTS_DRIVER_H
 #define KARST_TESTS_DRIVER_H
 
 #include "settings.h"
 #include "solver/methods.h"
 
-/* limits is set from the settings and must outlive the driver. */
+/* Makes a driver. limits is set from the settings and must outlive the driver. */
 static inline karst_status make_driver(const tap_settings *settings, const karst_matrix *A, const karst_precond *M,
                                        karst_krylov_limits *limits, karst_krylov **krylov)
 {

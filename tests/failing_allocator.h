@@ -1,4 +1,4 @@
-/* failing_allocator.h - an allocator that fails on demand and counts what was not given back, for tests.
+/* failing_allocator.h - an allocator that fails on demand and counts blocks that were not released, for tests.
  *
  *     struct failing_allocator memory = {.fail_at = n};          the n-th allocation fails, from 1; 0: none
  *     struct failing_allocator memory = {.limit = bytes};        no more than these are held at once; 0: any number
@@ -19,10 +19,10 @@ struct failing_allocator {
   size_t limit;
   long calls;
   long outstanding;
-  size_t bytes, peak; /* held now, held at most */
+  size_t bytes, peak; /* bytes held now, and the most held at once */
 };
 
-/* In front of each block, as large as the strictest alignment. */
+/* A header precedes each block, and is aligned for any type. */
 union failing_allocator_header {
   size_t bytes;
   max_align_t aligned;
@@ -56,9 +56,9 @@ static inline karst_allocator failing_allocator(struct failing_allocator *memory
   return (karst_allocator){failing_allocator_allocate, failing_allocator_release, memory};
 }
 
-/* Runs run in fresh contexts, letting every step-th allocation fail until a run makes fewer. Each run that met the
- * failure must end in the no-memory status, each must give back everything, and the last must succeed. run itself
- * destroys what it makes, and not the context. Two test lines. */
+/* Calls run in fresh contexts. In call i allocation number 1 + i step fails, until a call makes fewer allocations. Each
+ * call that met the failure must end in the no-memory status, each must release everything, and the last must succeed.
+ * run destroys what it makes, but not the context. Prints two test lines. */
 static inline void fail_every_allocation(karst_status (*run)(karst_context *context, void *user), void *user, int step,
                                          const char *what)
 {

@@ -1,11 +1,11 @@
 #!/bin/sh
-# What "make install" has put in place serves a user's program and shell. Run by "make installcheck", which sets srcdir,
-# CC, CFLAGS, prefix, bindir, libdir, includedir and commands. TAP on standard output; exits 1 where a test failed.
+# The files that "make install" installs work for a user's program and shell. "make installcheck" runs this script and
+# sets srcdir, CC, CFLAGS, prefix, bindir, libdir, includedir and commands. It prints TAP and exits 1 if a test failed.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 number=0 failed=0
 
-# check TEXT COMMAND...: one test; what the command said is shown where it failed.
+# check TEXT COMMAND... is one test; the command's output is shown if it failed.
 check()
 {
   text=$1 number=$((number + 1))
@@ -39,13 +39,13 @@ with_static_library()
 
 with_cmake()
 {
-  # The sources may be read-only, and CMake wants them beside no earlier configuration.
+  # The sources may be read-only, and CMake refuses sources that lie beside another configuration.
   cp "$srcdir/examples/first_steps.c" "$srcdir/examples/CMakeLists.txt" "$scratch" &&
     cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_COMPILER="${CC%% *}" \
       -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps"
 }
 
-# The files for programs at another place. The old one is still there, but nothing may come from it.
+# The files for programs are copied to another place. The first place still exists, but nothing may come from it.
 with_cmake_moved()
 {
   moved=$scratch/moved library=${libdir#"$prefix"} include=${includedir#"$prefix"}
@@ -56,8 +56,8 @@ with_cmake_moved()
     grep "$moved$include" "$scratch/build/CMakeFiles/first_steps.dir/flags.make"
 }
 
-# The header as it is installed with indices of the other width, and this library: the program does not link. The same
-# program and header with this width do.
+# A program that includes the header for indices of the other width does not link with this library. The same program
+# with the header of this width does.
 refuses_the_other_width()
 {
   mkdir -p "$scratch/same" "$scratch/other" && cp "$includedir/karst.h" "$scratch/same" &&
@@ -70,7 +70,7 @@ refuses_the_other_width()
     grep karst_context_create "$scratch/undefined"
 }
 
-# A program for 64-bit indices that was linked before does not find the library for 32-bit ones, and the other way round.
+# The shared library's name depends on the width, so that a linked program cannot load the library of the other width.
 names_the_width()
 {
   name=$(readelf -d "$libdir/libkarst.so" | sed -n 's/.*SONAME.*\[\(.*\)\.so.*/\1/p')
@@ -104,7 +104,7 @@ fi
 if command -v cmake >/dev/null; then
   check "a program configured with CMake runs" with_cmake
   case $libdir@$includedir in
-  "$prefix"/*@"$prefix"/*) check "a program configured with CMake runs once all was moved" with_cmake_moved ;;
+  "$prefix"/*@"$prefix"/*) check "a program configured with CMake runs after all files were moved" with_cmake_moved ;;
   esac
 else
   skip "a program configured with CMake runs" "no cmake"

@@ -1,4 +1,4 @@
-/* parilu_dense.h - parilu and paric as dense computations of their formulas, and matrices to try them on. */
+/* parilu_dense.h - computes parilu and paric densely by their formulas, and makes matrices to test them. */
 #ifndef KARST_TESTS_PARILU_DENSE_H
 #define KARST_TESTS_PARILU_DENSE_H
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symmetric matrix on a symmetric pattern with the diagonal: the scaled random one that is dominant by blocks, for
- * dominance 1 and more; less is less. */
+/* Makes a random scaled matrix that is symmetric, on a symmetric pattern with the diagonal. It is diagonally dominant
+ * by blocks for a dominance of 1 or more. */
 static inline karst_matrix *symmetric_matrix(karst_context *context, const struct pattern *pattern, int b,
                                              double dominance)
 {
@@ -37,7 +37,7 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
   return A;
 }
 
-/* Multiplies all values. */
+/* Multiplies all values by a factor. */
 static inline void multiply_values(karst_context *context, karst_matrix *A, double factor)
 {
   double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
@@ -48,14 +48,15 @@ static inline void multiply_values(karst_context *context, karst_matrix *A, doub
   free(changed);
 }
 
-/* Blocks are dense b-by-b arrays; block (i,j) of an array of blocks is number i n + j. */
+/* The dense form of a problem. Blocks are dense b-by-b arrays, and block (i,j) of an array of blocks is number i n +
+ * j. */
 struct dense {
   karst_index n;
   int b;
-  bool symmetric; /* paric: L L^T, made of the lower blocks alone */
-  bool *S;        /* [n n] the pattern */
+  bool symmetric; /* whether this is paric: L L^T, from the lower blocks alone */
+  bool *S;        /* [n n] whether each block is in the pattern */
   double *A;      /* [b b n n] */
-  double *factor; /* [b b n n] L below the diagonal, U from it on; paric: L */
+  double *factor; /* [b b n n] L below the diagonal, U from the diagonal on; paric: L */
 };
 
 static inline double *dense_block(const struct dense *d, double *blocks, karst_index i, karst_index j)
@@ -95,8 +96,9 @@ static inline void dense_free(struct dense *d)
   free(d->factor);
 }
 
-/* Sweeps until all of S is exact, from the scaled guess: a block without terms is exact at once, L without terms as
- * soon as its pivot is; others one sweep after all that they are made of. */
+/* Returns the number of sweeps after which all of S is exact, from the scaled guess. A block without terms is exact at
+ * once, and a block of L without terms as soon as its pivot is. Each other block needs one sweep more than all its
+ * terms. */
 static inline int dense_depth(const struct dense *d)
 {
   int *depth = pattern_memory((int64_t)d->n * d->n, sizeof *depth), deepest = 0;
@@ -118,7 +120,7 @@ static inline int dense_depth(const struct dense *d)
   return deepest;
 }
 
-/* c += sign x y, or x y^T */
+/* Computes c += sign x y, or c += sign x y^T. */
 static inline void dense_add_product(int b, double sign, const double *x, const double *y, bool transposed, double *c)
 {
   for (int r = 0; r < b; r++)
@@ -126,7 +128,7 @@ static inline void dense_add_product(int b, double sign, const double *x, const 
       for (int k = 0; k < b; k++) c[s * b + r] += sign * x[k * b + r] * (transposed ? y[k * b + s] : y[s * b + k]);
 }
 
-/* x = x a^-1, or x a^-T: rows of the result solve systems with a^T, or a. */
+/* Computes x = x a^-1, or x = x a^-T: rows of the result solve systems with a^T, or a. */
 static inline void dense_divide(int b, double *x, const double *a, bool transposed)
 {
   double *system = pattern_memory((int64_t)b * b, sizeof *system), *row = pattern_memory(b, sizeof *row);
@@ -141,7 +143,7 @@ static inline void dense_divide(int b, double *x, const double *a, bool transpos
   free(row);
 }
 
-/* a = C with C C^T = a, row by row (Cholesky and Banachiewicz). */
+/* Replaces a by C with C C^T = a, row by row (Cholesky and Banachiewicz). */
 static inline void dense_cholesky(int b, double *a)
 {
   for (int r = 0; r < b; r++)
@@ -168,7 +170,8 @@ static inline void dense_guess(struct dense *d, bool scaled)
     }
 }
 
-/* sum = A_ij - sum of L_ik U_kj over k < end, or of L_ik L_jk^T; everywhere: outside of S too, where L and U are 0. */
+/* Computes sum = A_ij - sum of L_ik U_kj over k < end, or of L_ik L_jk^T. everywhere: outside of S too, where L and U
+ * are 0. */
 static inline void dense_sum(const struct dense *d, karst_index i, karst_index j, karst_index end, double *sum)
 {
   memcpy(sum, dense_block(d, d->A, i, j), (size_t)(d->b * d->b) * sizeof *sum);
@@ -194,7 +197,7 @@ static inline void dense_sweep(struct dense *d)
   d->factor = next;
 }
 
-/* The weight of row r (or column r) of diagonal block i: 1 over the root of its Euclidean norm. */
+/* Returns the weight of row r (or column r) of diagonal block i: 1 over the square root of its Euclidean norm. */
 static inline double dense_weight(const struct dense *d, karst_index i, int r, bool of_column)
 {
   const double *block = dense_block(d, d->A, i, i);
@@ -203,7 +206,7 @@ static inline double dense_weight(const struct dense *d, karst_index i, int r, b
   return pow(sum, -0.25);
 }
 
-/* |W (A - L U) V|_F on S, or everywhere. */
+/* Returns |W (A - L U) V|_F on S, or everywhere. */
 static inline double dense_norm(const struct dense *d, bool on_pattern)
 {
   double total = 0, *block = pattern_memory((int64_t)d->b * d->b, sizeof *block);

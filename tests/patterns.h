@@ -35,7 +35,7 @@ static inline void pattern_free(struct pattern *pattern)
   free(pattern->column);
 }
 
-/* The 7-point stencil on nx x ny x nz cells in natural order, with the diagonal. */
+/* Makes the 7-point stencil on nx x ny x nz cells in natural order, with the diagonal. */
 static inline struct pattern pattern_grid(karst_index nx, karst_index ny, karst_index nz)
 {
   struct pattern grid = pattern_empty(nx * ny * nz, 7 * (int64_t)nx * ny * nz);
@@ -54,7 +54,8 @@ static inline struct pattern pattern_grid(karst_index nx, karst_index ny, karst_
   return grid;
 }
 
-/* Each entry is there with probability density, the diagonal too; some rows are empty, and some are nearly full. */
+/* Makes a pattern whose entries, the diagonal's too, are present with probability density; some rows are empty, and
+ * some are nearly full. */
 static inline struct pattern pattern_random(karst_index n, double density)
 {
   struct pattern random = pattern_empty(n, (int64_t)n * n);
@@ -69,7 +70,7 @@ static inline struct pattern pattern_random(karst_index n, double density)
   return random;
 }
 
-/* A random permutation (Fisher and Yates). The caller frees it. */
+/* Returns a random permutation (Fisher and Yates), which the caller frees. */
 static inline karst_index *pattern_shuffle(karst_index n)
 {
   karst_index *permutation = pattern_memory(n, sizeof *permutation);
@@ -81,7 +82,7 @@ static inline karst_index *pattern_shuffle(karst_index n)
   return permutation;
 }
 
-/* Whether row i has an entry in column j. */
+/* Returns whether row i has an entry in column j. */
 static inline bool pattern_has(const struct pattern *pattern, karst_index i, karst_index j)
 {
   for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)

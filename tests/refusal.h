@@ -1,5 +1,5 @@
-/* refusal.h - what the tests of files share: checking that a file is refused as it must be, and making compressed files
- * and archives. */
+/* refusal.h - what the tests of files share: checks of refused files, and functions that make compressed files and
+ * archives. */
 #ifndef KARST_TESTS_REFUSAL_H
 #define KARST_TESTS_REFUSAL_H
 
@@ -11,7 +11,7 @@
 
 #define GENERAL "%%MatrixMarket matrix coordinate real general\n"
 
-/* Whether a refusal is as it must be: the status, nothing made, and one sentence that says what is expected. */
+/* Checks a refusal: the status, no object, and one sentence with the expected words. */
 static inline void check_refusal(karst_context *context, karst_status status, karst_status expected, const void *made,
                                  const char *says, const char *what)
 {
@@ -24,7 +24,7 @@ static inline void check_refusal(karst_context *context, karst_status status, ka
 static inline void refuse_matrix(karst_context *context, const char *path, karst_status expected, const char *says,
                                  const char *what)
 {
-  karst_matrix *matrix = (karst_matrix *)context; /* anything that is not NULL */
+  karst_matrix *matrix = (karst_matrix *)context; /* any pointer but NULL */
   karst_status status = karst_matrix_read(context, path, 0, &matrix);
   check_refusal(context, status, expected, matrix, says, what);
 }
@@ -37,7 +37,7 @@ static inline void refuse_vector(karst_context *context, const char *path, karst
   check_refusal(context, status, expected, vector, says, what);
 }
 
-/* The bytes of a file, at most size of them. */
+/* Reads a file, at most size bytes of it, and returns the number of bytes. */
 static inline long slurp(const char *path, char *bytes, size_t size)
 {
   FILE *stream = fopen(path, "rb");
@@ -47,7 +47,7 @@ static inline long slurp(const char *path, char *bytes, size_t size)
   return (long)count;
 }
 
-/* Writes count bytes (-1: up to the terminating zero) compressed. */
+/* Writes count bytes (-1: up to the terminating zero) as a gzip file. */
 static inline void write_gzip(karst_context *context, const char *path, const char *bytes, long count)
 {
   karst_output *output;
@@ -56,7 +56,7 @@ static inline void write_gzip(karst_context *context, const char *path, const ch
   tap_need(context, karst_output_close(output, status), "compressed file");
 }
 
-/* A tar header block (POSIX ustar) and the content in whole blocks; returns their bytes. */
+/* Appends a tar header block (POSIX ustar) and the content in whole blocks; returns the number of bytes. */
 static inline long add_member(char *tar, const char *name, const char *content)
 {
   enum { BLOCK = 512 };
@@ -70,7 +70,7 @@ static inline long add_member(char *tar, const char *name, const char *content)
   memset(tar + 148, ' ', 8);
   tar[156] = '0';
   strcpy(tar + 257, "ustar");
-  memset(tar + 263, '0', 2); /* the version */
+  memset(tar + 263, '0', 2); /* the version field */
   for (int i = 0; i < BLOCK; i++) sum += (unsigned char)tar[i];
   sprintf(tar + 148, "%06o", sum);
   size_t padded = (length + BLOCK - 1) / BLOCK * BLOCK;

@@ -1,4 +1,4 @@
-/* settings.c - see settings.h. */
+/* settings.c - options by value; see settings.h. */
 #include "settings.h"
 
 #include "tap.h"

@@ -1,4 +1,4 @@
-/* settings.h - options by value, for tests that vary them: a field for each option of the library. */
+/* settings.h - options as a struct, for tests that vary them. It has a field for each option of the library. */
 #ifndef KARST_TESTS_SETTINGS_H
 #define KARST_TESTS_SETTINGS_H
 
@@ -22,13 +22,13 @@ typedef struct tap_settings {
   int sweep_limit;
 } tap_settings;
 
-/* Each option's default, as the library tells it. */
+/* Sets each option to its default, as the library reports it. */
 void tap_settings_default(tap_settings *settings);
 
-/* The options, for the caller to destroy. KARST_ERROR_OPTION where the library refuses one. */
+/* Creates the options, which the caller destroys. KARST_ERROR_OPTION if the library refuses one. */
 karst_status tap_options_create(karst_context *context, const tap_settings *settings, karst_options **options);
 
-/* The library's calls with options that live as long as the call. */
+/* These call the library with options that live as long as the call. */
 karst_status tap_solver_create(karst_context *context, const tap_settings *settings, karst_solver **solver);
 karst_status tap_precond_create(karst_context *context, const tap_settings *settings, const karst_matrix *A,
                                 karst_precond **precond);

@@ -1,4 +1,4 @@
-/* tap.c - see tap.h. */
+/* tap.c - TAP output and test data; see tap.h. */
 #include "tap.h"
 
 #include "matrix.h"
@@ -256,7 +256,7 @@ double tap_residual(const karst_matrix *A, const karst_vector *b, const karst_ve
   free(host_b);
   free(host_x);
   if (square == 0 || square != square) return (double)square;
-  double factor = 1; /* so that the square can be held; a power of two */
+  double factor = 1; /* a power of two by which the square fits into double precision */
   while (square * factor * factor < 1e-200) factor *= 0x1p64;
   while (square * factor * factor > 1e200) factor *= 0x1p-64;
   root = sqrt((double)(square * factor * factor));

@@ -1,5 +1,5 @@
-/* What a file announces takes no memory before it is there: small files that announce much are refused, or read where
- * they are right, within a few MiB. Memory is counted where the library takes it. */
+/* Memory is allocated for what a file holds, not for what it announces: small files that announce much are refused, or
+ * read if they are right, within a few MiB. The library's allocations are counted. */
 #include "config.h"
 
 #include "failing_allocator.h"
@@ -11,7 +11,7 @@
 
 #define ARRAY "%%MatrixMarket matrix array real general\n"
 
-static const size_t limit = (size_t)48 << 20; /* bytes at once, with the 4 MiB of 2^20 row starts and their like */
+static const size_t limit = (size_t)48 << 20; /* bytes at once, including 4 MiB of 2^20 row starts and work arrays */
 
 static void *allocate(void *user, size_t bytes)
 {
@@ -19,7 +19,8 @@ static void *allocate(void *user, size_t bytes)
   return memory->bytes + bytes > limit ? NULL : failing_allocator_allocate(user, bytes);
 }
 
-/* More than a MiB of comments that gzip cannot shrink: what comes out of the file could be a thousand times as much. */
+/* Appends more than a MiB of comments that gzip cannot shrink, from which the file's content could be a thousand times
+ * as large. */
 static const char *with_comments(const char *banner, const char *rest)
 {
   enum { LINES = 20000, LENGTH = 80 };
@@ -34,7 +35,7 @@ static const char *with_comments(const char *banner, const char *rest)
   return text;
 }
 
-/* A matrix or a vector, plain and, where this build can, compressed and in a compressed archive. */
+/* Refuses a matrix or a vector, plain and, if this build can read them, compressed and in a compressed archive. */
 static void refuse(karst_context *context, const char *text, const char *says, const char *what,
                    void (*refuse_file)(karst_context *, const char *, karst_status, const char *, const char *))
 {
@@ -62,7 +63,7 @@ static void test_refused(karst_context *context)
   refuse(context, with_comments(ARRAY, "500000000 1\n1\n"), "500000000", "values that are not there", refuse_vector);
 }
 
-/* 900 entries, each in a block of its own. */
+/* Reads 900 entries, each in a block of its own. */
 static void test_blocks(karst_context *context)
 {
   char text[60000] = GENERAL "% ISTL_STRUCT blocked 1024 1024\n921600 921600 900\n";
@@ -80,7 +81,7 @@ static void test_blocks(karst_context *context)
   karst_matrix_destroy(matrix);
 }
 
-/* Several steps of growth: what is there is read as announced. */
+/* Reads a file whose arrays grow in several steps. */
 static void test_read(karst_context *context)
 {
   enum { ROWS = 300000 };

@@ -1,12 +1,12 @@
-/* The inverse of a dense block times the block is the identity to rounding, whatever the units of its rows and columns;
- * a block that is singular in its own units is called so, and a NaN is not called singular. */
+/* The inverse of a dense block times the block is the identity to rounding, whatever the units of its rows and columns.
+ * A block that is singular in its own units is reported as singular, and a NaN is not. */
 #include "dense.h"
 #include "tap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest entry of |A X - I| relative to the size of the products it is summed from. */
+/* Returns the largest entry of |A X - I| relative to the size of the products in its sum. */
 static double inverse_error(int b, const double *a, const double *x)
 {
   double worst = 0;
@@ -32,7 +32,7 @@ static karst_reason invert(int b, double *block)
   return reason;
 }
 
-/* rows and columns: how many orders of magnitude their units differ by. */
+/* rows and columns: the orders of magnitude by which their units differ. */
 static void check_random(int b, double rows, double columns)
 {
   double *a = malloc((size_t)b * (size_t)b * sizeof *a), *x = malloc((size_t)b * (size_t)b * sizeof *x), worst = 0;
@@ -48,7 +48,7 @@ static void check_random(int b, double rows, double columns)
         a[c * b + r] = (tap_random() + (r == (c + 1) % b ? 3 * b : 0)) * row_unit[r] * column_unit[c];
     memcpy(x, a, (size_t)b * (size_t)b * sizeof *a);
     sound = sound && invert(b, x) == KARST_SOUND;
-    for (int c = 0; c < b; c++) /* back to units of 1 before judging */
+    for (int c = 0; c < b; c++) /* scales back to units of 1 before the error is computed */
       for (int r = 0; r < b; r++) {
         a[c * b + r] /= row_unit[r] * column_unit[c];
         x[c * b + r] *= column_unit[r] * row_unit[c];
@@ -61,7 +61,8 @@ static void check_random(int b, double rows, double columns)
   free(x);
 }
 
-/* A block that is well conditioned but for its last row, a combination of the others, in wildly different units. */
+/* Checks a block that is well conditioned except for its last row, a combination of the other rows, in widely different
+ * units. */
 static void check_singular(int b)
 {
   double *a = malloc((size_t)b * (size_t)b * sizeof *a);

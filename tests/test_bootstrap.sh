@@ -1,6 +1,6 @@
 #!/bin/sh
-# bootstrap says what it is about to install before it does, and with --configure-only it makes configure and does
-# nothing else. It runs on stand-ins for the programs that it calls, which say their names.
+# bootstrap says what it will install before it installs it, and with --configure-only it only makes configure. Here it
+# calls stand-ins for its programs, which print their names.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" && cp "$srcdir/bootstrap" "$scratch" || exit 99
@@ -10,7 +10,7 @@ done
 echo 'echo "called: configure $*"' >"$scratch/configure"
 chmod +x "$scratch/bin"/* "$scratch/configure" "$scratch/bootstrap"
 
-# report TEXT SAID EXPECTED: what bootstrap has said is of the expected form.
+# report TEXT SAID EXPECTED checks that the output of bootstrap matches the expected pattern.
 number=0
 report()
 {
@@ -20,7 +20,7 @@ report()
   *) echo "not ok $number - $1" && echo "$2" | sed 's/^/# /' ;;
   esac
 }
-# No header is there for this compiler, so that packages are missing.
+# This compiler finds no header, so that packages are missing.
 run() { PATH=$scratch/bin:$PATH CC=false "$scratch/bootstrap" "$@" 2>&1; }
 
 echo 1..4

@@ -1,5 +1,5 @@
-/* "Converged" is true in exact arithmetic, of every driver, preconditioner and scaling: with infinities, with
- * right-hand sides that are zero or tiny, and where the target is at the level of the rounding errors of a residual. */
+/* "Converged" is true in exact arithmetic for every driver, preconditioner and scaling. This holds with infinities,
+ * with zero or tiny right-hand sides, and with targets at the level of a residual's rounding errors. */
 #include "settings.h"
 #include "tap.h"
 
@@ -23,7 +23,7 @@ static tap_settings options_for(const char *solver, const char *scale)
   return options;
 }
 
-/* Solves from start in x. */
+/* Solves with x as the start. */
 static karst_result solve(karst_context *context, const tap_settings *options, const karst_matrix *A,
                           const karst_vector *b, karst_vector *x)
 {
@@ -44,7 +44,7 @@ static karst_vector *make_vector(karst_context *context, int64_t n, double value
   return vector;
 }
 
-/* A dense n-by-n matrix from its rows. */
+/* Makes a dense n-by-n matrix from its rows. */
 static karst_matrix *make_matrix(karst_context *context, int n, const double *rows)
 {
   karst_index start[MOST + 1], column[MOST * MOST];
@@ -55,7 +55,7 @@ static karst_matrix *make_matrix(karst_context *context, int n, const double *ro
   return A;
 }
 
-/* inf <= inf is true, and says nothing. */
+/* inf <= inf is true, but does not show convergence. */
 static void test_infinite(karst_context *context)
 {
   static const double rows[] = {2, 1, 1, 3};
@@ -76,7 +76,7 @@ static void test_infinite(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A right-hand side of zero has the solution zero, from any start and at once. */
+/* A zero right-hand side gives the zero solution at once, from any start. */
 static void test_zero(karst_context *context)
 {
   static const double starts[] = {1, 1e-165, 1e-320, 1e200, NAN};
@@ -104,7 +104,7 @@ static void test_zero(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* An unknown that no row reads stays what the start has made it, and no residual shows that. */
+/* An unknown that no row reads keeps its start value, which no residual shows. */
 static void test_unread(karst_context *context)
 {
   static const karst_index start[] = {0, 1, 2}, column[] = {0, 0};
@@ -125,7 +125,7 @@ static void test_unread(karst_context *context)
   }
 }
 
-/* What ends before the first iteration leaves the start as it is to the last bit, also where scaling it and back would
+/* A solve that ends before its first iteration returns the start to the last bit, also if scaling and unscaling would
  * round or overflow. */
 static void test_start_stays(karst_context *context)
 {
@@ -161,7 +161,8 @@ static void test_norms(karst_context *context)
   }
 }
 
-/* Nearly dependent rows: |A| |x| is far above |b|, and so are the rounding errors of a residual above many a target. */
+/* Makes a matrix with nearly dependent rows: |A| |x| is far above |b|, so that the rounding errors of a residual exceed
+ * many targets. */
 static karst_matrix *make_dependent(karst_context *context, int n)
 {
   double rows[MOST * MOST], left[MOST], right[MOST], part = pow(10, -3 - 6 * fabs(tap_random()));
@@ -171,7 +172,7 @@ static karst_matrix *make_dependent(karst_context *context, int n)
   return make_matrix(context, n, rows);
 }
 
-/* Residuals are judged in 113 bits; 1e-12 is for the rounding of norms. */
+/* Residuals are judged in 113 bits; the tolerance 1e-12 is for the rounding of norms. */
 static void test_rounding(karst_context *context)
 {
   static const double rtols[] = {1e-6, 1e-8, 1e-10, 1e-12, 1e-15, 0};
@@ -201,7 +202,7 @@ static void test_rounding(karst_context *context)
   tap_ok(claims >= TRIALS / 10 && wrong == 0, "%d of %d claims to have converged are wrong", wrong, claims);
 }
 
-/* Convection and diffusion, each block row times a factor from 1 at one end to 1e6 at the other. */
+/* Makes a convection-diffusion matrix whose block rows are scaled by factors from 1 to 1e6. */
 static karst_matrix *make_graded(karst_context *context)
 {
   karst_matrix *A, *graded;
@@ -222,8 +223,8 @@ static karst_matrix *make_graded(karst_context *context)
   return graded;
 }
 
-/* The norm that a scaled system lowers says little about the caller's. What is asked for is reached, and a few
- * iterations less would not have reached it. */
+/* The norm that a scaled system reduces says little about the caller's norm. The solve reaches the caller's target, and
+ * a few iterations fewer would not. */
 static void test_scaled_goal(karst_context *context)
 {
   static const char *const methods[] = {"gmres", "fgmres", "orthomin", "bicgstab"};

@@ -1,5 +1,5 @@
-/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves none that belongs to another matrix, and
- * solve says which file it has read. Other matrices of the name keep theirs. */
+/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves no right-hand side of another matrix
+ * there, and solve says which file it has read. Other matrix files of the same NAME keep their right-hand side. */
 #include "config.h"
 
 #include "cli.h"
@@ -42,20 +42,21 @@ static void test_convert(void)
          "convert removes the right-hand side of the matrix before, and says so");
   tap_note("%s", run->err);
   run = CLI_RUN("solve", o);
-  tap_ok(run->status == 0 && strstr(run->out, "rhs         ones"), "so that solve does not take it");
+  tap_ok(run->status == 0 && strstr(run->out, "rhs         ones"), "solve does not read the removed right-hand side");
   CLI_RUN("convert", "blackoil:2x2x2", o);
   run = CLI_RUN("convert", "poisson2d:6x4", o, "--quiet");
-  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "--quiet does so silently");
+  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "convert --quiet removes it without a note");
   tap_write("f/o_b.mtx.gz", "7\n", -1);
   run = CLI_RUN("convert", "poisson2d:6x4", o);
-  tap_ok(run->status == 0 && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"), "the compressed spelling too");
+  tap_ok(run->status == 0 && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"),
+         "convert removes a compressed right-hand side too");
   tap_write("f/o_b.mtx.gz", "7\n", -1);
   run = CLI_RUN("convert", "blackoil:2x2x2", o);
   tap_ok(run->status == 0 && is_there("o_b.mtx") && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"),
-         "also where the matrix has one of its own");
+         "convert removes it also if the new matrix has a right-hand side");
   run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"));
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
-         "one that another matrix file of the name may need is not removed: %s", run->err);
+         "a right-hand side that another matrix file of the name may need is not removed: %s", run->err);
   run = CLI_RUN("convert", o, in_folder("o.kbsr"));
   tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("compare", o, in_folder("o.kbsr"))->status == 0,
          "the same system in another form goes beside it");
@@ -66,7 +67,7 @@ static void test_convert(void)
   clear();
 }
 
-/* Whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is still TEXT's. */
+/* Returns whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is unchanged. */
 static bool is_refused(const struct cli_run *run, const char *output, const char *name, const char *text)
 {
   char now[sizeof run->out] = "";
@@ -75,7 +76,7 @@ static bool is_refused(const struct cli_run *run, const char *output, const char
          (!text || strcmp(now, text) == 0);
 }
 
-/* Other matrices of the name, in whichever format, keep the right-hand side that is beside them, or have none. */
+/* Other matrices of the same NAME, in any format, keep the right-hand side beside them, or stay without one. */
 static void test_siblings(void)
 {
   static const char *const others[] = {"o.kbsr", "o.mtx.gz", "o.rb", "o.txt", "o"};
@@ -86,7 +87,7 @@ static void test_siblings(void)
   const struct cli_run *run = CLI_RUN("convert", "blackoil:2x2x2,seed=9", o);
   tap_ok(is_refused(run, "o.mtx", "o_b.mtx", text), "another right-hand side does not take its place: %s", run->err);
   run = CLI_RUN("convert", "blackoil:2x2x2", o);
-  tap_ok(run->status == 0 && is_there("o.mtx"), "the same one does: %s", run->err);
+  tap_ok(run->status == 0 && is_there("o.mtx"), "an equal right-hand side is accepted: %s", run->err);
   clear();
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
     char file[32];
@@ -97,14 +98,14 @@ static void test_siblings(void)
       tap_write(k % 2 ? "f/o_b.mtx.gz" : "f/o_b.mtx", "7\n", -1);
       run = CLI_RUN("convert", k / 2 ? "blackoil:3x3x1" : "poisson2d:6x4", o);
       tap_ok(is_refused(run, "o.mtx", beside, "7\n") && strstr(run->err, beside) && strstr(run->err, others[i]),
-             "nor is %s of %s taken: %s", beside, others[i], run->err);
+             "%s of %s is not removed: %s", beside, others[i], run->err);
       clear();
     }
     tap_write(file, "a matrix\n", -1);
     run = CLI_RUN("convert", "blackoil:3x3x1", o);
-    tap_ok(is_refused(run, "o.mtx", "o_b.mtx", NULL), "%s gets none: %s", others[i], run->err);
+    tap_ok(is_refused(run, "o.mtx", "o_b.mtx", NULL), "%s does not get a right-hand side: %s", others[i], run->err);
     run = CLI_RUN("convert", "poisson2d:6x4", o);
-    tap_ok(run->status == 0, "and may stay where nothing changes: %s", run->err);
+    tap_ok(run->status == 0, "a matrix is written if nothing changes for the others: %s", run->err);
     clear();
   }
   tap_write("f/o.old.mtx", "a matrix\n", -1);
@@ -118,7 +119,7 @@ static void test_siblings(void)
   tap_write("f/o_b.mtx.gz", "7\n", -1);
   run = CLI_RUN("convert", input, o);
   tap_ok(run->status == 0 && is_there("o_b.mtx") && is_there("o_b.mtx.gz") && CLI_RUN("compare", o, input)->status == 0,
-         "nor does the matrix that is converted: %s", run->err);
+         "the matrix that is converted does not count either: %s", run->err);
   clear();
 }
 
@@ -134,17 +135,18 @@ static void test_source(void)
 #ifdef HAVE_JANSSON
   snprintf(expected, sizeof expected, "\"rhs_file\": \"%s\"", in_folder("o_b.mtx"));
   run = CLI_RUN("solve", o, "--json");
-  tap_ok(run->status == 0 && strstr(run->out, expected), "so does the JSON");
+  tap_ok(run->status == 0 && strstr(run->out, expected), "the JSON names the file beside");
   run = CLI_RUN("solve", o, "--rhs", in_folder("o_b.mtx"), "--json");
-  tap_ok(run->status == 0 && strstr(run->out, expected), "also with --rhs");
+  tap_ok(run->status == 0 && strstr(run->out, expected), "the JSON names the file of --rhs");
   run = CLI_RUN("solve", o, "--rhs=ones", "--json");
-  tap_ok(run->status == 0 && strstr(run->out, "\"rhs_file\": null"), "and null for one that was not read");
+  tap_ok(run->status == 0 && strstr(run->out, "\"rhs_file\": null"),
+         "the JSON has null for a right-hand side that was not read");
 #endif
   tap_write("f/o_b.mtx", "1\n2\n", -1);
   run = CLI_RUN("solve", o);
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, in_folder("o_b.mtx")) &&
              strstr(run->err, o) && strstr(run->err, "2 rows") && strstr(run->err, "24"),
-         "one of wrong length is named, and the matrix: %s", run->err);
+         "the error for a wrong length names the right-hand side and the matrix: %s", run->err);
   clear();
 #ifdef HAVE_LIBARCHIVE
   static char tar[8192];
@@ -155,7 +157,7 @@ static void test_source(void)
   snprintf(path, sizeof path, "%s", tap_write("m.tar", tar, size + 1024));
   snprintf(expected, sizeof expected, "came with the matrix: %s (m_b.mtx)\n", path);
   run = CLI_RUN("solve", path);
-  tap_ok(run->status == 0 && strstr(run->out, expected), "in an archive the member is named");
+  tap_ok(run->status == 0 && strstr(run->out, expected), "the report names the member of an archive");
 #endif
 }
 

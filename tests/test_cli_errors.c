@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char matrix[512]; /* a good one, 3 rows */
+static char matrix[512]; /* a valid matrix of 3 rows */
 
 static void expect(int status, const char *tool, const char *const argument[])
 {
@@ -24,7 +24,7 @@ static void expect(int status, const char *tool, const char *const argument[])
   if (!fine) printf("# status %d, output: %s\n", run->status, run->out);
 }
 
-/* Options of solve that are refused with status 2, each beside a good matrix. */
+/* Each of these options of solve is refused with status 2 beside a valid matrix. */
 static void test_options(void)
 {
   static const char *const bad[][2] = {
@@ -106,7 +106,7 @@ static void test_options(void)
   expect(2, "convert", (const char *[]){matrix, tap_scratch("a.mtx"), "--block", "0", NULL});
 }
 
-/* Matrix arguments that cannot be read. */
+/* Each of these matrix arguments is refused. */
 static void test_matrices(void)
 {
   static const char *const bad[][2] = {
@@ -145,7 +145,7 @@ static void test_matrices(void)
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
 }
 
-/* Where set-up fails the sentence names the matrix and the block row, from 0. */
+/* If set-up fails, the sentence names the matrix and the block row, counted from 0. */
 static void test_setup(void)
 {
   const char *path =
@@ -156,7 +156,7 @@ static void test_setup(void)
   tap_note("%s", run->err);
 }
 
-/* The sentence about a right-hand side of wrong length has both lengths. */
+/* The sentence about a right-hand side of wrong length gives both lengths. */
 static void test_rhs_length(void)
 {
   const char *rhs = tap_write("four.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\n1\n1\n1\n", -1);
@@ -167,7 +167,8 @@ static void test_rhs_length(void)
   tap_note("%s", run->err);
 }
 
-/* A name that is no file and no problem is answered with the problems there are, an unknown option with the options. */
+/* The error for a name that is neither a file nor a problem lists the problems; that for an unknown option lists the
+ * options. */
 static void test_lists(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poison2d:4x4");
@@ -191,7 +192,7 @@ static void test_lists(void)
            "%s is answered with %s and the list", near[i][0], near[i][1]);
   }
   run = CLI_RUN("solve", matrix, "--frobnicate");
-  tap_ok(!strstr(run->err, "did you mean"), "what is near to nothing is not");
+  tap_ok(!strstr(run->err, "did you mean"), "a name that is near to no option gets no suggestion");
   static const char *const commands[] = {"solve", "compare", "convert", "bench"};
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
     run = CLI_RUN(commands[i], "-h");
@@ -207,7 +208,8 @@ static void test_lists(void)
   all = !karst_options_method(NULL, "level", 0, &help) && !karst_options_method(NULL, "solver", 100, &help);
   for (size_t i = 0; (name = karst_options_method(NULL, "precond", i, &help)); i++)
     all = all && strstr(run->out, name) && strstr(run->out, help);
-  tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"), "and describes the methods");
+  tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"),
+         "--help describes the methods");
   run = CLI_RUN("solve", "--version");
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }
@@ -248,7 +250,7 @@ static void test_device(void)
   expect(3, "solve", (const char *[]){matrix, "--device", "cuda:99", NULL});
 }
 
-/* Output that cannot be written is noticed. */
+/* A failure to write output is reported. */
 static void test_output(void)
 {
   const char *const arguments[] = {matrix, NULL};
@@ -264,7 +266,7 @@ static void test_output(void)
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --history is noticed");
     run = CLI_RUN("solve", matrix, "--quiet", "--solution", "/dev/full");
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "a full disk under --solution is noticed");
-    tap_ok(stat("/dev/full", &device) == 0 && S_ISCHR(device.st_mode), "and the device is still there");
+    tap_ok(stat("/dev/full", &device) == 0 && S_ISCHR(device.st_mode), "the device still exists");
     close(full);
   }
   if (pipe(ends) != 0) return;

@@ -1,5 +1,5 @@
-/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files: what is written in one format is
- * the same matrix when read back from it. */
+/* test_cli_files.c - the commands compare and convert, and Rutherford-Boeing files. A matrix written in any format is
+ * read back as the same matrix. */
 #include "config.h"
 
 #include "cli.h"
@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 300 }; /* seconds until what hangs is ended */
+enum { PATIENCE = 300 }; /* seconds after which a run that hangs is ended */
 
 static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
 
-/* A path that survives the next call of tap_scratch. */
+/* Returns a path that the next call of tap_scratch does not overwrite. */
 static const char *scratch(const char *file)
 {
   static char path[4][512];
@@ -54,9 +54,9 @@ static void test_convert(void)
          "a padded matrix is still the same");
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, "25 rows") && strstr(run->out, "block size 3"),
-         "and comes back with its block size and its rows");
-  unlink(path); /* or it would be given the right-hand side of the next one */
-  /* 18 rows in blocks of 4, and a right-hand side that comes along. */
+         "a padded matrix is read with its block size and its rows");
+  unlink(path); /* else the next matrix would get this right-hand side */
+  /* The matrix has 18 rows in blocks of 4, and a right-hand side. */
   path = scratch("padded.mtx");
   run = CLI_RUN("convert", "deadoil:3x3x1", path, "--block", "4");
   bool written = run->status == 0 && strstr(run->err, "padded");
@@ -69,7 +69,7 @@ static void test_convert(void)
   written = run->status == 0;
   run = CLI_RUN("solve", path);
   tap_ok(written && run->status == 0 && strstr(run->out, "block size 4") && strstr(run->out, "came with the matrix"),
-         "also beside a matrix that keeps it");
+         "that right-hand side is read beside a .kbsr file, which keeps the padding");
 }
 
 static void test_compare(void)
@@ -89,7 +89,7 @@ static void test_compare(void)
   tap_write("b.mtx", "1\n2\n-3\n", -1);
   run = CLI_RUN("compare", a, b);
   tap_ok(run->status == 1 && strstr(run->out, "difference 6, relative 2, in row 2 "),
-         "compare reads vectors, plain too");
+         "compare reads vectors, also plain numbers");
   tap_write("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n3\n", -1);
   run = CLI_RUN("compare", b, a);
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 4"),
@@ -113,7 +113,7 @@ static void take_input(int descriptor)
 
 static void no_input(void) { take_input(open("/dev/null", O_RDONLY)); }
 
-/* All of a process of its own: a file's bytes go into a pipe. */
+/* Is the work of a child process: writes a file's bytes into a pipe. */
 static void pour(const char *path, int pipe)
 {
   char buffer[4096];
@@ -123,7 +123,7 @@ static void pour(const char *path, int pipe)
   _exit(0);
 }
 
-/* A pipe that a process fills from a file becomes standard input until pipe_close. */
+/* Makes a pipe, which a process fills from a file, standard input until pipe_close. */
 static pid_t pipe_open(const char *path)
 {
   int ends[2] = {-1, -1};
@@ -143,7 +143,7 @@ static void pipe_close(pid_t writer)
   waitpid(writer, NULL, 0);
 }
 
-/* More than a pipe holds at a time, and each opened several times when it is a file. */
+/* The matrices are larger than a pipe's buffer, and a plain file would be opened several times. */
 static void test_pipes(void)
 {
   static const char *const outputs[] = {"p.mtx", "p.mtx.gz", "p.kbsr"};
@@ -164,14 +164,15 @@ static void test_pipes(void)
            "%s is solved from a pipe", outputs[i]);
     pipe_close(writer);
     writer = pipe_open(path);
-    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy), "and converted");
+    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy),
+           "a matrix is converted from a pipe");
     pipe_close(writer);
     writer = pipe_open(path);
-    tap_ok(agree("-", "convdiff:12x11x10"), "and compared");
+    tap_ok(agree("-", "convdiff:12x11x10"), "a matrix is compared from a pipe");
     pipe_close(writer);
   }
   writer = pipe_open(tap_write("b.mtx", "1\n2\n", -1));
-  tap_ok(agree("-", tap_scratch("b.mtx")), "so is a vector");
+  tap_ok(agree("-", tap_scratch("b.mtx")), "a vector is compared from a pipe");
   pipe_close(writer);
   int file = open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1), O_RDONLY);
   tap_ok(dup2(file, STDIN_FILENO) == STDIN_FILENO && CLI_RUN("solve", "-")->status == 0,
@@ -185,29 +186,31 @@ static void test_pipe_errors(void)
   pid_t writer = pipe_open(tap_write("b.mtx", "", 0));
   const struct cli_run *run = CLI_RUN("solve", "-");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin: the file is empty"),
-         "an empty pipe");
+         "an empty pipe is refused");
   tap_note("%s", run->err);
   pipe_close(writer);
   writer = pipe_open(tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 4\n2 2 x\n", -1));
   run = CLI_RUN("solve", "-");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin, line 4"), "a bad line");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "stdin, line 4"),
+         "a bad line in a pipe is refused");
   tap_note("%s", run->err);
   pipe_close(writer);
   writer = pipe_open(tap_write("b.mtx", "1\n", -1));
   setenv("TMPDIR", "/nowhere", 1);
   run = CLI_RUN("solve", "-");
   unsetenv("TMPDIR");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"), "no place for a copy");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nowhere"),
+         "a copy that cannot be written is an error");
   tap_note("%s", run->err);
   pipe_close(writer);
 }
 
-/* A named pipe that a process fills from a file once it is read. */
+/* Makes a named pipe, which a process fills from a file when the pipe is read. */
 static pid_t fifo_open(const char *path, const char *fifo)
 {
   pid_t writer = mkfifo(fifo, 0600) == 0 ? fork() : -1;
   if (writer == 0) {
-    alarm(PATIENCE); /* for a reader that does not come */
+    alarm(PATIENCE); /* ends a writer whose reader never comes */
     pour(path, open(fifo, O_WRONLY));
   }
   if (writer < 0) {
@@ -223,7 +226,7 @@ static void fifo_close(pid_t writer, const char *fifo)
   unlink(fifo);
 }
 
-/* Whether a run ended in one sentence that begins with a name. */
+/* Returns whether a run ended in one sentence that begins with a name. */
 static bool begins_with(const struct cli_run *run, const char *tool, const char *name)
 {
   tap_note("%s", run->err);
@@ -244,7 +247,7 @@ static void test_named_pipes(void)
   fifo_close(writer, a);
   writer = fifo_open(path, a);
   other = fifo_open(path, b);
-  tap_ok(agree(a, b), "two are compared");
+  tap_ok(agree(a, b), "two named pipes are compared");
   fifo_close(writer, a);
   fifo_close(other, b);
   writer = fifo_open(bad, a);
@@ -252,12 +255,13 @@ static void test_named_pipes(void)
   fifo_close(writer, a);
   writer = fifo_open(path, a);
   other = fifo_open(bad, b);
-  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "and the second of two");
+  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "an error names the second of two pipes");
   fifo_close(writer, a);
   fifo_close(other, b);
   writer = pipe_open(bad);
   dup2(STDIN_FILENO, 9);
-  tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"), "and one of the shell's");
+  tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"),
+         "an error names a pipe of the shell");
   close(9);
   pipe_close(writer);
 }
@@ -268,7 +272,7 @@ static void test_inputs(void)
 {
   const char *fifo = scratch("a.fifo");
   int ends[2] = {-1, -1};
-  /* Open for both, so that neither end waits for the other. */
+  /* The pipe is open for reading and writing, so that neither end waits for the other. */
   int both = mkfifo(fifo, 0600) == 0 ? open(fifo, O_RDWR) : -1;
   bool written = write(both, small, sizeof small - 1) == sizeof small - 1;
   take_input(open(fifo, O_RDONLY));

@@ -1,4 +1,4 @@
-/* test_cli_grid.c - the option --grid of solve and convert, and what solve reports of a grid. */
+/* test_cli_grid.c - the option --grid of solve and convert, and what solve reports about a grid. */
 #include "config.h"
 
 #include "cli.h"
@@ -13,7 +13,7 @@ static const char *path(const char *name)
   return buffer;
 }
 
-/* Whether solve reports a matrix with this grid; "" for none. */
+/* Returns whether solve reports a matrix with this grid; "" for none. */
 static bool reports(const struct cli_run *run, const char *grid)
 {
   const char *says = strstr(run->out, ", grid "), *end = strchr(run->out, '\n');
@@ -26,14 +26,15 @@ static void test_solve(void)
 {
   const char *plain = path("plain.mtx");
   tap_ok(reports(CLI_RUN("solve", "poisson3d:5x4x3"), "5x4x3"), "solve tells the grid of the gallery");
-  tap_ok(reports(CLI_RUN("solve", "blackoil:4x3x2", "--block", "1"), ""), "not that of another block size");
+  tap_ok(reports(CLI_RUN("solve", "blackoil:4x3x2", "--block", "1"), ""),
+         "solve reports no grid with another block size");
   tap_ok(reports(CLI_RUN("solve", "poisson2d:4x4", "--grid", "2x4x2"), "2x4x2"), "--grid replaces it");
   tap_ok(reports(CLI_RUN("solve", "poisson2d:4x4", "--grid=8x2"), "8x2x1"), "two sizes are one layer");
   tap_write("plain.mtx", GENERAL "4 4 8\n1 1 4\n1 2 1\n1 3 1\n2 2 4\n2 4 1\n3 3 4\n3 4 1\n4 4 4\n", -1);
   tap_ok(reports(CLI_RUN("solve", plain), ""), "a file without a grid has none");
   tap_ok(reports(CLI_RUN("solve", plain, "--grid", "find"), "2x2x1"), "it is found");
   tap_ok(reports(CLI_RUN("solve", plain, "--grid", "find", "--ordering", "rcm", "--scale", "block"), "2x2x1"),
-         "and of no hindrance to ordering and scaling");
+         "a grid does not hinder ordering and scaling");
 }
 
 static void refused(const struct cli_run *run, const char *tool, const char *says)
@@ -71,7 +72,7 @@ static void test_convert(void)
     bool written = CLI_RUN("convert", "deadoil:4x3x2", path(files[i]))->status == 0;
     tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "4x3x2"), "convert writes the grid to %s", files[i]);
     written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "find")->status == 0;
-    tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "2x2x1"), "and the one that it is to find");
+    tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "2x2x1"), "convert writes the grid that it finds");
     written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "1x4")->status == 0;
     tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "1x4x1"), "or is given");
   }
@@ -80,7 +81,7 @@ static void test_convert(void)
   tap_ok(remove(path("o.kbsr")) != 0, "nothing is written with a grid that does not fit");
 }
 
-/* A grid with holes: solve says so, and convert that a text file has no place for it. */
+/* For a grid with holes, solve reports the map, and convert notes that a text file cannot hold it. */
 static void test_map(void)
 {
   const karst_index cell[] = {0, 1, 3, 5}, row_start[] = {0, 1, 2, 3, 4}, column[] = {0, 1, 2, 3};

@@ -1,5 +1,5 @@
-/* Every real matrix of ../shared/matrices must be read with the rows and entries that INDEX.tsv gives it, with its
- * right-hand side where one came with it; a pattern without values is refused. */
+/* Every real matrix of ../shared/matrices is read with the rows and entries that INDEX.tsv lists, and with its
+ * right-hand side if it has one. A pattern without values is refused. */
 #include "config.h"
 
 #include "tap.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of INDEX.tsv that count here. */
+/* The columns of INDEX.tsv that this test uses. */
 typedef struct entry {
   char *name, *symmetry, *file;
   int64_t rows, entries;
   bool rhs;
 } entry;
 
-/* Takes a line apart; returns whether it describes a matrix. */
+/* Splits a line into fields; returns whether it describes a matrix. */
 static bool parse_line(char *line, entry *e)
 {
   enum { NAME, ROWS, ENTRIES, SYMMETRY, RHS = 6, FILE_NAME = 12, COLUMNS };
@@ -37,13 +37,13 @@ static bool parse_line(char *line, entry *e)
   return e->rows > 0;
 }
 
-/* Whether A equals its transpose, entry by entry, to the digits that the files give. */
+/* Returns whether A equals its transpose, entry by entry, to the digits in the files. */
 static bool is_symmetric(const karst_matrix *matrix)
 {
   karst_index n = karst_matrix_block_rows(matrix);
   const karst_index *row_start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
   const double *value = karst_matrix_value(matrix);
-  karst_index *next = calloc((size_t)n, sizeof *next); /* entries of each row that were met as transposed ones */
+  karst_index *next = calloc((size_t)n, sizeof *next); /* entries of each row met as transposed ones */
   bool symmetric = next != NULL;
   for (karst_index i = 0; i < n && symmetric; i++)
     for (karst_index k = row_start[i]; k < row_start[i + 1] && symmetric; k++) {
@@ -92,7 +92,7 @@ static void test_entry(karst_context *context, const entry *e)
   test_rhs(context, path, e);
 }
 
-/* matr33 says itself that it is made of 3-by-3 blocks, and its right-hand side has a name of its own. */
+/* The header of matr33 gives blocks of 3, and its right-hand side has another name. */
 static void test_blocks(karst_context *context)
 {
   karst_matrix *matrix;

@@ -1,6 +1,6 @@
-/* Two threads at once: different objects of one context on the CPU, made, used, failing and destroyed, with a matrix
- * that both read; and contexts of their own on every device. Clean under the thread sanitizer in a build without
- * OpenMP, whose library it does not understand. */
+/* Two threads work at once. They create, use, fail and destroy different objects of one CPU context, with a matrix that
+ * both read; and they use a context each on every device. The test is clean under the thread sanitizer in a build
+ * without OpenMP, whose library the sanitizer does not understand. */
 #include "matrix.h"
 #include "tap.h"
 
@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 2, ROUNDS = 10, LENGTH = 36 /* no more is quoted */, CREATIONS = 200000 };
+enum { THREADS = 2, ROUNDS = 10, LENGTH = 36 /* errors quote no more than this */, CREATIONS = 200000 };
 
 struct work {
   karst_context *context; /* shared, or the thread's own */
   const karst_matrix *A;  /* shared, or NULL */
-  const char *device;     /* of a context of its own */
+  const char *device;     /* device of the thread's own context */
   pthread_barrier_t *barrier;
   int number;
   bool sound;
   double *x; /* [rows] the solution */
 };
 
-/* Solves with a solver and a preconditioner of its own; x: the last of both. */
+/* Solves with the thread's own solver and preconditioner. x is the result of both in the end. */
 static karst_status solve(karst_context *context, const karst_matrix *A, double *host)
 {
   karst_vector *b = NULL, *x = NULL;
@@ -48,7 +48,7 @@ static karst_status solve(karst_context *context, const karst_matrix *A, double 
   return status;
 }
 
-/* An option whose name is one letter over and over; the sentence on it has as many of one letter, whole. */
+/* Sets an option whose name is one letter repeated. The error's sentence must have that letter as often, unbroken. */
 static bool fail_and_read(struct work *work)
 {
   char name[LENGTH + 1], letters[2] = {(char)('X' + work->number), '\0'};
@@ -61,9 +61,9 @@ static bool fail_and_read(struct work *work)
   if (status != KARST_ERROR_OPTION) return false;
   const char *error = karst_context_error(work->context);
   const char *begin = error + strcspn(error, "XY");
-  letters[0] = *begin; /* the other thread's sentence may be the last one */
+  letters[0] = *begin; /* the last sentence may be the other thread's */
   bool whole = strspn(begin, letters) == LENGTH;
-  pthread_barrier_wait(work->barrier); /* a sentence stays for four more failures */
+  pthread_barrier_wait(work->barrier); /* a sentence stays valid for four more failures */
   return whole;
 }
 
@@ -111,7 +111,7 @@ static void run(void *(*function)(void *), struct work *work)
   for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
 }
 
-/* Each thread's work with one matrix, and the solution that one thread finds alone. */
+/* Prepares each thread's work with one matrix, and the solution that one thread finds alone. */
 static void prepare(karst_context *context, struct work *work, karst_matrix **A, double **expected)
 {
   tap_need(context, karst_gallery_create(context, "convdiff:12x10x5", 0, A, NULL), "matrix");

@@ -1,5 +1,5 @@
-/* A crew uses fewer threads where several cost more than one, more again where they pay, and never a number outside
- * 1 .. threads. No clock is read: each piece takes as long as the test says. */
+/* A crew uses fewer threads if several cost more than one, and more again if they pay, but always a number in 1 ..
+ * threads. No clock is read: each piece takes as long as the test says. */
 #include "crew.h"
 
 #include "context.h"
@@ -17,9 +17,9 @@ struct machine {
 };
 
 static const int64_t work = 10000000; /* scalars */
-static const double one_takes = 1e-3; /* seconds that a piece takes one thread */
+static const double one_takes = 1e-3; /* seconds of a piece on one thread */
 
-/* A piece of work that takes so many times as long with several threads as with one. */
+/* Does a piece of work that takes factor times as long with several threads as with one. */
 static int do_piece(struct machine *m, karst_kind kind, double factor)
 {
   const double start = m->now;
@@ -52,7 +52,7 @@ static void test_quiet(karst_kind kind)
   tap_ok(m.spent < 1000 * (0.51 * one_takes + 1e-5), "and trying one thread costs less than 2 %%");
 }
 
-/* A busy machine: with several threads a piece takes 20 times as long. */
+/* On a busy machine, a piece takes 20 times as long with several threads. */
 static void test_busy(karst_kind kind)
 {
   struct machine m = {.threads = 2, .now = 100};
@@ -66,7 +66,7 @@ static void test_busy(karst_kind kind)
   tap_ok(m.alone <= 2, "kind %d, and stay: %d of %d pieces of one thread", kind, m.alone, m.pieces);
 }
 
-/* What one kind of work has shown holds for all. */
+/* What the crew learns from one kind of work holds for all kinds. */
 static void test_kinds(void)
 {
   struct machine m = {.threads = 2, .now = 100};
@@ -81,7 +81,7 @@ static void test_kinds(void)
   tap_ok(do_piece(&m, KARST_KIND_FORWARD, 0.5) == 2, "when that has gone well, they do");
 }
 
-/* One thread was disturbed when it was measured first: it is not blamed for ever. */
+/* A first measurement of one thread that was disturbed is corrected later. */
 static void test_disturbed(void)
 {
   struct machine m = {.threads = 2, .now = 100};
@@ -92,7 +92,7 @@ static void test_disturbed(void)
          "a first measurement that was disturbed is corrected: %d of %d pieces have one thread", m.alone, m.pieces);
 }
 
-/* Several threads are halved as far as it takes. */
+/* The number of threads is halved as often as needed. */
 static void test_many(int threads)
 {
   struct machine m = {.threads = threads, .now = 100};
@@ -149,7 +149,7 @@ static karst_decision alternate(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-/* Solves with as many threads; the solution, which the caller frees. */
+/* Solves with this number of threads and returns the solution, which the caller frees. */
 static double *solve(int threads, bool changing)
 {
   karst_context *context;

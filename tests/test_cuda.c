@@ -1,5 +1,5 @@
-/* Every operation of the CUDA backend gives what the CPU's gives, for each block size and for awkward patterns; memory
- * that runs out, on the host or on the GPU, is a status and leaves nothing behind; matrices take values from device
+/* Every operation of the CUDA backend gives the result of the CPU's, for each block size and for awkward patterns.
+ * Running out of memory, on the host or on the GPU, gives a status and leaks nothing. Matrices take values from device
  * memory. */
 #include "failing_allocator.h"
 #include "matrix.h"
@@ -18,7 +18,7 @@ static void *need(void *memory)
   return memory;
 }
 
-/* The same matrix on both, and its arrays. */
+/* The same matrix on the CPU and the GPU, and its arrays. */
 struct pair {
   karst_index rows, *start, *column;
   int b;
@@ -27,8 +27,8 @@ struct pair {
   karst_matrix *cpu, *gpu;
 };
 
-/* What the rows hold: about extra random blocks and the diagonal; every fourth row nothing, where there is no need of a
- * diagonal; row 2 a block in each column, where there is a row 2 and it is wanted. */
+/* What the rows hold: about extra random blocks and the diagonal. With gaps, every fourth row is empty. With dense_row,
+ * row 2 has a block in each column. */
 struct shape {
   karst_index rows;
   int b, extra;
@@ -75,7 +75,7 @@ static void free_pair(struct pair *p)
   free(p->value);
 }
 
-/* count scalars of device memory: a copy of host, or poison where that is NULL. */
+/* Allocates count scalars of device memory and copies host to them, or poison if host is NULL. */
 static double *on_gpu(int64_t count, const double *host)
 {
   double *memory, *poison = NULL;
@@ -96,7 +96,7 @@ static double *random_host(int64_t count)
   return values;
 }
 
-/* The largest difference of device memory from expected, relative to the largest entry; NaN where one is. */
+/* Returns the largest difference of device memory from expected, relative to the largest entry; NaN if an entry is. */
 static double difference(int64_t count, const double *expected, const double *device)
 {
   double *found = need(malloc((size_t)(count + 1) * sizeof *found)), worst = 0, size = 1e-300;
@@ -110,7 +110,7 @@ static double difference(int64_t count, const double *expected, const double *de
   return worst / size;
 }
 
-/* Sums of a few hundred products at most, or of a few thousand in a dense row. */
+/* The tolerance is for sums of a few hundred products, or of a few thousand in a dense row. */
 static const double tolerance = 1e-13;
 
 static void compare_products(const struct shape *shape)
@@ -138,7 +138,7 @@ static void compare_products(const struct shape *shape)
   free_pair(&p);
 }
 
-/* A caller's vector may begin anywhere: the same bits from x one scalar further on. */
+/* A caller's vector may begin at any address: x gives the same bits one scalar further on. */
 static void compare_alignments(int b)
 {
   struct pair p = make_pair(&(struct shape){.rows = 100, .b = b, .extra = 6});
@@ -156,7 +156,7 @@ static void compare_alignments(int b)
   free_pair(&p);
 }
 
-/* The diagonal blocks made dominant, so that inverses agree to rounding. */
+/* Makes the diagonal blocks dominant, so that inverses agree to rounding. */
 static void strengthen(struct pair *p)
 {
   for (karst_index i = 0; i < p->rows; i++)
@@ -208,7 +208,7 @@ static void compare_diagonal(int b)
   free_pair(&p);
 }
 
-/* Blocks spoiled in rows 3, 9 and 10: the first is named, for the same reason as on the CPU. */
+/* Spoils blocks in rows 3, 9 and 10. The first is named, with the same reason as on the CPU. */
 static void compare_bad_blocks(int b, double first, double second)
 {
   const karst_index bad[] = {3, 9, 10};
@@ -220,7 +220,7 @@ static void compare_bad_blocks(int b, double first, double second)
   tap_need(cpu, karst_matrix_locate_diagonal(p.cpu, &diagonal), "diagonal");
   tap_need(gpu, karst_matrix_locate_diagonal(p.gpu, &gpu_diagonal), "diagonal");
   strengthen(&p);
-  for (int i = 0; i < 3; i++) /* the last row of the block a multiple of its first, or of NaN */
+  for (int i = 0; i < 3; i++) /* makes the last row of the block a multiple of its first, or NaN */
     for (int c = 0; c < b; c++) {
       double *column = p.value + karst_block_offset(b, diagonal[bad[i]]) + c * b;
       column[b - 1] = b > 1 ? spoiled[i] * column[0] : 0 * spoiled[i];
@@ -264,7 +264,7 @@ static void compare_permutations(karst_index count, int b)
   gpu->backend->release(gpu, gpu_y);
 }
 
-/* Values that are in device memory already. */
+/* The values are in device memory already. */
 static void values_from_device(void)
 {
   struct pair p = make_pair(&(struct shape){.rows = 50, .b = 3, .extra = 3});
@@ -313,7 +313,7 @@ static karst_status solve(karst_context *context, void *user)
   return status;
 }
 
-/* Takes device memory in ever smaller pieces until none is left, and lets a solve run into that. */
+/* Allocates device memory in smaller and smaller pieces until none is left; a solve then runs out of it. */
 static void device_memory_runs_out(void)
 {
   enum { PIECES = 256 };

@@ -1,6 +1,6 @@
 /* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to
- * rounding, for new values too. A singular block and a NaN are named, and it recovers from both. Where it cannot be
- * had, a sentence says why. */
+ * rounding, for new values too. A singular block and a NaN are named, and the preconditioner recovers from both. If
+ * cuSPARSE is not available, a sentence says why. */
 #include "settings.h"
 #include "failing_allocator.h"
 #include "matrix.h"
@@ -19,7 +19,7 @@ static karst_status create(karst_context *context, const char *name, int level, 
   return tap_precond_create(context, &options, A, precond);
 }
 
-/* The largest difference of the two z = M^-1 r over the largest entry of the second. */
+/* Returns the largest difference of the two z = M^-1 r over the largest entry of the second. */
 static double difference(karst_context *context, const karst_precond *P, const karst_precond *Q, int64_t n)
 {
   const karst_precond *const precond[2] = {P, Q};
@@ -36,7 +36,7 @@ static double difference(karst_context *context, const karst_precond *P, const k
   }
   for (int64_t i = 0; i < n; i++) {
     const double distance = fabs(z[0][i] - z[1][i]);
-    if (!(distance <= error) && !isnan(error)) error = distance; /* a NaN stays */
+    if (!(distance <= error) && !isnan(error)) error = distance; /* a NaN is kept */
     size = fmax(size, fabs(z[1][i]));
   }
   for (int i = 0; i < 2; i++) free(z[i]);
@@ -45,7 +45,7 @@ static double difference(karst_context *context, const karst_precond *P, const k
   return error / size;
 }
 
-/* Values of A times factors around 1, the diagonal's share of a row kept large. */
+/* Multiplies the values of A by factors near 1; the diagonal's share of a row stays large. */
 static void change_values(karst_context *context, karst_matrix *A)
 {
   const int64_t entries = karst_entries(A);
@@ -115,7 +115,7 @@ static void names_bad_blocks(karst_context *context, int b)
   karst_matrix_destroy(A);
 }
 
-/* Set-up and solve for scalars and for blocks, in a context of its own. */
+/* Sets up and solves, for scalars and for blocks, in a context of its own. */
 static karst_status solve(karst_context *context, void *user)
 {
   const char *const problem[] = {"poisson2d:6x6", "convdiff:3x3x2"};
@@ -145,7 +145,7 @@ static karst_status solve(karst_context *context, void *user)
   return status;
 }
 
-/* Whether cuSPARSE works here; where it is missing the status and the sentence have to say so. */
+/* Returns whether cuSPARSE works here. If it is missing, the status and the sentence have to say so. */
 static bool is_available(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 3, 1, 1, 1);

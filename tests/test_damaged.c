@@ -1,5 +1,6 @@
-/* Damaged files: Karst's binary form with one field changed, compressed files and archives cut short or altered, bytes
- * changed at random. Each is refused with a sentence, or read where it happens to be valid; nothing crashes. */
+/* Damaged files are refused with a sentence, or read if they happen to be valid; nothing crashes. The damage is one
+ * changed field in Karst's binary form, compressed files and archives cut short or altered, or bytes changed at
+ * random. */
 #include "config.h"
 
 #include "refusal.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The start of a .kbsr file with one field replaced. */
+/* Replaces one field at the start of a .kbsr file. */
 typedef struct binary_change {
   const char *what;
   size_t offset, width;
@@ -16,7 +17,7 @@ typedef struct binary_change {
   const char *says;
 } binary_change;
 
-/* The file is that of diag(2, 4, 8) in scalar blocks, with indices of the build's width: row_start from byte 48. */
+/* The file holds diag(2, 4, 8) in scalar blocks, with indices of the build's width; row_start begins at byte 48. */
 #define INDEX_BYTES ((size_t)KARST_INDEX_BITS / 8)
 #define ROW_START(i) (48 + (i)*INDEX_BYTES)
 #define COLUMN(i) (48 + 4 * INDEX_BYTES + (i)*INDEX_BYTES)
@@ -102,7 +103,7 @@ static void test_compressed(karst_context *context)
   packed[size] = 'x';
   refuse_matrix(context, tap_write("bad.mtx.gz", packed, size + 1), KARST_ERROR_FORMAT, "compressed data",
                 "gzip with something behind");
-  packed[size - 6] ^= 1; /* in the check sum */
+  packed[size - 6] ^= 1; /* a byte of the check sum */
   refuse_matrix(context, tap_write("bad.mtx.gz", packed, size), KARST_ERROR_FORMAT, "compressed data are damaged",
                 "gzip with a wrong check sum");
   write_gzip(context, path, "", 0);

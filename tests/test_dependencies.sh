@@ -1,6 +1,6 @@
 #!/bin/sh
-# A header that changed makes the CUDA objects again that include it, directly or through others. "make -n -W FILE" says
-# what make would do if FILE had just changed.
+# A change of a header rebuilds the CUDA objects that include it, directly or through other headers. "make -n -W FILE"
+# prints what make would do if FILE had just changed.
 if ! grep -q '^#define HAVE_CUDA 1' "$builddir/config.h"; then
   echo "1..0 # SKIP built without CUDA"
   exit 0
@@ -10,7 +10,7 @@ sources=$(sed -n 's/^top_srcdir = //p' "$builddir/Makefile") # as make knows the
 objects='gpu/diagonal.lo gpu/ilu/lists.lo gpu/vector.lo tools/bench_cuda.lo'
 would_make() { (cd "$builddir" && MAKEFLAGS='' ${MAKE:-make} -n "$@"); }
 
-# remakes HEADER OBJECT...: each object would be made again.
+# remakes HEADER OBJECT... checks that each object would be rebuilt.
 remakes()
 {
   number=$((number + 1)) header=$1 missing=

@@ -1,18 +1,18 @@
 #!/bin/sh
-# The shared library exports the functions of karst.h: all of them and nothing else. And no two kernels of the library
-# have one name, static or not, for clang makes the function global by which the loader picks one.
+# The shared library exports exactly the functions of karst.h. No two kernels of the library have the same name, static
+# or not, because clang makes the function global by which the loader chooses a version.
 library=$builddir/.libs/libkarst.so
 objects=$builddir/.libs/libkarstcore.a
 NM=${NM:-nm}
 echo 1..3
-# report NUMBER TEXT WRONG...: WRONG is what contradicts the text.
+# report NUMBER TEXT WRONG prints a test; WRONG lists what contradicts the text.
 report()
 {
   if [ -z "$3" ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2:" $3; fi
 }
 all="every function of karst.h is exported" only="nothing else is exported" names="every kernel has a name of its own"
 if [ -e "$library" ]; then
-  # A declaration may go over several lines; its name stands before the first parenthesis.
+  # A declaration may take several lines; its name precedes the first parenthesis.
   declared=$(tr '\n' ' ' <"$builddir/include/karst.h" | tr ';' '\n' |
     sed -n 's/.*KARST_EXPORT [^(]*[ *]\(karst_[a-z0-9_]*\)(.*/\1/p' | sort)
   # With 64-bit indices some names end in the width.

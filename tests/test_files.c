@@ -1,5 +1,5 @@
-/* Small files must give the dense arrays and vectors written out here, numbers what strtod makes of them, and a
- * right-hand side must be found where it lies. */
+/* Small files give the dense arrays and vectors that are written out here, numbers are read as strtod reads them, and a
+ * right-hand side is found beside its matrix. */
 #include "config.h"
 
 #include "refusal.h"
@@ -105,7 +105,7 @@ static bool same_bits(double a, double b)
   return bits_a == bits_b;
 }
 
-/* Prints random numbers of every magnitude in several forms; the parser must agree with strtod to the bit. */
+/* Prints random numbers of every magnitude in several forms. The parser must agree with strtod to the bit. */
 static void test_numbers(void)
 {
   const char *const forms[] = {"%.17g", "%.15e", "%+.6f", "%g", "%.3E", "%.40e", "%.0f"};
@@ -138,10 +138,10 @@ static void test_numbers(void)
     double parsed, expected = strtod(exact[i], NULL);
     same = same && karst_parse_real(exact[i], &parsed) && same_bits(parsed, expected);
   }
-  tap_ok(same, "so are numbers at the limits of double precision");
+  tap_ok(same, "numbers at the limits of double precision are read as strtod reads them");
 }
 
-/* A program whose language writes a decimal comma reads and writes points. */
+/* A program whose locale has a decimal comma reads and writes decimal points. */
 static void test_locale(karst_context *context)
 {
   const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
@@ -193,7 +193,7 @@ static void test_vectors(karst_context *context)
   karst_vector_destroy(vector);
 }
 
-/* NAME_b.mtx and NAME_b.mtx.gz beside NAME.mtx, NAME.mtx.gz and other endings. */
+/* Finds NAME_b.mtx and NAME_b.mtx.gz beside NAME.mtx, NAME.mtx.gz and other endings. */
 static void test_beside(karst_context *context)
 {
   const double value = 7;
@@ -209,13 +209,13 @@ static void test_beside(karst_context *context)
   karst_vector_destroy(vector);
   tap_need(context, karst_vector_read_beside(context, tap_scratch("pair.txt"), &vector), "beside");
   tap_ok(holds(vector, 1, &value) && strcmp(karst_vector_source(vector), tap_scratch("pair_b.mtx")) == 0,
-         "and beside NAME.txt, and it knows where it is from");
+         "NAME_b.mtx is found beside NAME.txt, and its source is known");
   karst_vector_destroy(vector);
   tap_write("wrong.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_write("wrong_b.mtx", "seven\n", -1);
   tap_ok(karst_vector_read_beside(context, tap_scratch("wrong.mtx"), &vector) == KARST_ERROR_FORMAT && !vector &&
              strstr(karst_context_error(context), "wrong_b.mtx, line 1"),
-         "a malformed one is an error");
+         "a malformed vector beside a matrix is an error");
 #ifdef HAVE_ZLIB
   write_gzip(context, tap_scratch("packed.mtx.gz"), GENERAL "1 1 1\n1 1 1\n", -1);
   write_gzip(context, tap_scratch("packed_b.mtx.gz"), "7\n", -1);
@@ -229,7 +229,7 @@ static void test_beside(karst_context *context)
 
 static int is_name(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
-/* How many files are in a folder. */
+/* Counts the files in a folder. */
 static int count_files(const char *folder)
 {
   struct dirent **names;
@@ -239,7 +239,7 @@ static int count_files(const char *folder)
   return count;
 }
 
-/* Writes to a path in a child process whose files may have 100 bytes; whether that failed as it must. */
+/* Writes to a path in a child process whose files may have 100 bytes; returns whether that failed as it must. */
 static bool fails_when_full(const karst_vector *vector, const char *path)
 {
   int status = -1;
@@ -253,7 +253,7 @@ static bool fails_when_full(const karst_vector *vector, const char *path)
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* A write that fails leaves nothing behind and what was there as it was; one that succeeds keeps the permissions. */
+/* A write that fails leaves the folder as it was; one that succeeds keeps the permissions of the file. */
 static void test_failed_write(karst_context *context)
 {
   const char *const before = "what the user had\n";
@@ -292,7 +292,7 @@ static void test_failed_write(karst_context *context)
 }
 
 #ifdef HAVE_LIBARCHIVE
-/* Reads matrix and vector from an archive. */
+/* Reads a matrix and a vector from an archive. */
 static void check_archive(karst_context *context, const char *path, int64_t entries, const char *what)
 {
   size_t length = strlen(path);
@@ -311,7 +311,7 @@ static void check_archive(karst_context *context, const char *path, int64_t entr
 
 static void test_archive(karst_context *context)
 {
-  enum { ROWS = 20000 }; /* a member of more bytes than any buffer */
+  enum { ROWS = 20000 }; /* the member has more bytes than any buffer */
   static char tar[40 * ROWS], text[30 * ROWS];
   int length = sprintf(text, "%s%d %d %d\n", GENERAL, ROWS, ROWS, ROWS);
   for (int i = 1; i <= ROWS; i++) length += sprintf(text + length, "%d %d %d\n", i, i, i);

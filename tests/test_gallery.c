@@ -1,8 +1,8 @@
-/* Every gallery problem must be the matrix that its file's formulas say, entry by entry; its text must be read
- * strictly; and a shortage of memory at any point must end in a status with nothing leaked.
+/* Every gallery problem is the matrix that the formulas in its file define, entry by entry. Its text is read strictly,
+ * and a shortage of memory at any point ends in a status and leaks nothing.
  *
- * The expected matrices are assembled here densely from the positions of two cells, another way than the generators go.
- * Tolerance: 1e-14 of the entry's size, for sums taken in another order. */
+ * The expected matrices are assembled here densely from the positions of two cells, unlike in the generators. The
+ * tolerance is 1e-14 of the entry's size, for sums in another order. */
 #include "failing_allocator.h"
 #include "tap.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entry (row, column) of a problem on a grid: of unknown m at position p, with respect to unknown n at q. */
+/* Returns the entry (row, column) of a problem on a grid, for unknown m at position p and unknown n at position q. */
 typedef double entry_function(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
                               int b);
 
@@ -79,7 +79,7 @@ static double discontinuous_entry(const karst_index size[3], const karst_index p
   return sum;
 }
 
-/* peclet 10, coupling 2 */
+/* The parameters are peclet 10 and coupling 2. */
 static double convdiff_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
                              int b)
 {
@@ -134,7 +134,7 @@ static void test_entries(karst_context *context)
   check_entries(context, "convdiff:3x3x2,coupling=2,peclet=10", 4, (karst_index[]){3, 3, 2}, 4, convdiff_entry);
 }
 
-/* The largest |a_ij - a_ji|, and the largest row sum in size among the rows with all their neighbours. */
+/* Checks the largest |a_ij - a_ji|, and the largest row sum among the rows that have all their neighbours. */
 static void check_structure(karst_context *context, const char *spec, bool symmetric)
 {
   karst_matrix *A;
@@ -166,7 +166,7 @@ static void test_structure(karst_context *context)
   check_structure(context, "convdiff:3x5x4", false);
 }
 
-/* With another block size: the same matrix and right-hand side, padded with a unit diagonal and zeros. */
+/* Another block size gives the same matrix and right-hand side, padded with a unit diagonal and zeros. */
 static void check_block_size(karst_context *context, const char *spec, int block_size)
 {
   karst_matrix *A, *B;

@@ -1,4 +1,4 @@
-/* The grid of a matrix: setting, maps of its cells, finding it from a pattern, checking it, and what keeps it. */
+/* The grid of a matrix is set, with a map of cells or without, found from a pattern, checked, and kept by copies. */
 #include "../solver/system.h"
 #include "failing_allocator.h"
 #include "patterns.h"
@@ -9,7 +9,7 @@
 
 enum { FACES = 1, CORNERS = 3 }; /* axes along which neighbours may be one apart */
 
-/* Whether two cells are neighbours, by their places alone. */
+/* Returns whether two cells are neighbours, from their positions alone. */
 static bool coupled(const karst_index size[3], karst_index a, karst_index b, int axes)
 {
   int apart = 0;
@@ -23,8 +23,8 @@ static bool coupled(const karst_index size[3], karst_index a, karst_index b, int
   return apart <= axes;
 }
 
-/* A grid's matrix in natural order. Entries off the diagonal are missing with probability missing, and there is one
- * more at (extra[0], extra[1]) unless extra is NULL. */
+/* Makes a grid's matrix in natural order. Entries off the diagonal are missing with probability missing, and there is
+ * one more entry at (extra[0], extra[1]) unless extra is NULL. */
 static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny, karst_index nz, int axes,
                           double missing, const karst_index *extra)
 {
@@ -55,7 +55,7 @@ static bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, kars
   return same && (!cell || memcmp(grid.cell, cell, (size_t)karst_matrix_block_rows(A) * sizeof *cell) == 0);
 }
 
-/* Whether a call failed so, with these words. */
+/* Checks that a call failed with this status and a sentence with these words. */
 static void refused(karst_context *context, karst_status status, karst_status expected, const char *says)
 {
   if (!tap_ok(status == expected && strstr(karst_context_error(context), says), "refused: %s", says))
@@ -68,8 +68,9 @@ static void test_set(karst_context *context)
   karst_matrix *A = make(context, 4, 3, 2, FACES, 0, NULL);
   karst_grid grid = {{7, 7, 7}, NULL};
   tap_ok(has_grid(A, 0, 0, 0, NULL), "a matrix of arrays has no grid");
-  tap_ok(!karst_matrix_set_grid(A, 4, 3, 2) && has_grid(A, 4, 3, 2, NULL), "it has the one that is set");
-  tap_ok(!karst_matrix_set_grid(A, 24, 1, 1) && has_grid(A, 24, 1, 1, NULL), "and then another, fitting or not");
+  tap_ok(!karst_matrix_set_grid(A, 4, 3, 2) && has_grid(A, 4, 3, 2, NULL), "a matrix has the grid that is set");
+  tap_ok(!karst_matrix_set_grid(A, 24, 1, 1) && has_grid(A, 24, 1, 1, NULL),
+         "another grid replaces it, whether the pattern fits or not");
   refused(context, karst_matrix_set_grid(A, 4, 3, 3), KARST_ERROR_ARGUMENT,
           "a grid of 4x3x3 has 36 cells, and the matrix has 24 block rows");
   refused(context, karst_matrix_set_grid(A, 0, 3, 2), KARST_ERROR_ARGUMENT, "0x3x2: each size is at least 1");
@@ -99,7 +100,7 @@ static void test_maps(karst_context *context)
   memcpy(changing, holes, sizeof changing);
   tap_ok(!karst_matrix_set_grid_cells(A, 4, 3, 1, changing), "a grid with holes is set");
   memset(changing, 0, sizeof changing);
-  tap_ok(has_grid(A, 4, 3, 1, holes), "and its map is a copy");
+  tap_ok(has_grid(A, 4, 3, 1, holes), "the map of the matrix is a copy");
   tap_ok(!karst_matrix_set_grid_cells(A, 3, 2, 1, order) && has_grid(A, 3, 2, 1, order), "a map in another order");
   refused(context, karst_matrix_set_grid_cells(A, 4, 3, 1, twice), KARST_ERROR_ARGUMENT,
           "block row 5 is cell 1 of the grid, which block row 1 is already");
@@ -113,12 +114,13 @@ static void test_maps(karst_context *context)
   tap_ok(!karst_matrix_set_grid_cells(A, 3, 2, 1, natural) && has_grid(A, 3, 2, 1, NULL),
          "a map that says block row i is cell i is none");
   tap_ok(!karst_matrix_set_grid_cells(A, 7, 1, 1, natural) && has_grid(A, 7, 1, 1, natural),
-         "unless there are cells beyond");
+         "a map is kept if the grid has more cells");
   tap_ok(!karst_matrix_set_grid_cells(A, 2, 3, 1, NULL) && has_grid(A, 2, 3, 1, NULL), "a map of NULL is none");
   karst_matrix_destroy(A);
 }
 
-/* Maps of many cells, sorted by several digits: a repetition is found wherever it is, and none where there is none. */
+/* Maps of many cells are sorted by several digits. A repetition is found wherever it is, and not found if there is
+ * none. */
 static void test_large_maps(karst_context *context)
 {
   enum { N = 5000 };
@@ -147,7 +149,7 @@ static void test_large_maps(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* What find must find: axes of one cell come last. */
+/* Checks that find finds the grid; axes of one cell come last. */
 static void find(karst_context *context, const karst_index size[3], int axes, double missing)
 {
   karst_matrix *A = make(context, size[0], size[1], size[2], axes, missing, NULL);
@@ -181,7 +183,7 @@ static void test_find(karst_context *context)
   find(context, (const karst_index[]){20, 15, 1}, CORNERS, 0.2);
 }
 
-/* Patterns that several grids fit, and the rule that decides. */
+/* Several grids fit these patterns, and a rule decides. */
 static void test_ambiguous(karst_context *context)
 {
   karst_matrix *A = make(context, 12, 1, 1, FACES, 1, NULL);
@@ -198,7 +200,8 @@ static void test_ambiguous(karst_context *context)
   }
   tap_need(context, karst_matrix_create(context, 12, 1, P.start, P.column, value, KARST_COPY, &A), "matrix");
   tap_ok(!karst_matrix_find_grid(A) && has_grid(A, 3, 4, 1, NULL), "layers without a coupling are one layer");
-  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL), "which two fit as well");
+  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL),
+         "two layers fit this pattern as well");
   karst_matrix_destroy(A);
   pattern_free(&P);
 }
@@ -217,7 +220,7 @@ static void test_no_grid(karst_context *context)
   karst_matrix_forget_grid(A);
   refused(context, karst_matrix_check_grid(A, NULL), KARST_ERROR_ARGUMENT, "the matrix has no grid");
   karst_matrix_destroy(A);
-  A = make(context, 5, 4, 1, FACES, 0, wrap); /* the end of a line and the beginning of the next */
+  A = make(context, 5, 4, 1, FACES, 0, wrap); /* couples the end of a line and the beginning of the next */
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX, "block row 4 has an entry in column 5");
   karst_matrix_destroy(A);
   A = make(context, 11, 1, 1, FACES, 0, (const karst_index[]){2, 7});
@@ -226,7 +229,7 @@ static void test_no_grid(karst_context *context)
   A = make(context, 40, 1, 1, CORNERS, 0, self);
   tap_need(context, karst_matrix_find_grid(A), "a line");
   karst_matrix_destroy(A);
-  A = tap_random_matrix(context, 60, 2, 20, 1); /* more distances than a stencil has */
+  A = tap_random_matrix(context, 60, 2, 20, 1); /* has more distances than a stencil */
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX, "no grid in natural order has the matrix's pattern");
   karst_matrix_destroy(A);
   tap_need(context, karst_matrix_create(context, 0, 1, &none, NULL, NULL, KARST_COPY, &A), "matrix");
@@ -236,7 +239,7 @@ static void test_no_grid(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Ordered and scaled copies say which cell a block row is; each coupling still joins neighbours. */
+/* Ordered and scaled copies know the cell of each block row, so that each coupling still joins neighbours. */
 static void test_ordered(karst_context *context)
 {
   const karst_index holes[] = {0, 1, 2, 4, 6, 7};
@@ -276,7 +279,7 @@ static void test_converted(karst_context *context)
   tap_ok(has_grid(scalar, 0, 0, 0, NULL), "nor are scalar rows");
   tap_need(context, karst_matrix_set_grid(scalar, 12, 1, 1), "grid");
   tap_need(context, karst_matrix_convert(scalar, 3, &B), "convert");
-  tap_ok(has_grid(B, 0, 0, 0, NULL), "nor what scalar rows are gathered into");
+  tap_ok(has_grid(B, 0, 0, 0, NULL), "blocks gathered from scalar rows have no grid");
   karst_matrix_destroy(B);
   karst_matrix_destroy(scalar);
   karst_matrix_destroy(A);
@@ -306,7 +309,7 @@ static void test_gallery(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Reservoir matrices of the Harwell-Boeing collection, whose grids its guide names. */
+/* These are reservoir matrices of the Harwell-Boeing collection, whose guide names their grids. */
 static void test_collection(karst_context *context)
 {
   static const struct {
@@ -331,7 +334,7 @@ static void test_collection(karst_context *context)
   }
 }
 
-/* All that takes memory for a grid. */
+/* Makes every call that allocates memory for a grid. */
 static karst_status use_grids(karst_context *context, void *user)
 {
   const karst_index row_start[] = {0, 2, 4, 5}, column[] = {0, 1, 0, 1, 2}, cell[] = {2, 0, 5};

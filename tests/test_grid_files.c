@@ -1,5 +1,5 @@
-/* The grid of a matrix in files: it comes back from .kbsr files with its map of cells, from Matrix Market files without
- * one; a file without a grid is as it would be if there were none; a grid that cannot be one is refused by its line. */
+/* The grid of a matrix is kept in files: .kbsr files keep its map of cells, Matrix Market files only a grid without a
+ * map. A grid that cannot belong to the matrix is refused, with its line. */
 #include "config.h"
 
 #include "failing_allocator.h"
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-static const karst_index map[] = {4, 0, 7, 2, 3, 11, 6, 5}; /* of 8 block rows to 3x2x2 cells */
+static const karst_index map[] = {4, 0, 7, 2, 3, 11, 6, 5}; /* from 8 block rows to 3x2x2 cells */
 
-static char message[500]; /* the last one of the context that keeps them */
+static char message[500]; /* the last message of the context that stores messages */
 
 static void keep_message(void *user, karst_message_kind kind, const char *text)
 {
@@ -25,7 +25,7 @@ static bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, kars
   return same && (!cell || memcmp(grid.cell, cell, (size_t)karst_matrix_block_rows(A) * sizeof *cell) == 0);
 }
 
-/* Writes and reads a matrix. */
+/* Writes a matrix and reads it again. */
 static karst_matrix *pass(karst_context *context, const karst_matrix *matrix, const char *file, int block_size)
 {
   karst_matrix *read;
@@ -59,7 +59,7 @@ static void test_trips(karst_context *context)
   }
 }
 
-/* 7 scalar rows in 4 cells of 2: the last block is padded. */
+/* 7 scalar rows are in 4 cells of 2, so that the last block is padded. */
 static void test_padded(karst_context *context)
 {
   const char *const files[] = {"padded.mtx", "padded.kbsr"};
@@ -141,7 +141,7 @@ static void test_refused_text(karst_context *context)
 }
 
 #define INDEX_BYTES ((size_t)KARST_INDEX_BITS / 8)
-/* Where the map of diag(1, ..., 8) begins, after both headers, 9 row starts, 8 columns and 8 values. */
+/* The offset of the map of diag(1, ..., 8), behind both headers, 9 row starts, 8 columns and 8 values. */
 #define CELL(i) (80 + (KARST_INDEX_BITS == 64 ? 17 * 8 : 40 + 32) + 64 + (i)*INDEX_BYTES)
 
 static karst_matrix *make_diagonal(karst_context *context)
@@ -156,7 +156,7 @@ static karst_matrix *make_diagonal(karst_context *context)
   return A;
 }
 
-/* A matrix that has no grid is written in version 1, which other readers know. */
+/* A matrix without a grid is written in version 1, which other readers know. */
 static void test_versions(karst_context *context)
 {
   char first[1024], second[1024];
@@ -222,7 +222,7 @@ static void test_damaged(karst_context *context)
                   length < 80 ? "too early" : "do not fill", "a .kbsr file with a map cut short");
 }
 
-/* Indices of the other width than this build's, the map's too. */
+/* Indices have the other width than this build's, also in the map. */
 static void test_other_width(karst_context *context)
 {
   const uint32_t bits = KARST_INDEX_BITS == 64 ? 32 : 64, head[] = {0x01020304, 2, bits, 1};
@@ -246,7 +246,7 @@ static void test_other_width(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Writes and reads a matrix with a map. user: the ending of its file. */
+/* Writes a matrix with a map and reads it again. user: the ending of its file. */
 static karst_status write_and_read(karst_context *context, void *user)
 {
   const karst_index row_start[] = {0, 1, 2, 3}, column[] = {0, 1, 2}, cell[] = {2, 0, 5};

@@ -1,4 +1,4 @@
-/* karst.h is complete by itself, and what it says at compile time the library says at run time. */
+/* karst.h can be included alone, and what it says at compile time agrees with what the library says at run time. */
 #include "karst.h"
 
 #include "tap.h"
@@ -11,7 +11,7 @@
 #error the number of the version is not made of its parts
 #endif
 
-/* The numbers of the header are those of the text, that of the library's too. */
+/* The version numbers of the header agree with its text, and with those of the library. */
 static void test_version_numbers(void)
 {
   char text[64];

@@ -5,7 +5,7 @@
 
 enum { CASES = 20000, PROCESSORS = 132, LONG = 1000000 };
 
-/* The rule in other words, for a row that has been measured. */
+/* Returns the kernel by an independent form of the rule, for a measured row. */
 static enum karst_ilu_factor_kind expected(const karst_ilu_shape *s)
 {
   const int64_t elements = s->longest * s->block_size * s->block_size;
@@ -74,8 +74,8 @@ static void test_sweep(void)
          "jacobi, whatever the levels");
 }
 
-/* Each lane has no more neighbours on average than it waits for at once, unless the warp has no more lanes or the most
- * parts are taken; and half as many parts would not do. */
+/* Each lane has at most as many neighbours on average as it waits for at once, unless the warp has no more lanes or the
+ * largest number of parts is used. Half as many parts would not do. */
 static void test_parts(void)
 {
   bool right = true;

@@ -2,9 +2,9 @@
  * implementation of the same algorithms: every line of expected_iterations.tsv (KARST_EXPECTED, else
  * ../shared/expected_iterations.tsv beside the source tree). Tolerances are the table's own: gmres 1 iteration,
  * bicgstab 20 % or 2, cg 2. Rounding alone moves some counts further, those of BiCGSTAB and of badly conditioned
- * matrices: where a count is off, the median of nine decides, from right-hand sides that differ in their last bits.
- * The table's gmres orthogonalises once. Where that loses orthogonality, ours takes fewer iterations by default, and
- * the count is compared for Gram-Schmidt in one pass. */
+ * matrices. If a count is off, the median of nine solves decides, whose right-hand sides differ in their last bits. The
+ * table's gmres orthogonalises once. If that loses orthogonality, Karst takes fewer iterations by default, and the
+ * count is compared with one pass of Gram-Schmidt. */
 #include "settings.h"
 #include "tap.h"
 
@@ -21,7 +21,7 @@ struct expectation {
   long long factor_entries;
 };
 
-/* The matrix of the line before is kept: lines on one matrix follow each other. */
+/* The last matrix is kept, because lines for one matrix follow each other. */
 static char held_name[64];
 static int held_block;
 static karst_matrix *held;
@@ -37,7 +37,7 @@ static const char *expected_path(void)
   return path;
 }
 
-/* The path of a real matrix under any ending that this build reads, or NULL. */
+/* Returns the path of a real matrix with any ending that this build reads, or NULL. */
 static const char *find_matrix(const char *name)
 {
   static const struct {
@@ -60,7 +60,7 @@ static void release_held(void)
   held_name[0] = '\0';
 }
 
-/* The matrix of an expectation in held; false where it is absent. */
+/* Loads the matrix of an expectation into held; returns false if it is absent. */
 static bool need_matrix(karst_context *context, const struct expectation *expected)
 {
   if (held && strcmp(held_name, expected->matrix) == 0 && held_block == expected->block) return true;
@@ -80,7 +80,7 @@ static bool need_matrix(karst_context *context, const struct expectation *expect
   return true;
 }
 
-/* All ones on the rows that are not padding, or A times that. */
+/* Makes a right-hand side of ones on the rows that are not padding, or A times this vector. */
 static karst_vector *make_rhs(karst_context *context, const char *kind)
 {
   int64_t rows = karst_matrix_rows(held), unpadded = karst_matrix_rows_unpadded(held);
@@ -114,7 +114,7 @@ static int tolerance(const struct expectation *expected)
   return 2;
 }
 
-/* The table counts one triangle for cg, of L and U that mirror each other. */
+/* For cg, the table counts one triangle, because L and U are mirror images. */
 static long long table_entries(const struct expectation *expected, const karst_solver_info *info)
 {
   return strcmp(expected->solver, "cg") == 0 ? (info->factor_entries + karst_matrix_rows(held)) / 2
@@ -134,7 +134,7 @@ static tap_settings options_of(const struct expectation *expected)
   return options;
 }
 
-/* The right-hand side with each entry changed by -2 to 2 units in its last place. */
+/* Changes each entry of the right-hand side by -2 to 2 units in its last place. */
 static void disturb(karst_context *context, karst_vector *b)
 {
   int64_t rows = karst_matrix_rows(held);
@@ -169,8 +169,8 @@ static int median_iterations(karst_context *context, karst_solver *solver, const
   return count[COUNTS / 2];
 }
 
-/* nos7: the table's count is that of a recursive residual which was wrong by a factor of four; a correction makes up
- * for it, the shorter the less rounding it meets. */
+/* The table's count for nos7 is that of a recursive residual that is wrong by a factor of four. Karst corrects its
+ * residual, and the more rounding the correction meets, the more iterations it takes. */
 static bool agrees(const struct expectation *expected, int iterations)
 {
   int off = iterations - expected->iterations;
@@ -178,7 +178,7 @@ static bool agrees(const struct expectation *expected, int iterations)
   return abs(off) <= tolerance(expected);
 }
 
-/* A median of few runs scatters too: half as much again. */
+/* The median of a few runs scatters too, so that the tolerance is half as much again. */
 static bool median_agrees(const struct expectation *expected, int median)
 {
   return 2 * abs(median - expected->iterations) <= 3 * tolerance(expected);
@@ -195,7 +195,7 @@ static void compare(karst_context *context, const struct expectation *expected, 
            expected->solver);
   tap_need(context, karst_vector_norm(b, &norm), "norm");
   tap_need(context, karst_solver_get_info(solver, &info), "info");
-  /* The target of nos7 is less than the rounding errors of a residual computed in working precision, as here. */
+  /* The target of nos7 is below the rounding errors of a residual in working precision, as computed here. */
   double slack = strcmp(expected->matrix, "nos7") == 0 ? 5 : 1 + 1e-6;
   tap_ok(result->reason == KARST_CONVERGED_RTOL && true_residual(context, b, x) <= slack * expected->rtol * norm,
          "%s converged, to %.2e", line, result->relative_residual);
@@ -249,7 +249,7 @@ static void test_line(karst_context *context, const struct expectation *expected
   karst_vector_destroy(b);
 }
 
-/* A line that has nine fields, as its heading says, and no more. */
+/* Reads a line, which must have exactly nine fields, as its heading says. */
 static bool parse(const char *text, struct expectation *expected)
 {
   char restart[16];
@@ -264,7 +264,7 @@ static bool parse(const char *text, struct expectation *expected)
 
 static const char heading[] = "matrix\tblock\tlevel\tsolver\trestart\trtol\trhs\titerations\tfactor_entries\n";
 
-/* Comments come first, then the heading, then only lines of expectations. */
+/* Comments come first, then the heading, and then only lines of expectations. */
 
 static void test_table(karst_context *context)
 {

@@ -1,7 +1,7 @@
-/* Each Krylov driver finds the solution that dense elimination finds, under every preconditioner, from either side,
- * with any restart and from any start; stops where its options say; reports the residual that its x has; and gives the
- * same bits each time. Solves go to a relative residual of 1e-12 on systems with condition numbers of some hundred at
- * most, so solutions agree to 1e-9. */
+/* Each Krylov driver finds the solution that dense elimination finds, with every preconditioner, from either side, with
+ * any restart and from any start. It stops where its options say, reports the residual of its x, and gives the same
+ * bits each time. Solves reach a relative residual of 1e-12 on systems with condition numbers of a few hundred at most,
+ * so that solutions agree to 1e-9. */
 #include "settings.h"
 #include "tap.h"
 
@@ -12,7 +12,7 @@
 
 static const double agreement = 1e-9;
 
-/* A x = b with a random right-hand side, and the solution by dense elimination. */
+/* The system A x = b with a random right-hand side, and its solution by dense elimination. */
 struct problem {
   karst_context *context;
   karst_matrix *A;
@@ -23,10 +23,10 @@ struct problem {
 
 struct outcome {
   karst_result result;
-  double *x;              /* [n] the caller frees it */
+  double *x;              /* [n] solution, which the caller frees */
   double residual;        /* |b - A x|, from tap_residual */
-  double history[512];    /* what the monitor was told, as far as there is room */
-  int calls, least, most; /* of the monitor: how many, and the range of its iteration numbers */
+  double history[512];    /* residuals that the monitor was given, as far as there is room */
+  int calls, least, most; /* of the monitor: number of calls, and range of its iteration numbers */
 };
 
 static void *need(void *memory)
@@ -56,7 +56,7 @@ static void destroy_problem(struct problem *p)
   free(p->solution);
 }
 
-/* A symmetric positive definite M-matrix: a grid of 6 x 7 nodes with random conductances and sinks. */
+/* Makes a symmetric positive definite M-matrix: a grid of 6 x 7 nodes with random conductances and sinks. */
 static struct problem make_symmetric(karst_context *context, int b)
 {
   enum { NX = 6, NY = 7, N = NX * NY };
@@ -112,7 +112,7 @@ static karst_decision remember(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-/* Solves from start, or from zero where start is NULL. */
+/* Solves from start, or from zero if start is NULL. */
 static struct outcome solve(const struct problem *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = {.calls = 0};
@@ -142,8 +142,8 @@ static double largest_difference(int64_t n, const double *x, const double *y)
   return largest / scale;
 }
 
-/* Solves, and returns the distance from the dense solution; huge where the solve did not converge, or where the
- * reported residual is not the one that x has, but for the rounding errors of computing it: entries are about 1. */
+/* Solves, and returns the distance from the dense solution. The distance is huge if the solve did not converge, or if
+ * the reported residual differs from that of x by more than rounding errors; entries are about 1. */
 static double error_of(const struct problem *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = solve(p, options, start);
@@ -225,7 +225,7 @@ static void test_symmetric(karst_context *context)
     tap_ok(worst[s] < agreement, "%s solves a symmetric system: %.1e", solvers[s], worst[s]);
 }
 
-/* M^-1 r for random r, which is returned too. The caller frees both. */
+/* Returns M^-1 r for a random r, and r. The caller frees both. */
 static void apply_to_random(karst_context *context, const karst_precond *M, int64_t n, double **r, double **z)
 {
   karst_vector *in, *out;
@@ -248,7 +248,7 @@ static double dot(int64_t n, const double *x, const double *y)
   return sum;
 }
 
-/* (M^-1 u, v) = (u, M^-1 v): what cg asks of a preconditioner. */
+/* cg needs a preconditioner with (M^-1 u, v) = (u, M^-1 v). */
 static void test_symmetric_operator(karst_context *context)
 {
   double worst = 0, least = HUGE_VAL;
@@ -275,7 +275,7 @@ static void test_symmetric_operator(karst_context *context)
   tap_ok(least > 0, "iluk of a symmetric positive definite M-matrix is positive definite");
 }
 
-/* Every driver on a symmetric positive definite system, so that cg is among them. */
+/* On a symmetric positive definite system every driver is tested, cg among them. */
 static const char *const every_solver[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
 enum { SOLVERS = sizeof every_solver / sizeof every_solver[0] };
 
@@ -298,8 +298,8 @@ static void test_starts(karst_context *context)
   destroy_problem(&p);
 }
 
-/* A few eigenvalues far above the others, as convection makes them: most of B v lies in few directions, and one pass of
- * Gram-Schmidt loses orthogonality to the others. */
+/* Makes a matrix with a few eigenvalues far above the others, as convection does. Most of B v lies in few directions,
+ * and one pass of Gram-Schmidt loses orthogonality to the others. */
 static struct problem make_convective(karst_context *context)
 {
   enum { N = 120, LARGE = 6 };
@@ -317,7 +317,7 @@ static struct problem make_convective(karst_context *context)
   return make_problem(context, A);
 }
 
-/* Where that costs iterations, "auto" takes as many as "twice"; in five systems together it does. */
+/* If losing orthogonality costs iterations, "auto" takes as many as "twice". In five systems together it does. */
 static void test_orthogonality(karst_context *context, const char *solver)
 {
   enum { ONCE, TWICE, AUTO, PASSES, SYSTEMS = 5 };
@@ -340,8 +340,8 @@ static void test_orthogonality(karst_context *context, const char *solver)
          iterations[TWICE], iterations[AUTO]);
 }
 
-/* With a preconditioner that stays the same fgmres is gmres from the right: bit by bit in the first cycle, and later
- * but for the rounding errors of x, which may decide whether the last iteration is one more. */
+/* With a fixed preconditioner fgmres is gmres from the right. The first cycle agrees bit by bit. Later ones agree up to
+ * the rounding errors of x, which may cost or save the last iteration. */
 static void test_flexible_is_gmres(karst_context *context)
 {
   static const char *const passes[] = {"once", "twice", "auto"};
@@ -391,7 +391,7 @@ static void test_zero_rhs(karst_context *context)
   destroy_problem(&p);
 }
 
-/* The larger target counts, and is named. */
+/* The larger of the two targets counts, and the reason names it. */
 static void test_targets(karst_context *context)
 {
   struct problem p = make_symmetric(context, 1);
@@ -434,7 +434,7 @@ static void test_history(karst_context *context)
   destroy_problem(&p);
 }
 
-/* GMRES without restart ends within n steps, and so does CG, but for rounding. */
+/* Without restart GMRES ends within n steps, up to rounding, and so does CG. */
 static void test_finite_termination(karst_context *context)
 {
   struct problem p = make_problem(context, tap_random_matrix(context, 12, 1, 4, 0.8));
@@ -447,7 +447,8 @@ static void test_finite_termination(karst_context *context)
   destroy_problem(&p);
 }
 
-/* ILU(0) of a block tridiagonal matrix is its LU factorization: one step solves, another may clean up rounding. */
+/* ILU(0) of a block tridiagonal matrix is its LU factorization: one step solves, and another may remove rounding
+ * errors. */
 static void test_exact_preconditioner(karst_context *context)
 {
   enum { N = 20 };
@@ -473,7 +474,7 @@ static void test_exact_preconditioner(karst_context *context)
   destroy_problem(&p);
 }
 
-/* One solver object, new values on the same pattern. */
+/* One solver object gets new values on the same pattern. */
 static void test_update(karst_context *context)
 {
   struct problem p = make_symmetric(context, 2);
@@ -513,7 +514,7 @@ static void test_update(karst_context *context)
   destroy_problem(&p);
 }
 
-/* A system large enough to be shared among threads. */
+/* Solves a system that is large enough to be shared among threads. */
 static void solve_poisson(karst_context *context, const char *solver_name, double *x, karst_result *result)
 {
   karst_matrix *A;
@@ -535,7 +536,7 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
   karst_matrix_destroy(A);
 }
 
-/* Ten solves in this context give the same bits; on the CPU, so does one in a context with another number of
+/* Ten solves in one context give the same bits. On the CPU, so does a solve in a context with another number of
  * threads. */
 static void test_same_bits(karst_context *context)
 {

@@ -1,5 +1,5 @@
-/* Malformed files: each must be refused with the right status, one sentence that names the file and the place, and no
- * matrix or vector; nothing may crash or leak. */
+/* Each malformed file is refused with the right status and one sentence that names the file and the place. No matrix or
+ * vector is made, and nothing crashes or leaks. */
 #include "config.h"
 
 #include "failing_allocator.h"
@@ -15,7 +15,7 @@
 #define ARRAY "%%MatrixMarket matrix array real general\n"
 #define TAIL "\n2 2 1\n1 1 1\n"
 
-/* A text, and what the sentence must say. */
+/* The text of a file, and words that the sentence must contain. */
 typedef struct malformed {
   const char *what, *text, *says;
 } malformed;
@@ -132,7 +132,7 @@ static void test_texts(karst_context *context)
                   vectors[i].what);
 }
 
-/* Files that no text in a table can stand for. */
+/* These files cannot be written as texts in a table. */
 static void test_files(karst_context *context)
 {
   static char text[400000];
@@ -183,7 +183,7 @@ static void test_arguments(karst_context *context)
          "NULL handles are refused");
 }
 
-/* Refusing gives everything back. */
+/* Refusing a file releases all memory. */
 static void test_leaks(void)
 {
   struct failing_allocator memory = {0};

@@ -1,4 +1,4 @@
-/* Matrices are checked, converted between block sizes, updated and multiplied as their dense form says. */
+/* Matrices are checked, converted between block sizes, updated and multiplied, and agree with their dense form. */
 #include "matrix.h"
 #include "tap.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The block size must not change the dense matrix, padding apart. */
+/* The block size must not change the dense matrix, except for the padding. */
 static void check_conversion(karst_context *context, karst_index n, int from, int to)
 {
   karst_matrix *A = tap_random_matrix(context, n, from, 3, 1), *B, *back;
@@ -42,7 +42,7 @@ static void conversions(karst_context *context)
   check_conversion(context, 1, 1, 5);
 }
 
-/* An isolated last row without an entry, padded: its unit rows need a diagonal block of their own. */
+/* An isolated last row without an entry is padded: its unit rows need a diagonal block of their own. */
 static void padding_without_diagonal(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2, 3}, column[] = {0, 0, 0};
@@ -58,7 +58,7 @@ static void padding_without_diagonal(karst_context *context)
   karst_matrix_destroy(B);
 }
 
-/* Releases the matrix. */
+/* Checks the products of the matrix and destroys it. */
 static void check_products(karst_context *context, karst_matrix *A)
 {
   int b = karst_matrix_block_size(A);
@@ -97,7 +97,8 @@ static void check_products(karst_context *context, karst_matrix *A)
   karst_matrix_destroy(A);
 }
 
-/* What is awkward where several rows are taken at a time: rows 7 and 0 of every 8 are empty, 9 to 13 full. */
+/* Makes a matrix that is awkward for kernels that take several rows at a time: rows 7 and 0 of every 8 are empty, and
+ * rows 9 to 13 are full. */
 static karst_matrix *awkward_matrix(karst_context *context, int b)
 {
   enum { ROWS = 83 };

@@ -1,5 +1,5 @@
-/* Whichever allocation fails, a solve ends in the no-memory status and gives everything back, on two threads too.
- * Solving and updating allocate nothing at all. */
+/* Whichever allocation fails, a solve ends in the no-memory status and releases everything, on two threads too. Solving
+ * and updating allocate nothing. */
 #include "settings.h"
 #include "failing_allocator.h"
 
@@ -13,7 +13,7 @@ struct settings {
   int threads, step; /* every step-th allocation fails */
 };
 
-/* Its sweeps go in parallel on two threads. */
+/* This problem is large enough for its sweeps to run in parallel on two threads. */
 static const char large[] = "poisson3d:64x20x20";
 
 static karst_status solve(karst_context *context, void *user)
@@ -31,7 +31,7 @@ static karst_status solve(karst_context *context, void *user)
   options.scale = settings->scale;
   options.level = settings->gallery == large ? 0 : 1;
   options.max_iterations = settings->gallery == large ? 5 : 200;
-  if (strcmp(settings->precond, "parilu") == 0) { /* all that takes memory of its own */
+  if (strcmp(settings->precond, "parilu") == 0) { /* these options allocate memory of their own */
     options.sweep_mode = "asynchronous";
     options.sweep_order = "blocks";
     options.ilu_residual = "yes";
@@ -73,7 +73,7 @@ static karst_status files(karst_context *context, void *user)
   return status;
 }
 
-/* Allocations of setup against those after more updates and solves. */
+/* Compares the allocations of setup with those after more updates and solves. */
 static void solving_allocates_nothing(const struct settings *settings, const char *what)
 {
   struct failing_allocator memory = {0};
@@ -110,10 +110,10 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   karst_vector_destroy(x);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
-/* Each method with each preconditioner and scaling. */
+/* Tests each method with each preconditioner and scaling. */
 static void no_solve_allocates(int threads)
 {
   const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
@@ -132,7 +132,7 @@ static void no_solve_allocates(int threads)
   solving_allocates_nothing(&settings, large);
 }
 
-/* That the large problem is what it says. */
+/* Checks that the sweeps of the large problem do run in parallel. */
 static void sweeps_are_parallel(void)
 {
   karst_context *context;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No two parts of the library define a type of one name: C++, in which gpu/ is compiled, leaves undefined what happens
-# then, even where each stands in a source of its own (the one-definition rule).
+# No two parts of the library define types of the same name. In C++, the language of gpu/, this is undefined behaviour
+# even in separate sources (the one-definition rule).
 cd "$srcdir" || exit 1
 rooms=''
 for room in lib format matrices symbolic precond cpu krylov solver gpu; do [ -d $room ] && rooms="$rooms $room"; done

@@ -1,5 +1,6 @@
-/* test_options.c - every option can be set by name from text or from a number, has the default that the library tells,
- * and refuses bad values with one sentence, keeping the value that it had; sets are copied; methods read them. */
+/* test_options.c - every option can be set by name from text or from a number, and has the default that the library
+ * reports. A bad value is refused with one sentence and leaves the option unchanged. Sets of options are copied, and
+ * methods read them. */
 #include "tap.h"
 
 #include <limits.h>
@@ -13,7 +14,7 @@ static karst_context *context;
 
 enum kind { NAME, INTEGER, REAL, PRECOND };
 
-/* Written down independently of the library's table. */
+/* The options, written down independently of the library's table. */
 static const struct option {
   const char *name;
   enum kind kind;
@@ -38,7 +39,7 @@ static const struct option {
     {"sweep-mode", NAME, "synchronous", 0},
     {"sweep-scale", NAME, "yes", 0},
     {"ilu-residual", NAME, "no", 0},
-    /* for experiments */
+    /* The options from here on are for experiments. */
     {"sweep-order", NAME, "rows", 0},
     {"sweep-block", INTEGER, "64", 1},
     {"sweep-chunks", NAME, "forward", 0},
@@ -67,7 +68,7 @@ static bool value_is(const karst_options *options, const struct option *option, 
   return takes_name(option) ? strcmp(text, value) == 0 : strtod(text, NULL) == strtod(value, NULL);
 }
 
-/* One line that says something. */
+/* Returns whether a text is one line of some length. */
 static bool is_sentence(const char *text) { return strlen(text) > 10 && !strchr(text, '\n'); }
 
 static void refuse(const struct option *option, const char *value)
@@ -116,7 +117,7 @@ static void test_defaults(void)
   karst_solver_destroy(solver);
 }
 
-/* Setting again replaces; a copy has the values and its own life, in another context too. */
+/* Setting an option again replaces its value. A copy has the values and is independent, in another context too. */
 static void test_copy(void)
 {
   karst_options *options = make_options(), *copy;
@@ -164,7 +165,7 @@ static void test_from_numbers(void)
   karst_options_destroy(options);
 }
 
-/* The solver that is made does what the options say, and goes on when they are gone. */
+/* A solver does what the options say, and keeps working when they are destroyed. */
 static void test_is_read(void)
 {
   karst_options *options = make_options();
@@ -190,7 +191,7 @@ static void test_is_read(void)
   karst_matrix_destroy(A);
 }
 
-/* Each of the names in "a|b|c" is taken, and none that is nearly one of them. */
+/* Each of the names in "a|b|c" is accepted, and no name that is nearly one of them. */
 static void test_names(size_t i)
 {
   const struct option *option = &options_known[i];
@@ -234,7 +235,7 @@ static void test_numbers(const struct option *option)
   }
 }
 
-/* A program whose language writes a decimal comma still sets options with a point. */
+/* A program whose locale has a decimal comma still sets options with a decimal point. */
 static void test_locale(void)
 {
   const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
@@ -255,7 +256,7 @@ static void test_locale(void)
     taken = !karst_options_set_real(options, "rtol", expected[i]) && !karst_options_get(options, "rtol", &kept);
     setlocale(LC_NUMERIC, "C");
     value = taken ? strtod(kept, NULL) : -1;
-    tap_ok(value == expected[i], "also those made from numbers: %.17g", value);
+    tap_ok(value == expected[i], "an option set as a number has a point too: %.17g", value);
     karst_options_destroy(options);
     size_t language = 0;
     while (!setlocale(LC_NUMERIC, comma[language])) language++;
@@ -347,7 +348,7 @@ static void test_inside(void)
   karst_options_destroy(options);
 }
 
-/* Values that are good each and do not go together. */
+/* These values are each valid, but not together. */
 static void test_together(void)
 {
   karst_options *options = make_options();
@@ -359,7 +360,7 @@ static void test_together(void)
   karst_status status = karst_solver_create(context, options, &solver);
   const char *sentence = karst_context_error(context);
   tap_ok(status == KARST_ERROR_OPTION && !solver && strstr(sentence, "side \"left\"") && strstr(sentence, "fgmres"),
-         "and not from the left: %s", sentence);
+         "fgmres refuses to precondition from the left: %s", sentence);
   karst_options_destroy(options);
 }
 

@@ -1,5 +1,5 @@
-/* Each ordering is a permutation, of any pattern, the same in every run, and good for what it is made for: RCM for the
- * bandwidth, AMD and METIS for the fill. None changes the process that it runs in. */
+/* Each ordering is a permutation of any pattern, and the same in every run. RCM reduces the bandwidth, AMD and METIS
+ * reduce the fill. None changes the process that it runs in. */
 #include "config.h"
 
 #include "../solver/system.h"
@@ -49,7 +49,7 @@ static bool is_permutation(karst_context *context, karst_index n, const karst_in
   return valid;
 }
 
-/* The pattern in a new order; the caller frees it. */
+/* Returns the pattern in a new order; the caller frees it. */
 static struct pattern reordered(karst_context *context, const struct pattern *A, const karst_index *permutation)
 {
   karst_index *start, *column, *source;
@@ -76,7 +76,7 @@ static karst_index bandwidth(const struct pattern *A)
   return widest;
 }
 
-/* Entries of the exact factors: the fill of a level that nothing exceeds. */
+/* Counts the entries of the exact factors, which are those of a level that no fill exceeds. */
 static int64_t exact_fill(karst_context *context, const struct pattern *A)
 {
   karst_ilu_pattern pattern;
@@ -95,7 +95,7 @@ static void test_missing(karst_context *context, const struct karst_ordering_ops
   pattern_free(&A);
 }
 
-/* Patterns with empty and nearly full rows, several components, no rows, one row. */
+/* The patterns have empty and nearly full rows, several components, no rows, or one row. */
 static void test_random(karst_context *context, const struct karst_ordering_ops *ops)
 {
   int wrong = 0;
@@ -120,7 +120,7 @@ static void test_bandwidth(karst_context *context)
   struct pattern shuffled = reordered(context, &grid, shuffle);
   tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
-  /* From a corner the levels are diagonals of at most 12 cells, and an edge spans two neighbouring levels at most. */
+  /* From a corner the levels are diagonals of at most 12 cells, and an edge spans at most two neighbouring levels. */
   tap_ok(bandwidth(&result) < 2 * 12, "rcm: a shuffled 12x30 grid goes from bandwidth %ld to %ld (natural: 12)",
          (long)bandwidth(&shuffled), (long)bandwidth(&result));
   free(shuffle);
@@ -130,7 +130,7 @@ static void test_bandwidth(karst_context *context)
   pattern_free(&result);
 }
 
-/* Two paths that do not touch: each must come out as a path, with bandwidth 1. */
+/* Two paths are not connected: each must come out as a path, with bandwidth 1. */
 static void test_components(karst_context *context)
 {
   struct pattern path = pattern_grid(40, 1, 1);
@@ -182,7 +182,7 @@ static karst_status run_ordering(karst_context *context, void *user)
   return status;
 }
 
-/* An ordering in a thread of its own, and whether it is over. */
+/* An ordering in its own thread, and whether it has ended. */
 struct ordering_thread {
   const struct karst_ordering_ops *ops;
   const struct pattern *pattern;
@@ -213,7 +213,7 @@ static void start_ordering(struct ordering_thread *t, const struct karst_orderin
   if (pthread_create(&t->thread, NULL, order_in_thread, t) != 0) tap_need(NULL, KARST_ERROR_NO_MEMORY, "a thread");
 }
 
-static atomic_int terminated; /* how often */
+static atomic_int terminated; /* number of calls of the handler */
 
 static void on_terminate(int signal)
 {
@@ -227,9 +227,8 @@ static bool same_handler(int signal, void (*handler)(int))
   return sigaction(signal, NULL, &now) == 0 && now.sa_handler == handler;
 }
 
-/* Two threads order at once, and SIGTERM comes meanwhile, to one of them and to the process: each order is the one
- * that it is alone, the program's handlers are called and stay, and its random numbers are those that it would have
- * got. */
+/* Two threads order at once while SIGTERM goes to one of them and to the process. Each order is the one computed alone.
+ * The program's handlers are called and stay, and its random numbers are not disturbed. */
 static void test_process(const struct karst_ordering_ops *ops)
 {
   const struct sigaction action = {.sa_handler = on_terminate};
@@ -240,7 +239,7 @@ static void test_process(const struct karst_ordering_ops *ops)
     start_ordering(&alone[i], ops, pattern[i]);
     pthread_join(alone[i].thread, NULL);
   }
-  /* NOLINTBEGIN(cert-*,bugprone-bad-signal-to-kill-thread): rand() and signals to a thread are what is tested */
+  /* NOLINTBEGIN(cert-*,bugprone-bad-signal-to-kill-thread): this tests rand() and signals to a thread */
   srand(7);
   const int first = rand(), second = rand();
   srand(7);

@@ -1,6 +1,6 @@
-/* Each reason a solve can end for is given when, and only when, it is the case: breakdowns, indefinite operators, NaN
- * and infinities with the place where they were first seen, singular blocks, limits, stagnation. x is finite and no
- * worse than the start in every case. */
+/* A solve reports a reason exactly when it holds: breakdowns, indefinite operators, NaN and infinities with the place
+ * where they were first seen, singular blocks, limits, stagnation. In every case x is finite and no worse than the
+ * start. */
 #include "driver.h"
 #include "tap.h"
 
@@ -13,7 +13,7 @@
 
 enum { LARGEST = 16 };
 
-/* A small dense system, row by row, and how it is to be solved. */
+/* A small dense system, by rows, and how to solve it. */
 struct trial {
   karst_context *context;
   int n;
@@ -91,7 +91,7 @@ static double norm_of_residual(const struct trial *trial, const double *x)
   return sqrt(sum);
 }
 
-/* The solve ends for that reason, in that block row, with a usable x and a sentence that has those words. */
+/* The solve ends for this reason, in this block row, with a usable x and a sentence that contains these words. */
 static void expect(const struct trial *trial, karst_reason reason, karst_index block_row, const char *words,
                    const char *what)
 {
@@ -175,11 +175,11 @@ static void test_indefinite(karst_context *context)
 static const char *const every_solver[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
 enum { SOLVERS = sizeof every_solver / sizeof every_solver[0] };
 
-/* Symmetric positive definite, so that every solver is at home; four rows. */
+/* A symmetric positive definite matrix of four rows, which every solver accepts. */
 static const double stiff[] = {4, -1, 0, 0.5, -1, 5, 2, 0, 0, 2, 7, -1, 0.5, 0, -1, 3};
 static const double load[] = {1, 2.385, -1, 0.5};
 
-/* The same values with one of them replaced. */
+/* Copies the values with one of them replaced. */
 static const double *with(const double *values, int count, int where, double value)
 {
   static double copy[LARGEST * LARGEST];
@@ -214,7 +214,8 @@ static void test_not_finite(karst_context *context)
     trial = plain;
     trial.b = huge_load;
     expect(&trial, KARST_OUT_OF_RANGE, -1, "its norm cannot be computed", "overflow in |b|");
-    /* The vectors of gmres and fgmres have length 1: there the correction overflows first, or the product's square. */
+    /* gmres and fgmres have vectors of length 1, so that the correction or the square of the product overflows
+     * first. */
     bool scaled = strstr(every_solver[s], "gmres") != NULL;
     trial = make_trial(context, every_solver[s], "jacobi", 2, tiny_pivot, load_there);
     expect(&trial, KARST_NOT_FINITE, scaled ? -1 : 1,
@@ -242,7 +243,8 @@ static void test_singular_block(karst_context *context)
   }
 }
 
-/* Eight distinct eigenvalues, all of them in the load: no Krylov method is done in fewer than four iterations. */
+/* The matrix has eight distinct eigenvalues, and the load has all of them: no Krylov method takes fewer than four
+ * iterations. */
 static void test_iteration_limit(karst_context *context)
 {
   enum { N = 8 };
@@ -265,7 +267,7 @@ static void test_iteration_limit(karst_context *context)
   }
 }
 
-/* A tolerance that arithmetic cannot reach, and a restarted method that stands still. */
+/* One tolerance is out of the reach of arithmetic, and one restarted method makes no progress. */
 static void test_stagnation(karst_context *context)
 {
   enum { N = 8 };
@@ -288,7 +290,7 @@ static void test_stagnation(karst_context *context)
   expect(&trial, KARST_CONVERGED_RTOL, -1, "converged", "a cyclic shift without restart");
 }
 
-/* Slow is not stagnated: a restarted method far from its solution goes on until the limit. */
+/* Slow progress is not stagnation: a restarted method far from its solution goes on until the limit. */
 static void test_slow_is_not_stagnated(karst_context *context)
 {
   karst_matrix *A;
@@ -320,12 +322,12 @@ static void test_slow_is_not_stagnated(karst_context *context)
   karst_vector_destroy(x);
 }
 
-/* A monitor that gives the matrix new values in mid-solve, and notes when the residual it is told meets the target. */
+/* A monitor that gives the matrix new values during a solve, and notes when the residual meets the target. */
 struct meddler {
   karst_matrix *A;
-  const double *value; /* the new ones */
+  const double *value; /* the new values */
   double target;
-  int believed; /* iteration number of the first residual at the target; -1: none yet */
+  int believed; /* number of the first iteration whose residual meets the target; -1: none yet */
 };
 
 static karst_decision meddle(void *user, int iteration, double residual)
@@ -336,8 +338,8 @@ static karst_decision meddle(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-/* The residual that a method carries along belongs in part to another matrix: it reaches the target when the true one
- * has not. The solve goes on from the true residual, to the solution of the system as it is now. */
+/* The recursive residual of a method belongs in part to another matrix, and reaches the target before the true residual
+ * does. The solve goes on from the true residual to the solution of the changed system. */
 static void test_recursive_residual_lies(karst_context *context)
 {
   enum { BLOCKS = 5 * 16 * 16 };
@@ -384,7 +386,7 @@ static void test_recursive_residual_lies(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A start so large that the residual falls through all of its digits on the way. */
+/* The start is so large that the residual falls through all of its digits during the solve. */
 static void test_far_start(karst_context *context)
 {
   karst_matrix *A;
@@ -419,7 +421,7 @@ static void test_far_start(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A preconditioner that is another one each time breaks every recurrence: its answers grow by turns. */
+/* A preconditioner that changes in each call breaks every recurrence; here the size of its results alternates. */
 static int lies;
 
 static karst_status liar_setup(karst_precond *p)
@@ -467,11 +469,11 @@ static void test_lying_preconditioner(karst_context *context)
   }
 }
 
-/* A preconditioner that does nothing until a claim has been wrong, and then, from the second direction on, puts an
- * infinity into row 2. Keeps |r| of the last two calls. */
+/* A preconditioner that does nothing until a claim of convergence was wrong. Then, from the second direction on, it
+ * puts an infinity into row 2. Keeps |r| of the last two calls. */
 struct saboteur {
   const karst_krylov *krylov;
-  int calls; /* since the wrong claim */
+  int calls; /* since the wrong claim of convergence */
   double norm[2];
 };
 
@@ -500,8 +502,8 @@ static karst_decision meddle_early(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-/* Once a claim was wrong, x is a correction: orthomin, which computes its residual anew to find where an infinity
- * arose, finds the one that it had. */
+/* After a wrong claim of convergence, x is a correction. orthomin computes its residual anew to find where an infinity
+ * arose, and must find the residual that it had. */
 static void test_blame_in_a_correction(karst_context *context)
 {
   struct trial trial = make_trial(context, "orthomin", "none", 4, stiff, load);

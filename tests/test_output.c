@@ -1,5 +1,5 @@
-/* Where files are written: through links, beside other names of the same file, in folders that take no new ones, under
- * the longest names; and a process that is ended while it writes leaves nothing. */
+/* Files are written through links, to files with several names, in folders that take no new files, and under the
+ * longest names. A process that is killed while it writes leaves nothing. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "refusal.h"
 
@@ -16,7 +16,7 @@ enum { NOBODY = 65534, LONGEST_NAME = 255 };
 
 static char folder[400];
 
-/* A path in the folder that survives a few next calls. */
+/* Returns a path in the folder, which the next few calls do not overwrite. */
 static const char *in_folder(const char *name)
 {
   static char path[4][800];
@@ -52,7 +52,7 @@ static void put(const char *path, const char *text)
   fclose(file);
 }
 
-/* Whether the file holds the vector and no more. */
+/* Returns whether the file holds the vector and nothing else. */
 static bool is_written(karst_context *context, const char *path, const karst_vector *vector)
 {
   karst_vector *read;
@@ -87,14 +87,14 @@ static void test_links(karst_context *context, const karst_vector *vector)
          "a link into a folder that is not there is named: %s", karst_context_error(context));
   linked = symlink("circle.mtx", in_folder("circle.mtx")) == 0;
   status = karst_vector_write(vector, in_folder("circle.mtx"));
-  tap_ok(linked && status == KARST_ERROR_FILE, "so is a link to itself: %s", karst_context_error(context));
+  tap_ok(linked && status == KARST_ERROR_FILE, "a link to itself is named: %s", karst_context_error(context));
   empty_folder();
   put(in_folder("one.mtx"), "old\n");
   linked = link(in_folder("one.mtx"), in_folder("other.mtx")) == 0;
   tap_ok(linked && !karst_vector_write(vector, in_folder("one.mtx")) && stat(in_folder("one.mtx"), &a) == 0 &&
              stat(in_folder("other.mtx"), &b) == 0 && a.st_ino == b.st_ino &&
              is_written(context, in_folder("other.mtx"), vector) && count_files() == 2,
-         "a file of two names keeps both");
+         "a file with two names keeps both");
   empty_folder();
 }
 
@@ -110,7 +110,8 @@ static void test_long_name(karst_context *context, const karst_vector *vector)
   empty_folder();
 }
 
-/* In a process that is not root and has written to the file there: which step failed, 0 none, 9 that it is root. */
+/* Writes to the file in a process that is not root. Returns the step that failed: 0 none, 9 the process cannot give up
+ * root. */
 static int write_as_another(const karst_vector *vector, bool closed)
 {
   int outcome = -1;
@@ -124,7 +125,8 @@ static int write_as_another(const karst_vector *vector, bool closed)
   return child > 0 && waitpid(child, &outcome, 0) == child && WIFEXITED(outcome) ? WEXITSTATUS(outcome) : -1;
 }
 
-/* Writes as one who may write to the file, and not to its folder or, for the sticky bit, not replace the file. */
+/* Writes as a user who may write to the file, but may not create files in its folder or, with the sticky bit, not
+ * replace the file. */
 static void test_closed_folder(const karst_vector *vector, karst_context *context)
 {
   for (int sticky = 0; sticky < 2; sticky++) {
@@ -147,7 +149,7 @@ static void test_closed_folder(const karst_vector *vector, karst_context *contex
   }
 }
 
-/* Whether files may be without a name here. */
+/* Returns whether files without a name are possible here. */
 static bool has_nameless(void)
 {
 #ifdef O_TMPFILE
@@ -196,7 +198,7 @@ int main(void)
   tap_need(context, karst_vector_create(context, 1000, &vector), "a vector");
   snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
   *strrchr(folder, '/') = '\0';
-  chmod(folder, 0755); /* for another user */
+  chmod(folder, 0755); /* so that another user can enter */
   snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
   mkdir(folder, 0755);
   test_links(context, vector);

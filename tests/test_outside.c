@@ -1,6 +1,6 @@
-/* A preconditioner from outside the library may fail: the solve under way ends with its status, gives back the best x
- * that it had, leaks nothing, and the next solve is as if nothing had happened. And it may be another one in each
- * apply: fgmres and orthomin take that, and the others refuse what says so of itself. */
+/* A preconditioner from outside the library may fail. The solve then ends with the failure's status and the best x so
+ * far, leaks nothing, and the next solve is not affected. The preconditioner may also be another operator in each
+ * apply: fgmres and orthomin accept this, and the other drivers refuse one that says so. */
 #include "driver.h"
 #include "failing_allocator.h"
 #include "tap.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A preconditioner of the library's with another apply, as one from outside would have it. */
+/* One of the library's preconditioners with another apply, as a preconditioner from outside would have. */
 static struct outside {
   const struct karst_precond_ops *inner;
   struct karst_precond_ops ops;
-  int calls, fail_at; /* the apply that fails, from 1; 0: none */
+  int calls, fail_at; /* fail_at: number of the apply that fails, from 1; 0: none */
   bool varies;        /* every other apply does nothing */
 } outside;
 
@@ -76,7 +76,7 @@ static void destroy_system(struct system *s)
   karst_matrix_destroy(s->A);
 }
 
-/* Targets at the level of rounding: solves restart, and go on as refinement. */
+/* Makes a solver with a target at the level of rounding, so that solves restart and go on as refinement. */
 static karst_solver *make_solver(const struct system *s, const struct variant *variant, const char *precond)
 {
   tap_settings options;
@@ -95,7 +95,7 @@ static karst_solver *make_solver(const struct system *s, const struct variant *v
   return solver;
 }
 
-/* Solves from zero, letting apply number fail_at fail; found: x, claimed: its residual by the result. */
+/* Solves from zero; apply number fail_at fails. found: x; claimed: the residual that the result reports for it. */
 static karst_status solve(const struct system *s, karst_solver *solver, int fail_at, double *found, double *claimed)
 {
   karst_result result;
@@ -139,7 +139,7 @@ static void test_failing_applies(karst_context *context)
     tap_ok(applies > 12 && wrong_status == 0,
            "%s, %s, scale %s: each of %d applies that fails ends the solve, and says so", is->solver, is->side,
            is->scale, applies);
-    const int least = strcmp(is->solver, "fgmres") == 0 ? applies - 2 : applies / 2; /* it needs none for its x */
+    const int least = strcmp(is->solver, "fgmres") == 0 ? applies - 2 : applies / 2; /* x does not need the last */
     tap_ok(worse == 0 && better > least, "x is never worse than the start, and better %d times", better);
     tap_ok(other == 0, "the next solve has the bits of one before");
     karst_solver_destroy(solver);
@@ -149,7 +149,7 @@ static void test_failing_applies(karst_context *context)
   destroy_system(&s);
 }
 
-/* What a caller with a method of his own is told. */
+/* A caller with a method of his own sees these statuses. */
 static void test_apply_alone(karst_context *context)
 {
   struct system s = make_system(context, "poisson2d:7x6");
@@ -168,7 +168,7 @@ static void test_apply_alone(karst_context *context)
   destroy_system(&s);
 }
 
-/* Block Jacobi, block ILU(0), and a few steps of GMRES inside, in turns. */
+/* Block Jacobi, block ILU(0), and a few steps of GMRES take turns. */
 struct turns {
   karst_precond *jacobi, *iluk;
   karst_solver *inner;
@@ -226,7 +226,7 @@ static void destroy_turns(struct turns *turns)
   karst_vector_destroy(turns->z);
 }
 
-/* A driver of that name under a preconditioner that takes turns; varies: it says so. */
+/* Solves with a driver and a preconditioner that takes turns. varies: whether it says so. */
 static karst_status solve_in_turns(const struct system *s, const char *solver, const char *orthogonalise, bool varies,
                                    double target, karst_result *result)
 {
@@ -285,7 +285,7 @@ static void test_turns(karst_context *context)
   destroy_system(&s);
 }
 
-/* In a solver that orders and scales: every other apply does nothing. */
+/* In a solver that orders and scales, every other apply does nothing. */
 static void test_varying_in_a_solver(karst_context *context)
 {
   static const struct variant flexible[] = {{"fgmres", "right", "none"},       {"fgmres", "right", "diagonal"},
@@ -318,7 +318,7 @@ static void test_varying_in_a_solver(karst_context *context)
   destroy_system(&s);
 }
 
-/* What Z takes is told. */
+/* The memory of Z is reported. */
 static void test_memory(karst_context *context)
 {
   enum { RESTART = 12 };

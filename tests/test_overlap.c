@@ -1,5 +1,5 @@
-/* Vectors that share memory, all of it or a part, are refused where a call writes to one and reads the other; a missing
- * object is told of in the context of those that are there. */
+/* Vectors that share memory, wholly or partly, are refused if a call writes to one and reads the other. A missing
+ * object is reported in the context of an object that is given. */
 #include "backend.h"
 #include "tap.h"
 
@@ -7,7 +7,7 @@
 
 enum { ROWS = 25 };
 
-/* Vectors in one array: at its begin, shifted by one value, and behind the first. */
+/* Vectors in one array: at its beginning, shifted by one value, and behind the first. */
 struct vectors {
   karst_vector *whole, *first, *same, *shifted, *behind;
 };
@@ -87,7 +87,7 @@ static void said(karst_context *context, karst_status status, const char *senten
 {
   tap_ok(status == KARST_ERROR_ARGUMENT && strcmp(karst_context_error(context), sentence) == 0, "%s: %s", sentence,
          karst_context_error(context));
-  karst_context_set_device(context, "none"); /* another sentence in between */
+  karst_context_set_device(context, "none"); /* leaves another sentence in between */
 }
 
 static void missing_objects(karst_context *context)
@@ -111,7 +111,7 @@ static void missing_objects(karst_context *context)
   destroy_vectors(&v);
 }
 
-/* The context's own table with an allocate that counts. */
+/* A copy of the context's table whose allocate counts its calls. */
 static const struct karst_backend *counted;
 static int allocated;
 

@@ -1,5 +1,5 @@
-/* A matrix that refers to the caller's arrays never writes to them, follows values written in place once it is told,
- * and solvers and preconditioners made from other values are refused until they are updated, and that has succeeded. */
+/* A matrix that refers to the caller's arrays never writes to them, and follows values written in place after the
+ * caller reports them. Solvers and preconditioners made from other values are refused until an update succeeds. */
 #include "failing_allocator.h"
 #include "precond.h"
 #include "../solver/solver.h"
@@ -14,7 +14,7 @@ enum { ROWS = 12, BLOCKS = 3 * ROWS - 2 };
 
 static karst_index start[ROWS + 1], column[BLOCKS];
 
-/* The tridiagonal matrix of diagonal and -1 into value. */
+/* Writes the tridiagonal matrix with this diagonal and -1 beside it into value. */
 static void tridiagonal(double diagonal, double *value)
 {
   karst_index end = 0;
@@ -34,7 +34,7 @@ static karst_matrix *make_matrix(karst_context *context, const double *value, ka
   return A;
 }
 
-/* The matrix times ones, in row 1: its diagonal less 2. */
+/* Returns row 1 of the matrix times ones: its diagonal less 2. */
 static double row_sum(karst_context *context, const karst_matrix *A)
 {
   double host[ROWS];
@@ -49,7 +49,7 @@ static double row_sum(karst_context *context, const karst_matrix *A)
   return host[1];
 }
 
-/* Values written in place and told to nobody: a solver that works on a copy of them, ordered or scaled, notices. */
+/* Values are written in place without a report. A solver that works on a reordered or scaled copy of them notices. */
 static void a_forgotten_change_is_noticed(karst_context *context)
 {
   static const char *const copies[][2] = {{"rcm", "none"}, {"natural", "diagonal"}, {"rcm", "block"}};
@@ -85,7 +85,8 @@ static void a_forgotten_change_is_noticed(karst_context *context)
     tap_need(context, karst_matrix_values_changed(A), "values changed");
     tap_need(context, karst_solver_update(solver), "update");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-    tap_ok(result.reason > 0 && tap_residual(A, b, x) <= options.rtol * sqrt(ROWS), "and works once they are told");
+    tap_ok(result.reason > 0 && tap_residual(A, b, x) <= options.rtol * sqrt(ROWS),
+           "the solver works after the change is reported");
     karst_solver_destroy(solver);
     karst_vector_destroy(b);
     karst_vector_destroy(x);
@@ -106,9 +107,9 @@ static void the_callers_array_is_not_written_to(karst_context *context)
   tap_ok(memcmp(value, before, sizeof value) == 0, "an update leaves the caller's array as it was");
   tap_ok(row_sum(context, A) == 2, "and the matrix has the new values");
   memset(value, 0, sizeof value);
-  tap_ok(row_sum(context, A) == 2, "in an array of its own");
+  tap_ok(row_sum(context, A) == 2, "the matrix has the new values in an array of its own");
   tap_need(context, karst_matrix_convert(A, 3, &converted), "convert");
-  tap_ok(row_sum(context, converted) == 2, "which conversions read");
+  tap_ok(row_sum(context, converted) == 2, "conversions read the new values");
   karst_matrix_destroy(converted);
   tridiagonal(5, other);
   tap_need(context, karst_matrix_update_values(A, other), "second update");
@@ -140,7 +141,8 @@ static void values_written_in_place(karst_context *context)
   karst_matrix_destroy(copy);
 }
 
-/* What was made from other values than the matrix has; told: by a call of karst_matrix_values_changed. */
+/* Objects made from other values than the matrix has are refused. told: whether karst_matrix_values_changed was
+ * called. */
 static void stale_values_are_refused(karst_context *context, bool told)
 {
   static const char sentence[] = "the matrix has new values since the ";
@@ -183,7 +185,7 @@ static void stale_values_are_refused(karst_context *context, bool told)
   karst_matrix_destroy(A);
 }
 
-/* An update that fails, as one on a GPU may. */
+/* Fails like an update on a GPU may fail. */
 static karst_status fail_to_update(karst_precond *p)
 {
   return karst_fail(p->context, KARST_ERROR_DEVICE, "this update fails");
@@ -201,7 +203,7 @@ static karst_status update_in_vain(karst_precond *precond, karst_solver *solver)
   return status;
 }
 
-/* The factors are then those of other values, or half made. */
+/* After a failed update the factors belong to other values or are incomplete. */
 static void a_failed_update_is_remembered(karst_context *context)
 {
   double value[BLOCKS];
@@ -259,8 +261,8 @@ static void unknown_ownership(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* The first update of a matrix that refers to the caller's array allocates, and where it cannot the matrix stays as it
- * was; later ones allocate nothing. */
+/* The first update of a matrix that refers to the caller's array allocates memory. If that fails, the matrix stays as
+ * it was. Later updates allocate nothing. */
 static void allocations(void)
 {
   struct failing_allocator memory = {0};
@@ -279,10 +281,10 @@ static void allocations(void)
   tap_need(context, karst_matrix_update_values(A, other), "first update");
   tap_ok(memory.calls == before + 1, "the first update allocates once");
   tap_need(context, karst_matrix_update_values(A, value), "second update");
-  tap_ok(memory.calls == before + 1, "the second does not, though it takes the array once referred to");
+  tap_ok(memory.calls == before + 1, "the second update allocates nothing, though it takes the array once referred to");
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* parilu and paric: sweeps and norms are those of a dense computation of the same formulas; with enough sweeps, as many
- * as the tasks' dependencies have levels, the factors are those of iluk; what diverges ends in iluk's factors, which is
- * said and counted; new values start from the last factors; bits and errors are as they should be. */
+/* Sweeps and norms of parilu and paric agree with a dense computation of the same formulas. With as many sweeps as the
+ * tasks' dependencies have levels, the factors are those of iluk. Diverging sweeps end in iluk's factors, with a
+ * warning and a count. New values start from the last factors. Bits are repeatable, and errors are reported. */
 #include "settings.h"
 #include "parilu_dense.h"
 #include "values.h"
@@ -41,7 +41,7 @@ static struct told told_by(const karst_precond *P)
                        .ilu_residual = tap_precond_number(P, "ilu_residual")};
 }
 
-/* z = P^-1 r for an r that depends on n alone; the caller frees it. */
+/* Returns z = P^-1 r for an r that depends on n alone; the caller frees it. */
 static double *apply(karst_context *context, const karst_precond *P, int64_t n)
 {
   karst_vector *r, *z;
@@ -57,7 +57,7 @@ static double *apply(karst_context *context, const karst_precond *P, int64_t n)
   return host;
 }
 
-/* The largest difference of P^-1 r and Q^-1 r over the largest entry; -1: the same bits. */
+/* Returns the largest difference of P^-1 r and Q^-1 r over the largest entry, or -1 if all bits agree. */
 static double difference(karst_context *context, const karst_precond *P, const karst_precond *Q, int64_t n)
 {
   double *x = apply(context, P, n), *y = apply(context, Q, n), error = 0, size = 0;
@@ -71,7 +71,7 @@ static double difference(karst_context *context, const karst_precond *P, const k
   return same ? -1 : error / size;
 }
 
-/* Rounding alone: the dominant matrices here are well conditioned. */
+/* The tolerance is for rounding alone: the dominant matrices here are well conditioned. */
 static const double tolerance = 1e-12;
 
 static void exact_limit(karst_context *context, const char *precond, const char *mode, const karst_matrix *A, int level)
@@ -112,8 +112,8 @@ static void exact_limits(karst_context *context)
     }
 }
 
-/* A chain of n rows has n levels: each row but the first needs a sweep for L and one for the pivot, so that 2 n - 3
- * sweeps are enough and one fewer is not. */
+/* A chain of n rows has n levels. Each row except the first needs a sweep for L and a sweep for the pivot, so that 2 n
+ * - 3 sweeps are enough and one sweep less is not. */
 static void chain(karst_context *context)
 {
   enum { ROWS = 5 };
@@ -137,7 +137,7 @@ static void chain(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Two sweeps and all norms against the dense computation. */
+/* Compares two sweeps and all norms with the dense computation. */
 static void compare_sweeps(karst_context *context, const char *precond, const karst_matrix *A, int level, bool scaled)
 {
   struct dense dense = dense_of(A, level, strcmp(precond, "paric") == 0);
@@ -182,7 +182,7 @@ static void sweeps_and_norms(karst_context *context)
       }
 }
 
-/* Counts warnings that mention exact factors, and others. */
+/* Counts the warnings that mention exact factors, and the others. */
 struct heard {
   int exact, other;
 };
@@ -197,7 +197,7 @@ static void hear(void *user, karst_message_kind kind, const char *text)
     heard->other++;
 }
 
-/* Makes precond and iluk and compares outcome, shifted blocks and, where sound, the bits. */
+/* Makes precond and iluk, and compares outcome, shifted blocks and, if sound, the bits. */
 static void falls_back(karst_context *context, const char *precond, const karst_matrix *A, const char *scale,
                        double shift, const char *what)
 {
@@ -223,7 +223,7 @@ static void falls_back(karst_context *context, const char *precond, const karst_
   karst_precond_destroy(reference);
 }
 
-/* A tridiagonal unsymmetric matrix with small diagonal blocks, which are multiples of a turn; b even. */
+/* Makes a tridiagonal unsymmetric matrix with small diagonal blocks, which are multiples of a rotation; b is even. */
 static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
 {
   struct pattern line = pattern_grid(30, 1, 1);
@@ -242,7 +242,7 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
   return A;
 }
 
-/* The diagonal block of a row made singular, negative or NaN. */
+/* Makes the diagonal block of a row singular, negative or NaN. */
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
   double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
@@ -267,7 +267,7 @@ static void divergence(karst_context *context)
     falls_back(context, "parilu", bad, "no", 0, "badly scaled");
     falls_back(context, "paric", symmetric, "no", 0, "indefinite and badly scaled");
     falls_back(context, "paric", symmetric, "yes", 0, "indefinite");
-    spoil(context, A, 0, 0); /* a pivot that elimination does not change */
+    spoil(context, A, 0, 0); /* elimination does not change this pivot */
     falls_back(context, "parilu", A, "yes", 0, "singular pivot");
     falls_back(context, "paric", A, "yes", 0, "singular pivot");
     falls_back(context, "parilu", A, "yes", 0.5, "singular pivot, shifted");
@@ -316,7 +316,7 @@ static void last_factors(karst_context *context)
   }
 }
 
-/* After a fall-back sound values start from the matrix again. */
+/* After a fallback, sound values start from the matrix again. */
 static void recovery(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 80, 2, 3, 2);
@@ -339,7 +339,7 @@ static void recovery(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* The same bits in each run, and on the CPU for each number of threads. */
+/* The bits are the same in each run, and on the CPU for each number of threads. */
 static void same_bits(karst_context *context)
 {
   struct pattern grid = pattern_grid(24, 20, 16);
@@ -371,7 +371,7 @@ static void same_bits(karst_context *context)
   pattern_free(&grid);
 }
 
-/* Every order of tasks reaches the same limit, and each lists every task once. */
+/* Every order of the tasks reaches the same limit, and lists every task once. */
 static void orders(karst_context *context)
 {
   const char *const order[] = {"rows", "blocks", "random"}, *const chunks[] = {"forward", "backward", "random"};
@@ -426,7 +426,7 @@ static void task_lists(void)
   karst_context_destroy(context);
 }
 
-/* As many Jacobi sweeps as there are level sets, less one, solve the triangles. */
+/* Jacobi sweeps solve the triangles if there are as many as level sets, less one. */
 static void jacobi(karst_context *context)
 {
   const char *const preconds[] = {"iluk", "parilu", "paric"};

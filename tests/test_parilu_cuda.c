@@ -1,5 +1,5 @@
-/* Sweeps on a GPU are those of the CPU, sweep for sweep, for blocks that a whole block of threads works on too: the
- * same norms and, with Jacobi sweeps for the triangles, the same products with the preconditioner, within rounding. */
+/* Sweeps on a GPU agree with those on the CPU, sweep by sweep, also for blocks that take a whole thread block. The
+ * norms agree within rounding and, with Jacobi sweeps for the triangles, so do the products with the preconditioner. */
 #include "patterns.h"
 #include "precond.h"
 #include "settings.h"
@@ -10,7 +10,7 @@
 
 static karst_context *cpu;
 
-/* Symmetric positive definite, on a grid. */
+/* Makes a symmetric positive definite matrix on a grid. */
 static karst_matrix *make_matrix(karst_context *context, const struct pattern *grid, int b)
 {
   const int64_t bb = (int64_t)b * b;
@@ -29,7 +29,7 @@ static karst_matrix *make_matrix(karst_context *context, const struct pattern *g
   return A;
 }
 
-/* z = P^-1 r, and the norms; the caller frees z. */
+/* Returns z = P^-1 r, and the norms; the caller frees z. */
 static double *run(karst_context *context, const karst_matrix *A, const char *precond, int sweeps, double norm[2])
 {
   const int64_t n = karst_matrix_rows(A);

@@ -1,6 +1,6 @@
-/* Each preconditioner applies the inverse of what it says: block ILU(k) of the dense factors computed here on the same
- * pattern, block Jacobi of the diagonal blocks. With enough levels ILU is a direct solver. Singular blocks and NaN are
- * named by block row. A nearly full row makes no set-up long. */
+/* Each preconditioner applies the inverse of its operator: block ILU(k) that of the dense factors computed here on the
+ * same pattern, block Jacobi that of the diagonal blocks. With enough levels ILU is a direct solver. Singular blocks
+ * and NaN are named by block row. Set-up stays short with a nearly full row. */
 #include "backend.h"
 #include "precond.h"
 #include "settings.h"
@@ -23,7 +23,8 @@ static karst_precond *make(karst_context *context, const char *name, int level, 
   return M;
 }
 
-/* Levels of fill as Algorithm 3 of Yang, Liu, He, Chen defines them, on the full n-by-n pattern; large: no entry. */
+/* Computes the levels of fill as Algorithm 3 of Yang, Liu, He, Chen defines them, on the full n-by-n pattern; a large
+ * level means no entry. */
 static int *levels_of_fill(const karst_matrix *A)
 {
   int64_t n = karst_matrix_block_rows(A);
@@ -41,7 +42,8 @@ static int *levels_of_fill(const karst_matrix *A)
   return level;
 }
 
-/* Dense incomplete Gauss elimination in blocks on the entries of level k at most, then M = L U in dense form. */
+/* Computes dense incomplete Gauss elimination in blocks on the entries of level k at most, and then M = L U in dense
+ * form. */
 static double *dense_product_of_factors(const karst_matrix *A, int k)
 {
   int64_t n = karst_matrix_rows(A), b = karst_matrix_block_size(A), blocks = n / b;
@@ -78,7 +80,7 @@ static double *dense_product_of_factors(const karst_matrix *A, int k)
   return M;
 }
 
-/* The error of z = M^-1 r against the dense M, relative to z. */
+/* Returns the error of z = M^-1 r against the dense M, relative to z. */
 static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
 {
   karst_vector *r, *z;
@@ -131,7 +133,7 @@ static void iluk(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Enough rows that the sweeps run in parallel: threads must not change a bit. */
+/* The matrix has enough rows that the sweeps run in parallel; threads must not change a bit. */
 static void threads_agree(void)
 {
   double *result[2];
@@ -197,7 +199,7 @@ static void jacobi(karst_context *context)
   }
 }
 
-/* The same values with some entries of one block replaced. */
+/* Copies a matrix with some entries of one block replaced. */
 static karst_matrix *with_block(karst_context *context, const karst_matrix *A, karst_index row, const double *block)
 {
   karst_matrix *B;
@@ -246,7 +248,7 @@ static void bad_blocks(karst_context *context)
   karst_matrix_destroy(N);
 }
 
-/* The blocks of row 9 become multiples of the identity in its diagonal block, zero elsewhere. */
+/* Makes the blocks of row 9 multiples of the identity in its diagonal block, and zero elsewhere. */
 static void isolate_row(karst_context *context, karst_matrix *A, double *value, double diagonal)
 {
   const karst_index row = 9, *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
@@ -256,8 +258,8 @@ static void isolate_row(karst_context *context, karst_matrix *A, double *value, 
   tap_need(context, karst_matrix_update_values(A, value), "update");
 }
 
-/* A block row of zeros: a shut well. Its pivot becomes shift times the largest entry of the matrix, which is as if the
- * matrix had that diagonal block. */
+/* A block row of zeros is a shut well. Its pivot becomes shift times the largest entry of the matrix, as if the matrix
+ * had that diagonal block. */
 static void shut_well(karst_context *context)
 {
   const int sizes[] = {1, 3, 5, 8, 11};
@@ -292,7 +294,7 @@ static void shut_well(karst_context *context)
   }
 }
 
-/* An arrow: the diagonal, the first row and the first column, all else is fill. */
+/* Makes an arrow: the diagonal, the first row and the first column, so that all other entries are fill. */
 static karst_matrix *arrow(karst_context *context, karst_index n, int b)
 {
   const int64_t bb = (int64_t)b * b, entries = 3 * (int64_t)n - 2;
@@ -317,8 +319,8 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
   return A;
 }
 
-/* ILU(0) of an arrow of b = 1: (M z)_0 = s and (M z)_i = L_i0 s + D_i z_i with s = sum_j U_0j z_j. Set-up in the square
- * of n would take minutes. */
+/* ILU(0) of an arrow with b = 1 has (M z)_0 = s and (M z)_i = L_i0 s + D_i z_i with s = sum_j U_0j z_j. A set-up in
+ * O(n^2) would take minutes. */
 static void long_row(karst_context *context)
 {
   const karst_index n = 400000;
@@ -335,7 +337,7 @@ static void long_row(karst_context *context)
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   double s = 0, error;
   for (karst_index j = 0; j < n; j++) s += value[j] * of_z[j];
-  error = fabs(s - of_r[0]); /* a sum of n terms, of z below 1 */
+  error = fabs(s - of_r[0]); /* s is a sum of n terms, with z below 1 */
   for (karst_index i = 1; i < n; i++) {
     const double left = value[n + 2 * (i - 1)] / value[0], diagonal = value[n + 2 * (i - 1) + 1];
     error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * of_z[i] - of_r[i]));
@@ -350,7 +352,7 @@ static void long_row(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Sweeps meet the long rows of arrows too. */
+/* Sweeps must handle the long rows of arrows too. */
 static void long_row_sweeps(void)
 {
   const char *const names[] = {"parilu", "paric"};
@@ -366,7 +368,8 @@ static void long_row_sweeps(void)
   karst_context_destroy(context);
 }
 
-/* No block of memory as large as the factors of the arrow below: so their set-up ends before the factorization. */
+/* Refuses a block of memory as large as the factors of the arrow below, so that their set-up ends before the
+ * factorization. */
 static void *allocate_little(void *user, size_t bytes)
 {
   (void)user;
@@ -384,7 +387,7 @@ static void hear(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_WARNING && strstr(text, "multiplications")) ++*(int *)user;
 }
 
-/* Level 1 fills an arrow: n^3 / 3 products of blocks, which is said before they are made. */
+/* Level 1 fills an arrow, with n^3 / 3 products of blocks. A warning comes before they are computed. */
 static void much_work(void)
 {
   const karst_allocator little = {allocate_little, release, NULL};
@@ -407,7 +410,7 @@ static void much_work(void)
   karst_context_destroy(context);
 }
 
-/* New values, then the old ones again: the factors follow, and nothing is allocated. */
+/* New values are set, and then the first values again. The factors follow, and nothing is allocated. */
 static void update(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 20, 2, 2, 1);
@@ -450,7 +453,7 @@ static void errors(karst_context *context)
   karst_precond_destroy(NULL);
 }
 
-/* What needs kernels of its own is refused, by name, where the backend has none; the others work. */
+/* A method that needs kernels of its own is refused, by name, if the backend has none; the other methods work. */
 static void without_kernels(void)
 {
   static const char *const name[] = {"iluk", "parilu", "paric", "cusparse", "jacobi", "none"};
@@ -463,7 +466,7 @@ static void without_kernels(void)
   struct karst_backend bare = *context->backend;
   tap_settings_default(&options);
   for (int solves = 0; solves < 2; solves++) {
-    bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both */
+    bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both kernel tables */
     bare.parilu = solves ? NULL : karst_backends[0]->parilu;
     context->backend = &bare;
     for (int i = solves; i < 6; i++) {

@@ -1,5 +1,5 @@
-/* The processors that a process may use: its affinity, quotas of control groups, and for the commands OMP_NUM_THREADS.
- * Groups are folders of this test's own. */
+/* The processors that a process may use follow from its affinity mask, from quotas of control groups, and in the
+ * commands from OMP_NUM_THREADS. The test makes folders of its own as groups. */
 #define _GNU_SOURCE /* the affinity mask; NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #include "cli.h"
 #include "processors.h"
@@ -68,7 +68,7 @@ static void test_groups(void)
   check_quota("2:cpuacct:/a\nnonsense\n1:\n", 0, "other controllers and other lines");
 }
 
-/* The threads of a report, "cpu, 2 threads". */
+/* Returns the threads in a report, "cpu, 2 threads". */
 static int threads_used(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:4x4");

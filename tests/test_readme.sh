@@ -1,5 +1,5 @@
 #!/bin/sh
-# README keeps up: its C program is the one that is compiled and run, and it names every option of solve.
+# README is up to date: its C program is the one that is compiled and run, and it names every option of solve.
 echo 1..2
 report()
 {

@@ -1,4 +1,4 @@
-/* The solution of each real matrix agrees with UMFPACK's as far as its condition allows: where the iteration reaches a
+/* The solution of each real matrix agrees with UMFPACK's as far as its condition allows. If the iteration reaches a
  * relative residual of 1e-10, |x - x_direct|_1 is at most |A^-1|_1 times the two residuals, with |A^-1|_1 estimated
  * from UMFPACK's own factors (Higham, ACM Trans. Math. Softw. 14 (1988), Algorithm 4.1 for p = 1). */
 #include "config.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <umfpack.h>
 
-/* A in compressed columns: the transposes of its rows, so that UMFPACK's A is our A^T. */
+/* A in compressed columns, which are the transposes of its rows: UMFPACK's matrix is A^T. */
 struct direct {
   int64_t n;
   SuiteSparse_long *start, *index;
@@ -29,7 +29,7 @@ static void direct_destroy(struct direct *d)
   free(d->value);
 }
 
-/* False for a singular matrix. */
+/* Factors A; returns false for a singular matrix. */
 static bool direct_factor(const karst_matrix *A, struct direct *d)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
@@ -49,7 +49,7 @@ static bool direct_factor(const karst_matrix *A, struct direct *d)
   return status == UMFPACK_OK;
 }
 
-/* x = A^-1 b, or A^-T b. */
+/* Computes x = A^-1 b, or x = A^-T b. */
 static void direct_solve(const struct direct *d, bool transposed, const double *b, double *x)
 {
   umfpack_dl_solve(transposed ? UMFPACK_A : UMFPACK_At, d->start, d->index, d->value, x, b, d->numeric, NULL, NULL);
@@ -62,7 +62,7 @@ static double norm1(int64_t n, const double *x)
   return sum;
 }
 
-/* A lower bound of |A^-1|_1, nearly always within a factor of 3. */
+/* Returns a lower bound of |A^-1|_1, which is nearly always within a factor of 3. */
 static double inverse_norm(const struct direct *d)
 {
   double *x = malloc((size_t)d->n * sizeof *x), *y = malloc((size_t)d->n * sizeof *y), estimate = 0;
@@ -84,7 +84,7 @@ static double inverse_norm(const struct direct *d)
   return estimate;
 }
 
-/* |b - A x|_1 */
+/* Returns |b - A x|_1. */
 static double residual_of(karst_context *context, const karst_matrix *A, const karst_vector *b, const double *x)
 {
   karst_vector *vector, *r;
@@ -97,7 +97,7 @@ static double residual_of(karst_context *context, const karst_matrix *A, const k
   return norm;
 }
 
-/* Solves by iteration to 1e-10. */
+/* Solves by iteration to a relative residual of 1e-10. */
 static bool iterate(karst_context *context, const karst_matrix *A, const karst_vector *b, karst_vector *x)
 {
   tap_settings options;
@@ -114,7 +114,7 @@ static bool iterate(karst_context *context, const karst_matrix *A, const karst_v
   return converged;
 }
 
-/* The line of one matrix: x against the direct solution of S, A in scalars. */
+/* Compares x with the direct solution for one matrix. S: A with scalar blocks. */
 static void judge(karst_context *context, const char *file, const karst_matrix *S, const struct direct *d, double *rhs,
                   const double *found)
 {
@@ -167,7 +167,8 @@ static void compare(karst_context *context, const char *file, int block)
   free(ones);
 }
 
-/* All nonsingular ones but nos7, where 1e-10 is below the rounding of b - A x at the exact solution (2e-8). */
+/* Tests all nonsingular matrices except nos7, for which 1e-10 is below the rounding of b - A x at the exact solution
+ * (2e-8). */
 int main(void)
 {
   static const struct {

@@ -1,6 +1,6 @@
-/* blackoil and deadoil must be what their equations say: the residual agrees with a second writing of the equations,
- * the matrix with differences of the residual, the permeability has SPE10's statistics, and files are read as they
- * stand. */
+/* blackoil and deadoil are what their equations say. The residual agrees with a second implementation of the equations,
+ * the matrix with differences of the residual. The permeability has SPE10's statistics, and files are read as they
+ * are. */
 #include "../matrices/oil.h"
 #include "../matrices/permeability.h"
 #include "tap.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A random model with random states. Neighbours differ in pressure by 10 bar at least, so that gravity cannot turn the
- * flow over and no difference quotient steps across a change of the upwind cell. */
+/* A random model with random states. Neighbours differ in pressure by at least 10 bar, so that gravity cannot reverse
+ * the flow and no difference quotient crosses a change of the upwind cell. */
 struct example {
   karst_oil_model model;
   int64_t rows;
@@ -60,7 +60,7 @@ static void free_example(struct example *e)
   free(e->residual);
 }
 
-/* The equations of oil.c a second time, as its header states them: phase by phase, over pairs of cells. */
+/* This is a second implementation of the equations at the head of oil.c, phase by phase, over pairs of cells. */
 static const double compressibility[] = {1.5e-4, 4.5e-5, 2e-3}, viscosity[] = {2, 0.5, 0.03};
 static const double density[] = {800, 1020, 200}, immobile[] = {0.15, 0.2, 0.03};
 static const double length[] = {6.096, 3.048, 0.6096};
@@ -88,7 +88,7 @@ static double amount(int phases, int a, const double *u)
   return (1 + 5e-5 * (u[0] - 400)) * expansion(a, u[0]) * saturation(phases, a, u);
 }
 
-/* The flux of phase a from cell j to its neighbour i, m3 a day. */
+/* Returns the flux of phase a from cell j to its neighbour i, in m3 per day. */
 static double flux(const karst_oil_model *model, int a, const double *state, karst_cell i, karst_cell j)
 {
   const double *here = state + model->phases * (int64_t)i.number, *there = state + model->phases * (int64_t)j.number;
@@ -134,7 +134,8 @@ static double expected_residual(const struct example *e, karst_index number, int
   return amount(model->phases, a, u) - amount(model->phases, a, old) - model->time_step / volume * inflow;
 }
 
-/* Relative to 1e-3 of a pore volume at least; terms of up to 1e4 cancel, so that rounding leaves some 1e-12. */
+/* The error is relative to 1e-3 of a pore volume at least; terms of up to 1e4 cancel, so that rounding leaves about
+ * 1e-12. */
 static void test_residual(int phases, bool impermeable)
 {
   struct example e;
@@ -151,7 +152,8 @@ static void test_residual(int phases, bool impermeable)
   free_example(&e);
 }
 
-/* Column of the Jacobian by central differences, the step h: the error is O(h^2) and rounding over h. */
+/* Computes a column of the Jacobian by central differences with the step h: the error is O(h^2) plus rounding over
+ * h. */
 static void difference_column(struct example *e, int64_t column, double h, double *difference)
 {
   double *low = calloc((size_t)e->rows, sizeof *low), start = e->state[column];
@@ -164,7 +166,7 @@ static void difference_column(struct example *e, int64_t column, double h, doubl
   free(low);
 }
 
-/* How far a column of the matrix is from differences with the step h, relative to its largest entry. */
+/* Returns how far a column of the matrix is from differences with the step h, relative to its largest entry. */
 static double column_error(struct example *e, const double *dense, int64_t column, double h, double *difference)
 {
   double error = 0, size = 0;
@@ -176,8 +178,8 @@ static double column_error(struct example *e, const double *dense, int64_t colum
   return error / size;
 }
 
-/* 1e-6 relative to the column's largest entry: differences with steps of 1e-3 bar and 1e-5 are good to 1e-8. Now and
- * then such a step changes which cell is upstream, and a hundredth of it does not. */
+/* The tolerance is 1e-6 relative to the column's largest entry; differences with steps of 1e-3 bar and 1e-5 are
+ * accurate to 1e-8. Occasionally such a step changes which cell is upstream, and a hundredth of it does not. */
 static void test_jacobian(karst_context *context, int phases, bool impermeable)
 {
   struct example e;
@@ -202,8 +204,8 @@ static void test_jacobian(karst_context *context, int phases, bool impermeable)
   free_example(&e);
 }
 
-/* What flows out of one cell flows into another: without producers the balances sum to the change in place and what is
- * injected, 3e-4 of the pore volume a day. */
+/* Flow out of one cell goes into another. Without producers the balances sum to the change in place and the injection,
+ * which is 3e-4 of the pore volume a day. */
 static void test_conservation(void)
 {
   struct example e;
@@ -235,7 +237,7 @@ static void test_wells(void)
   tap_ok(fabs(model.injection * 2.5 - 3e-4 * 40) < 1e-15, "the injector brings 3e-4 of the pore volume a day");
 }
 
-/* The public problem is the model of these parts: generated field, wells, state, first Newton step. */
+/* The public problem is the model made of these parts: generated field, wells, state, first Newton step. */
 static void test_problem(karst_context *context, const char *spec, int phases)
 {
   struct example e = {.model = {.phases = phases, .size = {5, 6, 4}, .time_step = 0.25}};
@@ -268,8 +270,9 @@ static void test_problem(karst_context *context, const char *spec, int phases)
   free_example(&e);
 }
 
-/* SPE10's second model: 7e-4 to 2e4 mD, log10 of mean and deviation about 1.5 (both of its layers at hand: 1.53 and
- * 1.57, deviation 1.53 and 1.52), strongly correlated in the layer, kz / kx from 1e-4 to 0.1. */
+/* SPE10's second model has 7e-4 to 2e4 mD, and log10 k with mean and deviation of about 1.5 (its two available layers
+ * have means 1.53 and 1.57, deviations 1.53 and 1.52). Permeability is strongly correlated within a layer, and kz / kx
+ * is in 1e-4 to 0.1. */
 static void test_field(uint64_t seed)
 {
   const karst_index size[3] = {60, 220, 20};
@@ -302,7 +305,7 @@ static void test_field(uint64_t seed)
   free(kz);
 }
 
-/* The default field must not change from version to version: results that people keep depend on it. */
+/* The default field must not change between versions, because stored results depend on it. */
 static void test_field_is_fixed(void)
 {
   const karst_index size[3] = {3, 2, 2};
@@ -391,7 +394,7 @@ static const char *reservoir_path(const char *file)
   return access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* Whether each diagonal block is invertible. */
+/* Returns whether each diagonal block is invertible. */
 static bool pivots_are_sound(const karst_matrix *A)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);

@@ -1,5 +1,5 @@
-/* The precise residual is b - A x rounded once, though all digits of the working precision cancel: against 113-bit
- * arithmetic, on values from 1e-8 to 1e8. The plain residual is off by the rounding errors of the products. */
+/* The precise residual is b - A x rounded once, even if all digits of the working precision cancel. It is compared with
+ * 113-bit arithmetic, on values from 1e-8 to 1e8. The plain residual has the rounding errors of the products. */
 #include "tap.h"
 
 #include "matrix.h"
@@ -12,7 +12,7 @@ enum { ROWS = 40 };
 
 static double wide_random(void) { return tap_random() * pow(10, 8 * tap_random()); }
 
-/* b - A x in 113 bits, rounded; b is first set to A x, rounded, so that it cancels. */
+/* Computes b - A x in 113 bits and rounds it. First b is set to the rounded A x, so that the difference cancels. */
 static void exact_residual(int64_t n, const double *dense, const double *x, double *b, double *r)
 {
   for (int64_t i = 0; i < n; i++) {

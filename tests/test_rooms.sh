@@ -3,8 +3,8 @@
 # And what drivers see of the system that they solve is an operator and sums.
 number=0
 
-# The file that an include of another file means, as the compiler finds it: beside that file, from the top, or in one of
-# the rooms whose headers are included without the room's name.
+# find_header FILE NAME prints the file that FILE includes as NAME. The compiler finds it beside FILE, from the top, or
+# in a room whose headers are included without the room's name.
 find_header()
 {
   for folder in "${1%/*}" . lib symbolic matrices; do

@@ -1,5 +1,5 @@
-/* What is written in any format must be read back the same to the last bit, with block size and padding; a file that
- * cannot be written is refused, and memory that runs out leaves nothing behind. */
+/* A matrix or vector written in any format is read back the same to the last bit, with block size and padding. A file
+ * that cannot be written is refused, and running out of memory leaks nothing. */
 #include "config.h"
 
 #include "failing_allocator.h"
@@ -19,7 +19,7 @@ static bool same_bits(const double *a, const double *b, int64_t count)
   return count == 0 || memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
-/* Whether two matrices agree in every number, of pattern, sizes and values. */
+/* Returns whether two matrices agree in every number of pattern, sizes and values. */
 static bool same_matrix(const karst_matrix *A, const karst_matrix *B)
 {
   double *a, *b;
@@ -37,7 +37,7 @@ static bool same_matrix(const karst_matrix *A, const karst_matrix *B)
   return same;
 }
 
-/* Writes and reads a matrix; it must come back, with its block size and padding. */
+/* Writes a matrix and reads it again; block size and padding must be kept. */
 static void round_trip(karst_context *context, const karst_matrix *matrix, const char *file, const char *what)
 {
   karst_matrix *read;
@@ -75,7 +75,7 @@ static void test_round_trips(karst_context *context)
   karst_matrix_destroy(scalar);
 }
 
-/* Values that a shorter decimal would not bring back, empty rows, and a matrix without rows. */
+/* These matrices have values that a shorter decimal would not restore, empty rows, or no rows. */
 static void test_special_trips(karst_context *context)
 {
   const karst_index row_start[] = {0, 4, 4, 8, 8}, column[] = {0, 1, 2, 3, 0, 1, 2, 3}, none[] = {0, 0, 0, 0, 0};
@@ -92,7 +92,7 @@ static void test_special_trips(karst_context *context)
   karst_matrix_destroy(matrix);
 }
 
-/* The entries of a file may come in any order, also in rows long enough for the heap sort. */
+/* The entries of a file may come in any order, also in rows that are long enough for the heap sort. */
 static void test_shuffled(karst_context *context)
 {
   enum { ROWS = 300 };
@@ -127,7 +127,7 @@ static void test_other_width(karst_context *context)
 {
   const uint32_t bits = KARST_INDEX_BITS == 64 ? 32 : 64, head[] = {0x01020304, 1, bits, 2};
   const int64_t counts[] = {2, 4, 3}, wide[] = {0, 1, 3, 1, 0, 1};
-  const int32_t narrow[] = {0, 1, 3, 0, 1, 0, 1, 0}; /* each array filled up to 8 bytes */
+  const int32_t narrow[] = {0, 1, 3, 0, 1, 0, 1, 0}; /* each array is padded to 8 bytes */
   const double value[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   const double dense[16] = {0, 0, 5, 6, 0, 0, 7, 8, 1, 2, 9, 10, 3, 4, 11, 12};
   char bytes[512] = "\x89KBSR\r\n\x1a";
@@ -182,7 +182,7 @@ static void refuse_write(karst_context *context, const karst_matrix *matrix, con
   tap_ok(status == expected && strstr(karst_context_error(context), says), "not written: %s", says);
 }
 
-/* A disk that is full, played by a limit of 20 bytes a file: an error, and no half file stays. */
+/* A limit of 20 bytes a file acts like a full disk: an error, and no incomplete file stays. */
 static void refuse_full(karst_context *context, const karst_matrix *matrix)
 {
   const char *const files[] = {"full.mtx", "full.kbsr", "full.mtx.gz"};
@@ -228,7 +228,7 @@ static void test_unwritable(karst_context *context)
   karst_matrix_destroy(matrix);
 }
 
-/* Writes and reads a matrix and a vector. user: the ending of the matrix's file. */
+/* Writes and reads a matrix and a vector. user: the ending of the matrix file. */
 static karst_status write_and_read(karst_context *context, void *user)
 {
   const karst_index row_start[] = {0, 2, 3, 5}, column[] = {0, 2, 1, 0, 2};

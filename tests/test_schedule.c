@@ -1,5 +1,5 @@
-/* A schedule holds each row once, in runs that depend on earlier rows of their own and on runs of lower levels only;
- * its running totals are right; one thread, or no parallelism, gives the plain sweep. */
+/* A schedule holds each row once. A row depends only on earlier rows of its run and on runs of lower levels. The
+ * running totals are right. One thread, or no parallelism, gives the plain sweep. */
 #include "symbolic.h"
 
 #include "cpu/ilu/ilu.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Whether the schedule of a strict triangle keeps its promises. */
+/* Returns whether the schedule of a strict triangle is valid. */
 static bool is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
                      const karst_index *column, bool lower)
 {
@@ -71,8 +71,8 @@ static void test_random(karst_context *context)
   tap_ok(parallel > 0, "some of these schedules have parallelism");
 }
 
-/* level k fill of a grid with lines of nx cells; levels: what the forward and the backward schedule must have, 0: more
- * than one. */
+/* Checks the level k fill of a grid with lines of nx cells. levels: number of levels of the forward and the backward
+ * schedule, or 0 for more than one. */
 static void check_grid(karst_context *context, karst_index nx, karst_index ny, karst_index nz, int k, int threads,
                        karst_index levels)
 {
@@ -96,8 +96,8 @@ static void check_grid(karst_context *context, karst_index nx, karst_index ny, k
   pattern_free(&A);
 }
 
-/* Lines of cells with nothing between them: all runs are in one level, and there is a run for each line at least, which
- * the plan of the sweeps gives to its two threads. */
+/* The lines of cells are not coupled, so that all runs are in one level. There is at least one run for each line, and
+ * the sweeps' two threads share them. */
 static void check_lines(karst_context *context, karst_index lines, karst_index cells)
 {
   struct pattern A = pattern_grid(cells, 1, lines);
@@ -152,7 +152,7 @@ int main(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_random(context);
-  check_grid(context, 40, 30, 30, 0, 2, 59);  /* a run is a line of cells, levels are those of the 30x30 lines */
+  check_grid(context, 40, 30, 30, 0, 2, 59);  /* a run is a line of cells, and levels are those of 30x30 lines */
   check_grid(context, 40, 30, 30, 0, 1, 1);   /* one thread: the plain sweep */
   check_grid(context, 2000, 1, 1, 0, 4, 1);   /* one chain: nothing to share */
   check_grid(context, 8, 8, 1, 0, 2, 1);      /* too small for barriers */

@@ -1,11 +1,11 @@
-/* A search among ascending numbers finds what walking through them does; names are found as wholes. */
+/* A search in ascending numbers finds the same as a linear search; names are found only as a whole. */
 #include "search.h"
 
 #include "tap.h"
 
 enum { COUNT = 24, CASES = 200 };
 
-/* Ascending numbers, some of them alike where distinct is false. */
+/* Draws ascending numbers, with some of them equal if distinct is false. */
 static void draw(bool distinct, karst_index number[COUNT])
 {
   karst_index last = -3;

@@ -1,5 +1,5 @@
 /* test_solve_cli.c - the command solve: exit statuses, the JSON report, the files it writes, and the real matrices that
- * must end in a sentence. What it reports is checked against the library's own products with the files it wrote. */
+ * must end in a sentence. Its report is checked with the library's own products and the files that it wrote. */
 #include "config.h"
 
 #include "cli.h"
@@ -13,7 +13,7 @@
 
 static karst_context *context;
 
-/* A report names no value that is not a number, and ends in a sentence. */
+/* Returns whether a report contains no NaN and ends in a sentence. */
 static bool is_readable(const char *report)
 {
   size_t length = strlen(report);
@@ -43,7 +43,7 @@ static void test_exit_statuses(void)
   tap_ok(run->status == 0 && !run->err[0], "--quiet drops the note");
 }
 
-/* Reads a matrix (spec or file) as solve does, b = ones, and x from a file: |b - A x|. */
+/* Reads a matrix (spec or file) as solve does and x from a file; returns |b - A x| with b = ones. */
 static double residual_of(const char *spec, const char *solution)
 {
   karst_matrix *A;
@@ -62,7 +62,7 @@ static double residual_of(const char *spec, const char *solution)
   return norm;
 }
 
-/* A line "NAME  ... = VALUE" of the report. */
+/* Returns the value in a line "NAME ... = VALUE" of the report. */
 static double report_number(const char *report, const char *before)
 {
   const char *place = strstr(report, before);
@@ -73,11 +73,11 @@ static void test_solution(void)
 {
   char path[512];
   snprintf(path, sizeof path, "%s", tap_scratch("x.mtx"));
-  /* 49 rows in blocks of 2: the padding row must not reach the file. */
+  /* 49 rows are in blocks of 2, and the padding row must not reach the file. */
   const struct cli_run *run =
       CLI_RUN("solve", "poisson2d:7x7", "--block=2", "--rhs=ones", "--rtol=1e-4", "--solution", path);
   double reported = report_number(run->out, "|b - A x| = "), computed = residual_of("poisson2d:7x7", path);
-  /* The report has 4 digits. */
+  /* The report has 4 significant digits. */
   tap_ok(run->status == 0 && fabs(computed - reported) <= 1e-3 * reported,
          "--solution has the residual reported: %g, %g", reported, computed);
 }
@@ -97,7 +97,7 @@ static void test_history(void)
     ordered &= strtol(line, &end, 10) == lines && *end == '\t';
     residual = strtod(end, NULL);
     ordered &= residual > 0 && residual <= previous;
-    previous = residual; /* gmres never raises it */
+    previous = residual; /* gmres never raises the residual */
   }
   if (file) fclose(file);
   tap_ok(run->status == 0 && header && ordered && lines == (int)report_number(run->out, "iterations  ") + 1,
@@ -108,7 +108,7 @@ static void test_history(void)
          "factors made from the last ones may do better than the first: the report is of the first solve");
 }
 
-/* Neither output takes the place of the matrix, which is in a file m.mtx, nor of a right-hand side. */
+/* No output overwrites the matrix, which is in a file m.mtx, nor a right-hand side. */
 static void test_inputs_kept(const char *matrix)
 {
   static const char *const outputs[] = {"--history", "--solution"}, *const beside[] = {"m_b.mtx", "m_b.mtx.gz"};
@@ -134,7 +134,7 @@ static void test_inputs_kept(const char *matrix)
   }
 }
 
-/* Files that would overwrite each other, or what is read. */
+/* Files that would overwrite each other or an input are refused. */
 static void test_outputs(void)
 {
   char path[512], other[512], name[512];
@@ -193,7 +193,7 @@ static void test_rhs(void)
   tap_ok(CLI_RUN("compare", path, solution)->status == 1, "another seed gives another right-hand side");
 }
 
-/* The library that a file needs, if this build does not have it. */
+/* Returns the library that a file needs if this build lacks it, else NULL. */
 static const char *missing_library(const char *file)
 {
   const char *features = karst_build_features();
@@ -201,7 +201,7 @@ static const char *missing_library(const char *file)
   return strstr(file, ".gz") && !strstr(features, "zlib") ? "built without zlib" : NULL;
 }
 
-/* Runs solve on a file of the real matrices; skips where it is absent or cannot be read. */
+/* Runs solve on a real matrix; skips if the file is absent or cannot be read. */
 static const struct cli_run *solve_real(const char *file, const char *what, const char *const extra[])
 {
   const char *path = tap_matrix_path(file), *argument[16] = {path};
@@ -269,14 +269,14 @@ static json_t *parse(const char *text)
   return object;
 }
 
-/* The text of a key, "" where there is none. */
+/* Returns the text of a key, or "" if there is none. */
 static const char *text_of(const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));
   return text ? text : "";
 }
 
-/* A negative figure in a table of bench, or a NaN. */
+/* Returns whether a table of bench has a negative figure or a NaN. */
 static bool has_nonsense(const char *table)
 {
   for (const char *c = strchr(table, '\n'); c && *c; c++)
@@ -284,7 +284,7 @@ static bool has_nonsense(const char *table)
   return strstr(table, "nan") || strstr(table, "inf ");
 }
 
-/* Times as short as these are as likely as not to leave a negative rest. */
+/* Times as short as these often leave a negative rest. */
 static void test_bench_table(void)
 {
   const char *path = tap_write("unit.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n", -1);
@@ -301,7 +301,7 @@ static void test_bench_table(void)
   if (!sound) tap_note("%s", run->out);
 }
 
-/* With --json an error is an object too, beside its sentence. */
+/* With --json an error is also an object, beside its sentence. */
 static void test_json_errors(void)
 {
   char good[512];
@@ -340,7 +340,7 @@ static void test_json_errors(void)
   json_decref(object);
 }
 
-/* Names that a file system takes and a terminal or JSON does not. */
+/* These names are valid in a file system, but not for a terminal or in JSON. */
 static void test_names(void)
 {
   char path[512];
@@ -362,7 +362,7 @@ static void test_names(void)
   tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J") && !strchr(run->out, '\x1b'), "and by bench");
 }
 
-/* Entries of the factors against what the file has, however it is blocked. */
+/* The fill counts the entries of the factors over those of the file, whatever the block size. */
 static void test_fill(void)
 {
   double fill[5] = {0}, fill_file[5] = {0};
@@ -433,7 +433,7 @@ static void test_json(void)
   json_decref(report);
 }
 
-/* A matrix with a NaN-free but singular pivot: the report has no number that JSON cannot hold, and names the row. */
+/* The matrix has a singular pivot, and no NaN. The report has no number that JSON cannot hold, and names the row. */
 static void test_json_singular(void)
 {
   const char *path = tap_write("singular.mtx",
@@ -448,7 +448,7 @@ static void test_json_singular(void)
   json_decref(report);
 }
 
-/* A name that is no UTF-8, and a unit matrix, whose timed iterations have nothing to do. */
+/* The name is not UTF-8, and the matrix is the identity, so that the timed iterations have nothing to do. */
 static void test_bench(void)
 {
   const char *path =

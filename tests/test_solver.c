@@ -1,5 +1,5 @@
-/* The solver gives the dense solution under every ordering, scaling and preconditioner, follows new values, names block
- * rows in the caller's order, and refuses to be used out of turn. */
+/* The solver gives the dense solution with every ordering, scaling and preconditioner. It follows new values, names
+ * block rows in the caller's order, and refuses calls in the wrong order. */
 #include "matrix.h"
 #include "tap.h"
 #include "values.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A system with its dense solution. */
+/* A system and its dense solution. */
 struct problem {
   karst_matrix *A;
   karst_vector *b, *x;
@@ -44,7 +44,7 @@ static void free_problem(struct problem *p)
   free(p->solution);
 }
 
-/* The largest error of x relative to the largest entry of the solution. */
+/* Returns the largest error of x relative to the largest entry of the solution. */
 static double error_of(karst_context *context, const struct problem *p)
 {
   double *x = malloc((size_t)p->n * sizeof *x), error = 0, size = 0;
@@ -71,7 +71,7 @@ static karst_solver *make_solver(karst_context *context, const char *const *sett
   return solver;
 }
 
-/* Whether an ordering is in this build. */
+/* Returns whether this build has an ordering. */
 static bool has_ordering(karst_context *context, const char *name)
 {
   const char *settings[] = {"ordering", name, NULL};
@@ -111,7 +111,7 @@ static void combinations(karst_context *context)
   }
 }
 
-/* The setup of one matrix serves others of the same pattern. */
+/* A solver that was set up for one matrix serves others of the same pattern. */
 static void updates(karst_context *context)
 {
   const char *const scales[] = {"none", "diagonal", "block"};
@@ -142,7 +142,7 @@ static void updates(karst_context *context)
   }
 }
 
-/* Block row 3 of a chain is singular; whatever the order it is eliminated in, the caller hears of row 3. */
+/* Block row 3 of a chain is singular. In whatever order the rows are eliminated, the caller is told row 3. */
 static void singular_row_is_the_callers(karst_context *context)
 {
   enum { N = 12, BAD = 3 };
@@ -175,7 +175,7 @@ static void singular_row_is_the_callers(karst_context *context)
     tap_need(context, karst_vector_get(x, 1, &first), "get");
     tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
            "%s: %s", settings[i][1], karst_solver_explain(solver));
-    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "and the sentence names it");
+    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the sentence names the singular row");
     karst_solver_destroy(solver);
     karst_vector_destroy(b);
     karst_vector_destroy(x);
@@ -238,7 +238,7 @@ static void out_of_range(karst_context *context)
   }
 }
 
-/* A NaN that the scaling finds is not explained with what an earlier solve has met. */
+/* The explanation of a NaN found by the scaling must not come from an earlier solve. */
 static void explanations_are_fresh(karst_context *context)
 {
   const char *settings[] = {"scale", "block", NULL};
@@ -276,7 +276,7 @@ static karst_decision count_iterations(void *user, int iteration, double residua
   return KARST_GO_ON;
 }
 
-/* The monitor counts on through the passes of a scaled solve. */
+/* The monitor's count goes on through the passes of a scaled solve. */
 static void monitor_counts_through(karst_context *context)
 {
   const char *settings[] = {"scale", "diagonal", NULL};

@@ -1,6 +1,6 @@
-/* A context on a GPU works on the stream that it is given, which must be one of its device and comes before its
- * objects; no call changes the calling thread's current device or context; what is queued can be waited for. On the CPU
- * there is no stream. */
+/* A context on a GPU works on the stream that it is given, which must belong to its device and be set before objects
+ * are made. No call changes the calling thread's current device or context. A caller can wait for queued work. On the
+ * CPU there is no stream. */
 #include "settings.h"
 #include "tap.h"
 
@@ -26,7 +26,7 @@ static void no_stream_on_the_cpu(void)
   karst_context_destroy(context);
 }
 
-/* A context on GPU number device, or NULL where there is none; needed: there must be. */
+/* Opens a context on GPU number device; returns NULL if there is no such GPU, unless needed is set. */
 static karst_context *open_gpu(const char *device, bool needed)
 {
   karst_context *context;
@@ -38,7 +38,7 @@ static karst_context *open_gpu(const char *device, bool needed)
   return NULL;
 }
 
-/* Solves with one method and measures the residual. */
+/* Solves with one preconditioner and measures the residual. */
 static bool solve(karst_context *context, const char *precond, const char *trisolve, const char *ordering)
 {
   tap_settings options;
@@ -86,7 +86,7 @@ static void solve_with_all(karst_context *context, const char *what)
              methods[i][1], methods[i][2], what);
 }
 
-/* The caller's streams here are those of another context, and CUDA's default stream. */
+/* The caller's streams in this test are those of another context, and CUDA's default stream. */
 static void streams(void)
 {
   static const uintptr_t per_thread = 2; /* cudaStreamPerThread */
@@ -115,7 +115,7 @@ static void streams(void)
   karst_context_destroy(other);
 }
 
-/* Of the CUDA runtime that this program contains; NULL in a build without CUDA. */
+/* These functions belong to the CUDA runtime in this program; they are NULL in a build without CUDA. */
 extern int cudaGetDevice(int *device) __attribute__((weak));
 extern int cudaSetDevice(int device) __attribute__((weak));
 
@@ -125,8 +125,8 @@ static bool is_current(int device)
   return cudaGetDevice && cudaGetDevice(&current) == 0 && current == device;
 }
 
-/* A function of the driver, or NULL; libcuda is there once a context on a GPU has been opened. Weak, for a build
- * without CUDA may be one without libdl. */
+/* Returns a function of the driver, or NULL; libcuda is loaded when a context on a GPU has been opened. dlopen is weak,
+ * because a build without CUDA may lack libdl. */
 #pragma weak dlopen
 #pragma weak dlsym
 
@@ -145,7 +145,7 @@ static void *current_context(void)
   return current;
 }
 
-/* Whether the device has a primary context, which takes some hundreds of megabytes of it. */
+/* Returns whether the device has a primary context, which takes some hundreds of megabytes of its memory. */
 static bool is_used(int device)
 {
   int (*state)(int, unsigned *, int *), active = -1;
@@ -155,7 +155,7 @@ static bool is_used(int device)
   return !state || state(device, &flags, &active) != 0 || active;
 }
 
-/* In a thread that has never used CUDA; returns NULL where there is no such device. */
+/* Works in a thread that has never used CUDA; returns NULL if there is no such device. */
 static void *work_alone(void *device)
 {
   karst_context *context = open_gpu(device, false);
@@ -163,9 +163,10 @@ static void *work_alone(void *device)
   tap_ok(!current_context(), "opening %s leaves a thread without a context as it was", (const char *)device);
   solve_with_all(context, device);
   tap_need(context, karst_context_set_threads(context, 1), "a call that describes the device");
-  tap_ok(!current_context(), "and so does all that is done with it");
+  tap_ok(!current_context(), "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(!current_context() && is_current(0), "to the end, and its device is the first still");
+  tap_ok(!current_context() && is_current(0),
+         "destroying the context leaves it as it was, too, and its device is still the first");
   return device;
 }
 
@@ -183,7 +184,7 @@ static void run_alone(const char *device, bool other_unused)
     tap_ok(!is_used(0), "the first GPU is not touched by work on %s", device);
 }
 
-/* A context that the caller has made with the driver, on the device that Karst works on. */
+/* The caller has made a context with the driver, on the device that Karst works on. */
 static void beside_a_context_of_the_driver(void)
 {
   int (*create)(void **, unsigned, int), (*destroy)(void *);
@@ -197,22 +198,22 @@ static void beside_a_context_of_the_driver(void)
   karst_context *context = open_gpu("cuda:0", true);
   tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver's as it was");
   solve_with_all(context, "cuda:0 beside such a context");
-  tap_ok(current_context() == own, "and so does all that is done with it");
+  tap_ok(current_context() == own, "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(current_context() == own, "to the end");
+  tap_ok(current_context() == own, "destroying the context leaves it as it was, too");
   destroy(own);
 }
 
-/* A context on one GPU in a thread that works with a GPU of its own, perhaps the same. */
+/* Opens a context on one GPU in a thread whose current GPU is another one or the same. */
 static void work_beside(const char *device, int current)
 {
   if (!cudaSetDevice || cudaSetDevice(current) != 0) return;
   karst_context *context = open_gpu(device, true);
   tap_ok(is_current(current), "opening %s leaves the current device, %d, as it was", device, current);
   solve_with_all(context, device);
-  tap_ok(is_current(current), "and so does all that is done with it");
+  tap_ok(is_current(current), "work on the context leaves it as it was, too");
   karst_context_destroy(context);
-  tap_ok(is_current(current), "to the end");
+  tap_ok(is_current(current), "destroying the context leaves it as it was, too");
 }
 
 static void devices(void)

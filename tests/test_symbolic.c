@@ -1,6 +1,6 @@
-/* The pattern of ILU(k) is the one that the level rule defines, for every level and number of threads; level sets are
- * as deep as the longest chain of dependencies; patterns are transposed, symmetrised, mirrored and permuted as matrices
- * are. */
+/* The pattern of ILU(k) is the one that the level rule defines, for every level and number of threads. Level sets are
+ * as deep as the longest chain of dependencies. Patterns are transposed, symmetrised, mirrored and permuted like
+ * matrices. */
 #include "symbolic.h"
 
 #include "failing_allocator.h"
@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define ABSENT 10000 /* the level of an entry that is not there */
+#define ABSENT 10000 /* the level of an entry that is not in the pattern */
 
-/* Algorithm 3 of Yang, Liu, He and Chen, word by word, on a full array of levels. The caller frees it. */
+/* Computes Algorithm 3 of Yang, Liu, He and Chen literally, on a full array of levels. The caller frees it. */
 static int *levels_of_fill(const struct pattern *A, int level)
 {
   int *L = pattern_memory((int64_t)A->n * A->n, sizeof *L);
@@ -29,7 +29,7 @@ static int *levels_of_fill(const struct pattern *A, int level)
   return L;
 }
 
-/* Whether the pattern holds just the entries present in L, each in its triangle and in ascending order. */
+/* Returns whether the pattern holds exactly the entries present in L, each in its triangle and in ascending order. */
 static bool matches(const karst_ilu_pattern *pattern, karst_index n, const int *L)
 {
   karst_index lower = 0, upper = 0;
@@ -52,7 +52,7 @@ static void test_fill_rule(karst_context *context)
   for (int c = 0; c < cases; c++) {
     karst_index n = c < 3 ? c : (karst_index)(1 + tap_random_index(60));
     struct pattern A = pattern_random(n, densities[c % 5]);
-    if (c % 3 == 0) { /* the pattern made symmetric takes another way through the code */
+    if (c % 3 == 0) { /* a symmetric pattern takes another path through the code */
       karst_index *start, *column;
       tap_need(context, karst_pattern_symmetrise(context, n, A.start, A.column, &start, &column), "symmetrise");
       memcpy(A.start, start, ((size_t)n + 1) * sizeof *start);
@@ -77,7 +77,7 @@ static void test_fill_rule(karst_context *context)
   tap_ok(wrong == 0, "%d random patterns, k = 0 .. 5 and n: the fill is the level rule's", cases);
 }
 
-/* Joined, the rows are those of L, the diagonal and U; and each entry of A stands where position says. */
+/* The joined rows are those of L, the diagonal and U, and each entry of A is where position says. */
 static void test_join(karst_context *context)
 {
   const karst_index n = 40;
@@ -108,8 +108,8 @@ static void test_join(karst_context *context)
   pattern_free(&A);
 }
 
-/* Row i has its diagonal; that of the hub n/2 also all columns before, those after it also the hub's column, and row
- * from column to. Transposed: the mirror image. */
+/* Makes a pattern with a diagonal and a hub n/2: its row also has all columns before it, and the rows after it also
+ * have its column. Row from also has column to. Its transpose is the mirror image. */
 static struct pattern hub_pattern(karst_index n, karst_index from, karst_index to)
 {
   struct pattern A = pattern_empty(n, 3 * (int64_t)n + 1);
@@ -137,7 +137,8 @@ static struct pattern transposed(karst_context *context, const struct pattern *A
   return T;
 }
 
-/* Paths that all lead through a long row and on to nothing: searched one by one, the large ones would take hours. */
+/* All paths lead through a long row and end behind it. If each path were searched, the large patterns would take
+ * hours. */
 static void test_hub(karst_context *context)
 {
   const karst_index small = 400, large = 1000000;
@@ -159,7 +160,7 @@ static void test_hub(karst_context *context)
       karst_ilu_pattern_destroy(context, &pattern);
       free(L);
     }
-    /* The row of the hub reaches the last column at level 1, those below it at level 2. */
+    /* The hub's row reaches the last column at level 1, and the rows below it at level 2. */
     tap_need(context, karst_ilu_symbolic(context, large, B.start, B.column, 2, &pattern), "symbolic");
     karst_index sparse = side ? pattern.lower_start[large] : pattern.upper_start[large];
     karst_index filled = side ? pattern.upper_start[large] : pattern.lower_start[large];
@@ -172,7 +173,7 @@ static void test_hub(karst_context *context)
   }
 }
 
-/* The counts of an independent implementation for poisson3d:40x40x40. */
+/* These are the counts of an independent implementation for poisson3d:40x40x40. */
 static void test_grid_counts(karst_context *context)
 {
   static const int64_t expected[] = {438400, 803440, 1396396, 2563822};
@@ -193,7 +194,7 @@ static bool same(int64_t count, const karst_index *a, const karst_index *b)
   return memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
-/* Many more rows than threads, so that rows do change hands. */
+/* There are many more rows than threads, so that threads do share them. */
 static void test_threads(karst_context *context)
 {
   struct pattern A = pattern_grid(13, 17, 19), B = pattern_random(400, 0.01), *both[] = {&A, &B};
@@ -203,7 +204,7 @@ static void test_threads(karst_context *context)
     bool equal = true;
     tap_need(context, karst_ilu_symbolic(context, P->n, P->start, P->column, 3, &one), "symbolic");
     for (int threads = 2; threads <= 5; threads++) {
-      if (tap_set_threads(context, threads)) continue; /* without OpenMP */
+      if (tap_set_threads(context, threads)) continue; /* the build has no OpenMP */
       tap_need(context, karst_ilu_symbolic(context, P->n, P->start, P->column, 3, &many), "symbolic");
       equal = equal && same(P->n + 1, one.lower_start, many.lower_start) &&
               same(P->n + 1, one.upper_start, many.upper_start) &&
@@ -218,8 +219,8 @@ static void test_threads(karst_context *context)
   }
 }
 
-/* A full pattern of n rows takes sum_{i>p} (n - p) products, that is sum_p (n - 1 - p) (n - p); an empty one, whose
- * diagonal counts as there, takes none. */
+/* A full pattern of n rows takes sum_{i>p} (n - p) products, that is sum_p (n - 1 - p) (n - p). An empty pattern, whose
+ * diagonal is treated as present, takes none. */
 static void test_products(karst_context *context)
 {
   for (karst_index n = 1; n <= 9; n += 4) {
@@ -242,7 +243,7 @@ static void test_products(karst_context *context)
   }
 }
 
-/* What symbolic factorization takes besides its result is two indices a row, on symmetric patterns. */
+/* On symmetric patterns, symbolic factorization takes two indices a row besides its result. */
 static void test_memory(void)
 {
   struct failing_allocator memory = {0};
@@ -287,7 +288,7 @@ static void test_overflow(karst_context *context)
 #endif
 }
 
-/* Longest chain of dependencies, the definition of a row's level, by recursion. */
+/* Computes the longest chain of dependencies, which defines a row's level, by recursion. */
 static karst_index depth_of(const karst_index *start, const karst_index *column, karst_index row)
 {
   karst_index depth = 0;
@@ -383,7 +384,7 @@ static void test_transpose(karst_context *context)
   tap_ok(right, "random patterns are transposed, symmetrised and tested for symmetry, rows ascending");
 }
 
-/* Whether the image of each entry (i,j) is the entry (j,i). */
+/* Returns whether the image of each entry (i,j) is the entry (j,i). */
 static bool mirrors(karst_context *context, const struct pattern *A)
 {
   karst_index *mirror;

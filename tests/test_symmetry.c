@@ -1,5 +1,5 @@
-/* paric warns of values that are not symmetric, once for a set-up and its updates, by the caller's row, and takes
- * rounding for what it is. */
+/* paric warns of values that are not symmetric, once for a set-up and its updates, with the caller's row. It does not
+ * warn of rounding errors. */
 #include "settings.h"
 #include "parilu_dense.h"
 #include "search.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last warning, and how many there were. */
+/* The last warning, and the number of warnings. */
 struct warned {
   int count;
   char text[256];
@@ -35,7 +35,7 @@ static void change_entry(karst_context *context, karst_matrix *A, karst_index ro
   free(changed);
 }
 
-/* Sets paric up and updates it: one warning in all, with that ending; NULL: none. */
+/* Sets paric up and updates it, and expects one warning in all with this ending; NULL: none. */
 static void warns(karst_context *context, const char *ordering, const karst_matrix *A, const char *ending,
                   const char *what)
 {
@@ -59,7 +59,7 @@ static void warns(karst_context *context, const char *ordering, const karst_matr
          "b = %d, %s: %s: %s", A->block_size, ordering, what, warned.count ? warned.text : "no warning");
 }
 
-/* paric says where values are not symmetric, once and by the caller's row; it does not mind rounding. */
+/* paric reports where values are not symmetric, once and with the caller's row; it ignores rounding errors. */
 static void unsymmetric_values(karst_context *context)
 {
   const int sizes[] = {1, 3};
@@ -85,7 +85,7 @@ static void unsymmetric_values(karst_context *context)
   }
 }
 
-/* Rounding is also rounding beside a diagonal entry of 0. */
+/* Rounding errors are ignored also beside a diagonal entry of 0. */
 static void rounding_beside_zero(karst_context *context)
 {
   const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};

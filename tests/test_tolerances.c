@@ -1,5 +1,5 @@
-/* rtol, atol and max_iterations can be changed on a solver that has been set up: the next solve is that of a solver
- * made with them, also where there is now use for more directions than set-up had made room for. */
+/* rtol, atol and max_iterations can be changed on a solver that has been set up. The next solve is that of a solver
+ * made with the new limits, also if these need more directions than set-up allocated. */
 #include "settings.h"
 #include "failing_allocator.h"
 #include "tap.h"
@@ -61,7 +61,7 @@ static karst_status set(karst_solver *solver, struct limits limits)
   return karst_solver_set_tolerances(solver, limits.rtol, limits.atol, limits.max_iterations);
 }
 
-/* Solves from zero. x: [n] on the host, which the caller frees. */
+/* Solves from zero and returns x [n] on the host, which the caller frees. */
 static double *solve(const struct problem *p, karst_solver *solver, karst_result *result)
 {
   double *x = calloc((size_t)p->n, sizeof *x);
@@ -72,7 +72,7 @@ static double *solve(const struct problem *p, karst_solver *solver, karst_result
   return x;
 }
 
-/* The next solve is that of a solver made with these limits, to the bit. */
+/* Returns whether the next solve agrees to the bit with that of a solver made with these limits. */
 static bool solves_like_new(const struct problem *p, karst_solver *solver, const char *name, struct limits limits,
                             karst_result *result)
 {
@@ -87,7 +87,7 @@ static bool solves_like_new(const struct problem *p, karst_solver *solver, const
   return same;
 }
 
-/* From one set of limits to the next, on one solver. The first leaves room for 4 directions where restart is 30. */
+/* One solver takes one set of limits after another. The first leaves room for 4 directions, where restart is 30. */
 static void test_changes(karst_context *context)
 {
   static const struct limits limits[] = {{1e-10, 0, 4}, {1e-10, 0, 1000}, {1e-3, 0, 1000}, {0, 1e-2, 1000},
@@ -115,7 +115,7 @@ static void test_changes(karst_context *context)
   destroy_problem(&p);
 }
 
-/* What is refused leaves all three as they were. Limits may be set before set-up too. */
+/* A refused call leaves all three limits as they were. Limits may also be set before set-up. */
 static void test_refusals(karst_context *context)
 {
   static const struct limits good = {1e-9, 0, 300};
@@ -127,22 +127,24 @@ static void test_refusals(karst_context *context)
   karst_result result;
   for (int i = 0; i < 6; i++) {
     karst_status status = set(solver, bad[i]);
-    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), named[i]), "refused: %s",
+    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), named[i]), "a bad limit is refused: %s",
            karst_context_error(context));
   }
-  tap_ok(solves_like_new(&p, solver, "gmres", good, &result) && result.reason > 0, "and the ones before are in force");
+  tap_ok(solves_like_new(&p, solver, "gmres", good, &result) && result.reason > 0,
+         "after a refusal the earlier limits apply");
   tap_ok(set(NULL, good) == KARST_ERROR_ARGUMENT, "a solver must be given");
   tap_need(context, karst_solver_create(context, NULL, &bare), "solver");
-  tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits before set-up");
+  tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits can be set before set-up");
   tap_need(context, karst_solver_setup(bare, p.A), "setup");
   free(solve(&p, bare, &result));
-  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2, "are those of the solves after it");
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2,
+         "limits set before set-up apply to the solves after it");
   karst_solver_destroy(bare);
   karst_solver_destroy(solver);
   destroy_problem(&p);
 }
 
-/* What a monitor must not do, tried in the middle of a solve. */
+/* In the middle of a solve a monitor tries calls that it must not make. */
 struct meddler {
   struct problem *p;
   karst_solver *solver;
@@ -182,7 +184,7 @@ static void test_monitor(karst_context *context)
   destroy_problem(&p);
 }
 
-/* Each allocation that a call makes fails once: nothing has changed then. Most changes make none. */
+/* Each allocation of a call fails once, and then nothing has changed. Most changes allocate nothing. */
 static void test_memory(void)
 {
   static const struct limits few = {1e-10, 0, 4}, many = {1e-10, 0, 1000}, loose = {1e-2, 1, 2};
@@ -218,7 +220,7 @@ static void test_memory(void)
   }
   destroy_problem(&p);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
 static void test_all(karst_context *context)

@@ -1,6 +1,6 @@
-/* Block ILU on a device does what its CPU kernels do: the same factors and solutions within rounding for every block
- * size, pattern and kind of triangular solve, the same reason and block row where a block is bad, the same bits each
- * time, and an end even where NaNs come in. */
+/* Block ILU on a device agrees with its CPU kernels. Factors and solutions are the same within rounding for every block
+ * size, pattern and kind of triangular solve. A bad block gives the same reason and block row. The bits are the same
+ * each time, and solves end even with NaNs. */
 #include "matrix.h"
 #include "patterns.h"
 #include "precond.h"
@@ -17,7 +17,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static karst_context *cpu;
 
-/* A matrix on a pattern with the diagonal stored, random and diagonally dominant by blocks. */
+/* Makes a random matrix, diagonally dominant by blocks, on a pattern that includes the diagonal. */
 static karst_matrix *on_pattern(karst_context *context, const struct pattern *pattern, int b)
 {
   int64_t bb = (int64_t)b * b, blocks = pattern->start[pattern->n];
@@ -35,7 +35,7 @@ static karst_matrix *on_pattern(karst_context *context, const struct pattern *pa
   return A;
 }
 
-/* The same matrix on the CPU. */
+/* Makes the same matrix on the CPU. */
 static karst_matrix *reference_of(karst_context *context, const karst_matrix *A)
 {
   double *value;
@@ -62,7 +62,7 @@ static karst_precond *factor(karst_context *context, const karst_matrix *A, cons
   return P;
 }
 
-/* z = P^-1 r, host arrays; the caller frees it. */
+/* Computes z = P^-1 r on host arrays; the caller frees z. */
 static double *apply(karst_context *context, const karst_precond *P, int64_t n, const double *host)
 {
   karst_vector *r, *z;
@@ -85,7 +85,7 @@ static double *random_vector(int64_t n)
   return x;
 }
 
-/* The largest difference over the largest entry; NaN if there is one. */
+/* Returns the largest difference over the largest entry; NaN if there is one. */
 static double difference(int64_t n, const double *x, const double *expected)
 {
   double error = 0, size = 0;
@@ -97,10 +97,10 @@ static double difference(int64_t n, const double *x, const double *expected)
   return size > 0 ? error / size : error;
 }
 
-/* Rounding alone: the dominant matrices here are well conditioned. */
+/* The tolerance is for rounding alone: the dominant matrices here are well conditioned. */
 static const double tolerance = 1e-12;
 
-/* Compares every kind with the CPU, the first application and ten more. */
+/* Compares every kind of triangular solve with the CPU, in the first application and in ten more. */
 static void compare(karst_context *context, const karst_matrix *A, int level, const char *what)
 {
   int64_t n = karst_matrix_rows(A);
@@ -138,7 +138,7 @@ static void block_sizes(karst_context *context)
     }
 }
 
-/* The diagonal alone: empty rows and one level. */
+/* Makes the diagonal alone: empty rows and one level. */
 static struct pattern pattern_diagonal(karst_index n)
 {
   struct pattern diagonal = pattern_empty(n, n);
@@ -149,7 +149,7 @@ static struct pattern pattern_diagonal(karst_index n)
   return diagonal;
 }
 
-/* As many levels as rows, and a long last row and column. */
+/* Makes a pattern with as many levels as rows, and a long last row and column. */
 static struct pattern pattern_arrow(karst_index n)
 {
   struct pattern arrow = pattern_empty(n, 5 * (int64_t)n);
@@ -162,7 +162,7 @@ static struct pattern pattern_arrow(karst_index n)
   return arrow;
 }
 
-/* A cell and the 26 around it: many products for each entry. */
+/* Couples each cell with the 26 around it, which gives many products for each entry. */
 static struct pattern pattern_box(karst_index nx, karst_index ny, karst_index nz)
 {
   struct pattern box = pattern_empty(nx * ny * nz, 27 * (int64_t)nx * ny * nz);
@@ -178,7 +178,7 @@ static struct pattern pattern_box(karst_index nx, karst_index ny, karst_index nz
   return box;
 }
 
-/* The entries within a distance of the diagonal, and some full rows at the end. */
+/* Makes the entries within a distance of the diagonal, and some full rows at the end. */
 static struct pattern pattern_band(karst_index n, karst_index distance, karst_index full)
 {
   struct pattern band = pattern_empty(n, (int64_t)n * (2 * distance + 1) + (int64_t)n * full);
@@ -210,7 +210,7 @@ static void patterns(karst_context *context)
   }
 }
 
-/* A band with a full last row and column: a symmetric pattern. */
+/* Makes a band with a full last row and column, which is a symmetric pattern. */
 static struct pattern pattern_bordered(karst_index n, karst_index distance)
 {
   struct pattern bordered = pattern_empty(n, (int64_t)n * (2 * distance + 3));
@@ -223,8 +223,8 @@ static struct pattern pattern_bordered(karst_index n, karst_index distance)
   return bordered;
 }
 
-/* More entries than a warp has lanes, more than stand in the order of their levels, and, in the last, more than a warp
- * takes into shared memory. */
+/* The rows have more entries than a warp has lanes and more than are kept in the order of their levels. The last has
+ * more than a warp takes into shared memory. */
 static void long_rows(karst_context *context)
 {
   struct pattern cases[] = {pattern_band(120, 20, 0), pattern_band(90, 3, 2), pattern_bordered(90, 6),
@@ -240,7 +240,7 @@ static void long_rows(karst_context *context)
   }
 }
 
-/* NaNs of several payloads in r: an end, a NaN in z, and none left behind for the next solve. */
+/* r has NaNs of several payloads. The solve ends with a NaN in z, and leaves none for the next solve. */
 static void not_finite(karst_context *context)
 {
   const uint64_t payloads[] = {UINT64_MAX, UINT64_C(0x7ff8000000000000), UINT64_C(0xffffffff00000001),
@@ -277,7 +277,7 @@ static void not_finite(karst_context *context)
   pattern_free(&grid);
 }
 
-/* Replaces the diagonal block of a row, and all else in the row by 0. */
+/* Replaces the diagonal block of a row, and all other blocks of the row by 0. */
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
   int64_t bb = (int64_t)A->block_size * A->block_size;
@@ -294,7 +294,8 @@ static void spoil(karst_context *context, karst_matrix *A, karst_index row, doub
 enum spoiled { SINGULAR, NOT_A_NUMBER, SHIFTED };
 static const char *const spoiled_name[] = {"singular", "NaN", "shift"};
 
-/* Bad blocks in two rows: the reason and the first row, or how many were replaced, as on the CPU. Then sound values. */
+/* Two rows have bad blocks: the reason and the first row, or the number of replaced blocks, is that of the CPU. Then
+ * the values are sound again. */
 static void check_bad(karst_context *context, karst_matrix *A, int level, karst_index at, karst_index other,
                       enum spoiled how)
 {
@@ -305,7 +306,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   karst_index row, expected_row;
   spoil(context, A, at, how == NOT_A_NUMBER ? NAN : 0);
   spoil(context, A, other, how == NOT_A_NUMBER ? NAN : 0);
-  if (how == SHIFTED) { /* something to take the size of */
+  if (how == SHIFTED) { /* another entry by whose size the shift is scaled */
     double *value = pattern_memory(karst_entries(A), sizeof *value), *host;
     tap_need(context, karst_matrix_host_value(A, &host), "values");
     memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
@@ -353,7 +354,8 @@ static void bad_blocks(karst_context *context)
     }
 }
 
-/* Cliques that nothing connects: as many levels as a clique has rows, each with a row of every clique. */
+/* Makes cliques that nothing connects: there are as many levels as a clique has rows, each with a row of every
+ * clique. */
 static struct pattern pattern_cliques(karst_index cliques, karst_index size)
 {
   struct pattern all = pattern_empty(cliques * size, (int64_t)cliques * size * size);
@@ -364,7 +366,8 @@ static struct pattern pattern_cliques(karst_index cliques, karst_index size)
   return all;
 }
 
-/* Levels of so many rows with so many products that a GPU makes two at a time where b = 1; their number is odd. */
+/* The levels have so many rows with so many products that a GPU computes two rows at a time for b = 1; their number is
+ * odd. */
 static void large_levels(karst_context *context)
 {
   enum { CLIQUES = 1501, SIZE = 12 };

@@ -1,6 +1,6 @@
-/* The vector operations of each backend agree with sums written out here, give the same bits for every number of
- * threads, and never let a step that cannot be taken spoil a vector. A norm of zero does not cost many waits for a
- * device. */
+/* The vector operations of each backend agree with sums written out here, and give the same bits for every number of
+ * threads. A quotient that is not finite is zero, so that no step spoils a vector. A norm of zero does not cost many
+ * waits for a device. */
 #include "failing_allocator.h"
 #include "norm.h"
 #include "tap.h"
@@ -11,7 +11,7 @@
 
 enum { MOST = 40 };
 
-/* count random vectors of n scalars, on the host and on the device. */
+/* A bundle of count random vectors of n scalars, on the host and on the device. */
 struct bundle {
   karst_vector *vector[MOST];
   double *host[MOST];
@@ -37,7 +37,7 @@ static void free_bundle(int count, struct bundle *bundle)
   }
 }
 
-/* Tolerance: sums of n products of numbers below 1, each addition rounded once. */
+/* The tolerance is for sums of n products of numbers below 1, where each addition rounds once. */
 static double tolerance(int64_t n) { return 4e-16 * (double)(n + 8); }
 
 static void check_dots(karst_context *context, int64_t n, int count)
@@ -129,7 +129,7 @@ static void operations(karst_context *context)
   tap_ok(normalised(context, NAN, 8) == 0, "normalised by NaN is zero");
 }
 
-/* The operations that users see, on vectors of each length. */
+/* Tests the operations that users see, on vectors of each length. */
 static void public_operations(karst_context *context)
 {
   const int64_t lengths[] = {0, 1, 7, 64, 513, 100003};
@@ -158,7 +158,7 @@ static void public_operations(karst_context *context)
   }
 }
 
-/* A vector with these two values. */
+/* Makes a vector of these two values. */
 static karst_vector *make_pair(karst_context *context, double first, double second)
 {
   const double values[] = {first, second};
@@ -175,14 +175,15 @@ static double dot_of(karst_context *context, const karst_vector *x, const karst_
   return dot;
 }
 
-/* What double precision cannot hold. */
+/* The results are outside the range of double precision. */
 static void public_extremes(karst_context *context)
 {
   karst_vector *large = make_pair(context, 1e200, 1e200), *mixed = make_pair(context, 1e200, -1e200);
   karst_vector *tiny = make_pair(context, 1e-200, 1e-200), *nan = make_pair(context, NAN, INFINITY);
   double values[2];
   tap_ok(dot_of(context, large, large) == INFINITY, "a product that overflows is infinite");
-  tap_ok(!isfinite(dot_of(context, large, mixed)), "and with one of the other sign not finite, whatever fuses them");
+  tap_ok(!isfinite(dot_of(context, large, mixed)),
+         "with a product of the other sign the sum is not finite, whatever fuses them");
   tap_ok(dot_of(context, tiny, tiny) == 0 && dot_of(context, tiny, large) == 2, "what underflows is lost");
   tap_ok(isnan(dot_of(context, nan, tiny)), "a NaN stays one");
   tap_need(context, karst_vector_scale(0, nan), "scale");
@@ -203,7 +204,7 @@ static void refused(karst_context *context, karst_status status, const char *wor
          karst_context_error(context));
 }
 
-/* Arguments that two vectors do not go together with; those that are missing or overlap are in test_overlap.c. */
+/* The arguments do not fit together. test_overlap.c tests arguments that are missing or overlap. */
 static void public_errors(karst_context *context)
 {
   karst_context *other;
@@ -230,7 +231,7 @@ static void public_errors(karst_context *context)
   karst_context_destroy(other);
 }
 
-/* A sum that rounding makes depend on the order of additions. */
+/* Computes a sum whose rounding depends on the order of additions. */
 static double delicate_sum(int threads, double *dot)
 {
   karst_context *context;
@@ -290,8 +291,8 @@ static karst_status count_download(karst_context *context, void *to, const void 
   return karst_backends[0]->download(context, to, from, bytes);
 }
 
-/* The CPU's operations, called those of a device with or without the host's memory: a survey by it, and how often it
- * downloads. The limit is on what the context may allocate meanwhile. */
+/* Runs the CPU's operations as those of a device with or without the host's memory, and returns a survey and how often
+ * it downloads. limit: bytes that the context may allocate meanwhile. */
 static karst_survey survey(bool host_memory, size_t limit, int64_t n, const double *x)
 {
   struct failing_allocator memory = {0};
@@ -320,21 +321,22 @@ static void surveys(void)
   karst_survey found = survey(true, 0, LENGTH, x);
   tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU elements are looked at where they are");
   found = survey(false, 0, LENGTH, x);
-  tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device in %d pieces", downloads);
+  tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device elements are downloaded in %d pieces",
+         downloads);
   x[LENGTH - 2] = 3e-200;
   x[0] = -4e-200;
   for (int few = 0; few < 2; few++) {
     found = survey(false, few ? 1 : 0, LENGTH, x);
     tap_ok(found.finite && found.largest == 4e-200 && fabs(found.norm - 1.25) < 1e-15,
-           "of which each counts, %d of them", downloads);
+           "each of the pieces counts, of which there are %d", downloads);
   }
   x[LENGTH - 1] = NAN;
   found = survey(false, 0, LENGTH, x);
-  tap_ok(!found.finite && found.where == LENGTH - 1, "and a NaN is found in the last");
+  tap_ok(!found.finite && found.where == LENGTH - 1, "a NaN is found in the last piece");
   free(x);
 }
 
-/* The names of devices follow from the list of backends; a name that is none is answered with them. */
+/* The names of devices follow from the list of backends; the error for an unknown name lists them. */
 static void device_names(void)
 {
   static const char *const unknown[] = {"", "cp", "cpux", "cpu:0", "cudas", "cuda:", "cuda:x", "cuda:1x", "cuda:1234"};

@@ -1,4 +1,4 @@
-/* fuzz.c - see fuzz.h. */
+/* fuzz.c - helps the harnesses; see fuzz.h. */
 #define _GNU_SOURCE /* memfd_create. NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #include "fuzz.h"
 

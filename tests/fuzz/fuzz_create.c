@@ -1,5 +1,5 @@
-/* Any numbers as a pattern: karst_matrix_create accepts what is valid, by a check of our own, and nothing else. What it
- * accepts is converted to another block size and back. */
+/* Uses any numbers as a pattern. karst_matrix_create accepts exactly the patterns that pass a separate check here. An
+ * accepted matrix is converted to another block size and back. */
 #include "fuzz.h"
 
 enum { MOST_ROWS = 12, MOST_BLOCKS = 64, MOST_SIZE = 4 };
@@ -31,17 +31,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   karst_index rows = fuzz_choice(&input, MOST_ROWS + 1);
   int b = 1 + fuzz_choice(&input, MOST_SIZE), other = 1 + fuzz_choice(&input, MOST_SIZE);
   karst_ownership ownership = fuzz_choice(&input, 2) ? KARST_REFERENCE : KARST_COPY;
-  bool running = fuzz_choice(&input, 4) != 0; /* row starts from lengths, or each a number of its own */
+  bool running = fuzz_choice(&input, 4) != 0; /* makes row starts from lengths, or each independently */
   if (!running) start[0] = number(&input);
   for (karst_index i = 0; i < rows; i++) start[i + 1] = running ? start[i] + fuzz_choice(&input, 6) : number(&input);
   for (karst_index k = 0; k < MOST_BLOCKS; k++) column[k] = number(&input);
   for (int v = 0; v < MOST_BLOCKS * MOST_SIZE * MOST_SIZE; v++) value[v] = fuzz_value(&input, true);
-  if (start[rows] > MOST_BLOCKS) return 0; /* the arrays do not have what is announced: the caller's fault */
+  if (start[rows] > MOST_BLOCKS) return 0; /* the arrays would be shorter than announced, which is the caller's error */
 
   struct failing_allocator memory;
   karst_context *context = fuzz_open(&memory, 16 << 20);
   karst_matrix *A = NULL, *converted = NULL, *back = NULL;
-  /* The arrays end where they must, so that reading on is seen. */
+  /* The arrays end at the last element, so that reading past it is detected. */
   karst_index blocks = start[rows] > 0 ? start[rows] : 0;
   const karst_index *columns = column + (MOST_BLOCKS - blocks);
   const double *values = value + (ptrdiff_t)(MOST_BLOCKS * MOST_SIZE * MOST_SIZE) - (ptrdiff_t)blocks * b * b;

@@ -1,5 +1,5 @@
-/* A line as a problem of the gallery, what follows as its file of permeabilities. All entries are finite, and every
- * diagonal block is there. */
+/* Uses a line as a problem of the gallery, and the following bytes as its file of permeabilities. All entries are
+ * finite, and every diagonal block is present. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   char spec[512], text[400];
   int b = fuzz_choice(&input, 6);
   fuzz_text(&input, text, sizeof text);
-  if (strstr(text, "perm")) return 0; /* would open a file of the machine */
+  if (strstr(text, "perm")) return 0; /* it would open a file of this machine */
   bool file = input.size > 0;
   if (file)
     snprintf(spec, sizeof spec, "%s,perm=%s", text, fuzz_file(input.data, input.size));

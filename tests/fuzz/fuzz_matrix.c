@@ -1,5 +1,5 @@
-/* Any bytes as a matrix file: Matrix Market, gzip, archive or binary, told apart by content. What is read can be
- * written in the binary form and read again, with the same bits and the same grid. */
+/* Reads any bytes as a matrix file: Matrix Market, gzip, archive or binary, recognised by content. A matrix that is
+ * read can be written in the binary form and read again, with the same bits and the same grid. */
 #include "fuzz.h"
 
 #include <unistd.h>

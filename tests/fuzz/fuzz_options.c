@@ -1,4 +1,5 @@
-/* Lines "name value" as options: each is set or refused with a sentence, and what was accepted makes a solver. */
+/* Uses lines "name value" as options. Each option is set or refused with a sentence, and accepted options make a
+ * solver. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

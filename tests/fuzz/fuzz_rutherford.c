@@ -1,5 +1,5 @@
-/* Any bytes as a Rutherford-Boeing file, which RBio reads for the commands: a finite matrix, or a sentence on standard
- * error and no matrix. */
+/* Reads any bytes as a Rutherford-Boeing file, as the commands do with RBio. The result is a finite matrix, or a
+ * sentence on standard error and no matrix. */
 #include "config.h"
 
 #include "../../tools/rutherford_boeing.h"
@@ -11,7 +11,7 @@
 
 enum { LIMIT = 16 << 20 };
 
-/* RBio takes its memory here; a hostile size is refused and not tried. */
+/* Allocates memory for RBio; a hostile size is refused at once. */
 static void *allocate(size_t bytes) { return bytes > LIMIT ? NULL : malloc(bytes); }
 
 static void *allocate_zeros(size_t count, size_t bytes)

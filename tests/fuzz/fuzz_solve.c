@@ -1,10 +1,10 @@
-/* Small systems with any options and values, solved twice, and again with new values. What the library says of a
- * solution is judged in 113 bits:
+/* Solves small systems with any options and values twice, and again with new values. The library's claims about a
+ * solution are checked in 113 bits:
  *
  *   - converged means |b - A x| <= max(rtol |b|, atol), as far as twice the working precision tells;
  *   - result.residual is |b - A x| within the rounding errors of computing it in the working precision;
- *   - x is finite where the start was, unless the reason is KARST_NOT_FINITE, and it is the start itself where there was
- *     no iteration, unless b = 0;
+ *   - x is finite if the start is, unless the reason is KARST_NOT_FINITE;
+ *   - x is the start if there was no iteration, unless b = 0;
  *   - the same solve ends with the same bits. */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@ typedef struct fuzz_system {
   double value[MOST * MOST], rhs[MOST], start_x[MOST];
 } fuzz_system;
 
-/* A in about half of the systems a diagonal that dominates its row, so that many solves go on for a while. */
+/* Fills A. In about half of the systems the diagonal dominates its row, so that many solves go on for a while. */
 static void make_values(fuzz_input *input, fuzz_system *s)
 {
   unsigned style = fuzz_byte(input);
@@ -55,8 +55,8 @@ static void make_system(fuzz_input *input, fuzz_system *s)
   make_values(input, s);
 }
 
-/* What option number i from 0 takes. The list is the harness's own, so that inputs mean the same options when the
- * library gets more; those for experiments follow the others. */
+/* Finds option number i, counted from 0. The list belongs to the harness, so that inputs mean the same options when the
+ * library gets more. The options for experiments follow the others. */
 static bool find_option(int i, karst_option_info *info)
 {
   static const char *const names[] = {
@@ -69,7 +69,7 @@ static bool find_option(int i, karst_option_info *info)
   return false;
 }
 
-/* Some of the options, each from its own list of values or from numbers that are worth a try. */
+/* Sets some of the options, each to a name from its own list or to a number that is worth testing. */
 static void make_options(fuzz_input *input, karst_options *options)
 {
   static const char *const integers[] = {"0", "1", "2", "3", "5", "20", "60"};
@@ -89,7 +89,7 @@ static void make_options(fuzz_input *input, karst_options *options)
       for (char *bar = info.value; (bar = strchr(bar, '|')); names++) *bar++ = 0;
       for (choice %= names; choice > 0; choice--) text += strlen(text) + 1;
     }
-    (void)karst_options_set(options, info.name, text); /* not all take 0 */
+    (void)karst_options_set(options, info.name, text); /* some options refuse 0 */
   }
 }
 
@@ -100,7 +100,7 @@ static bool all_finite(int n, const double *x)
   return true;
 }
 
-/* |b - A x| and |b| in 113 bits; *rounding: what errors of the working precision amount to in the first. */
+/* Computes |b - A x| and |b| in 113 bits. *rounding: bound of the working precision's errors in |b - A x|. */
 static long double judge(const fuzz_system *s, const double *x, long double *rhs_norm, long double *rounding)
 {
   quad square = 0, rhs_square = 0, error_square = 0;
@@ -161,7 +161,7 @@ static bool solve(karst_solver *solver, const fuzz_system *s, const karst_vector
   return karst_solver_solve(solver, rhs, x, result) == KARST_SUCCESS;
 }
 
-/* Solves twice and compares. */
+/* Solves twice and compares the results. */
 static void solve_and_check(karst_solver *solver, const fuzz_system *s, const karst_options *options, karst_vector *rhs,
                             karst_vector *x)
 {

@@ -1,4 +1,5 @@
-/* Any bytes as a vector file: Matrix Market array, also gzipped, or plain numbers. All that is read is finite. */
+/* Reads any bytes as a vector file: a Matrix Market array, also gzipped, or plain numbers. All numbers that are read
+ * are finite. */
 #include "fuzz.h"
 
 #include <math.h>

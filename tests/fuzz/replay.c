@@ -1,5 +1,5 @@
 /* replay.c - feeds the inputs of a harness's corpus to it, without libFuzzer: corpus/NAME/ for the program fuzz_NAME.
- * Among them are those that once crashed. Files named on the command line are fed instead, to look at one. */
+ * Inputs of earlier crashes are among them. Files named on the command line are fed instead of the corpus. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -11,9 +11,9 @@ static void feed(const char *path)
   fuzz_must(file, "%s cannot be opened", path);
   size_t size = fread(data, 1, sizeof data, file);
   fclose(file);
-  tap_note("%s", path); /* said before, for what does not hold aborts */
+  tap_note("%s", path); /* printed first, because a violated property aborts */
   fflush(stdout);
-  /* A copy of its own size, so that reading past its end is seen. */
+  /* The copy has the exact size, so that reading past its end is detected. */
   uint8_t *copy = malloc(size ? size : 1);
   fuzz_must(copy, "out of memory");
   memcpy(copy, data, size);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs harnesses under libFuzzer: run.sh FOLDER SECONDS PROGRAM..., from "make fuzz". FOLDER has the build; inputs that
-# reached something new are kept in FOLDER/found for the next time, those that crashed in FOLDER/crashes. Reports the
-# executions; exits 1 where a harness crashed, ran out of time or memory, or leaked.
+# Runs harnesses under libFuzzer: run.sh FOLDER SECONDS PROGRAM..., called by "make fuzz". FOLDER has the build. Inputs
+# that reach new code are kept in FOLDER/found for the next run, and inputs that crash in FOLDER/crashes. Reports the
+# executions; exits 1 if a harness crashed, ran out of time or memory, or leaked.
 folder=$1 seconds=$2
 shift 2
 mkdir -p "$folder/crashes"
@@ -10,7 +10,7 @@ for program in "$@"; do
   name=${program##*/fuzz_}
   log=$folder/$name.log
   mkdir -p "$folder/found/$name"
-  # The commands' reader says what is wrong with each input.
+  # The commands' reader prints what is wrong with each input, which is suppressed.
   case $name in rutherford) quiet=-close_fd_mask=2 ;; *) quiet=-close_fd_mask=0 ;; esac
   "$folder/build/$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 $quiet -print_final_stats=1 \
     -artifact_prefix="$folder/crashes/$name-" "$folder/found/$name" "$folder/source/tests/fuzz/corpus/$name" >"$log" 2>&1
