@@ -2,6 +2,7 @@
 #include "precond.h"
 
 #include "clock.h"
+#include "residual.h"
 #include "vector.h"
 
 #include <math.h>
@@ -87,6 +88,11 @@ karst_reason karst_precond_outcome(const karst_precond *precond, karst_index *bl
 {
   if (block_row) *block_row = precond ? precond->block_row : -1;
   return precond ? precond->reason : KARST_SOUND;
+}
+
+karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row)
+{
+  return karst_matrix_find_not_finite(precond->A, block_row);
 }
 
 karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_info *info)

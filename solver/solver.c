@@ -78,7 +78,7 @@ void karst_solver_destroy(karst_solver *solver)
   karst_count_object(context, -1);
 }
 
-void karst_solver_set_monitor(karst_solver *solver, karst_monitor_function function, void *user)
+void karst_solver_monitor(karst_solver *solver, karst_monitor_function function, void *user)
 {
   if (!solver) return;
   solver->monitor = function;
@@ -104,9 +104,12 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
     karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
     status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
   }
-  if (!status)
-    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits,
-                                 solver->system.matrix, solver->precond, &solver->krylov);
+  if (!status) {
+    const karst_operator system = karst_operator_of_matrix(solver->system.matrix);
+    solver->caller = karst_operator_of_matrix(A);
+    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
+                                 solver->precond, &solver->krylov);
+  }
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
   if (!status && karst_solver_is_scaled(solver))
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);

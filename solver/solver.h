@@ -11,6 +11,7 @@ struct karst_solver {
   karst_methods chosen;
   karst_krylov_limits limits; /* read by the driver in each solve */
   karst_system system;
+  karst_operator caller; /* the caller's system, in his order and not scaled */
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
   bool solving;         /* a solve is under way, and its monitor may call */
