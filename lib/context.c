@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "backend.h"
+#include "precond.h"
 
 #include <pthread.h>
 
@@ -28,6 +29,7 @@ void karst_context_destroy(karst_context *context)
 {
   if (!context) return;
   if (context->backend->close) context->backend->close(context);
+  karst_precond_forget(context);
   pthread_mutex_destroy(&context->failing);
   context->allocator.release(context->allocator.user, context);
 }
@@ -60,6 +62,8 @@ karst_status karst_context_set_device(karst_context *context, const char *device
 }
 
 const char *karst_context_device(karst_context *context) { return context ? context->device_text : ""; }
+
+int karst_context_is_host(const karst_context *context) { return context && context->backend->host_memory; }
 
 void *karst_context_stream(const karst_context *context)
 {

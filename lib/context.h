@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct karst_backend;
+struct karst_registered;
 
 /* Sentences of errors that a context keeps. A call that fails may leave two. */
 enum { KARST_SENTENCES = 8 };
@@ -20,6 +21,7 @@ struct karst_context {
   int threads;
   karst_crew crew; /* how many of the threads work at present */
   int64_t objects; /* made with this context and not yet destroyed; karst_count_object changes it */
+  struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
   karst_message_function message;
   void *message_user;
   char device_text[128];

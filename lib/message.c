@@ -31,6 +31,12 @@ karst_status karst_fail(karst_context *context, karst_status status, const char 
   return status;
 }
 
+karst_status karst_context_fail(karst_context *context, karst_status status, const char *sentence)
+{
+  if (context && status) karst_fail(context, status, "%s", sentence ? sentence : karst_status_text(status));
+  return status;
+}
+
 karst_status karst_missing(karst_context *context, const char *what)
 {
   return context ? karst_fail(context, KARST_ERROR_ARGUMENT, "%s is NULL", what) : KARST_ERROR_ARGUMENT;

@@ -31,6 +31,24 @@ const char *karst_parse_integer(const char *text, int64_t *value)
   return is_end(*p) ? p : NULL;
 }
 
+bool karst_parse_sizes(const char *text, int64_t largest, int64_t size[3])
+{
+  size[0] = size[1] = size[2] = 1;
+  for (int axis = 0; axis < 3; axis++) {
+    int64_t number = 0;
+    if (!is_digit(*text)) return false;
+    for (; is_digit(*text); text++) {
+      number = number > INT64_MAX / 10 - 1 ? INT64_MAX / 10 : 10 * number + (*text - '0');
+      if (number > largest) return false;
+    }
+    if (number < 1) return false;
+    size[axis] = number;
+    if (*text == '\0') return true;
+    if (*text++ != 'x') return false;
+  }
+  return false;
+}
+
 /* A decimal number: digits * 10^exponent, where digits are exact unless dropped. */
 typedef struct decimal {
   uint64_t digits;

@@ -11,6 +11,9 @@
 const char *karst_parse_integer(const char *text, int64_t *value);
 const char *karst_parse_real(const char *text, double *value);
 
+/* Whether text is "60", "60x220" or "60x220x85", of whole numbers from 1 to largest; missing sizes are 1. */
+bool karst_parse_sizes(const char *text, int64_t largest, int64_t size[3]);
+
 static inline const char *karst_skip_spaces(const char *text)
 {
   while (*text == ' ' || *text == '\t') text++;

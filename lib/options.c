@@ -1,7 +1,9 @@
 /* options.c - see options.h: rows, and sets of values for them. Which rows there are is known to solver/options.c. */
 #include "options.h"
 
+#include "matrix.h"
 #include "number.h"
+#include "precond.h"
 #include "search.h"
 
 #include <limits.h>
@@ -11,7 +13,7 @@
 
 struct value {
   char *name, *text; /* one allocation, name first */
-  double number;     /* the same where it is one */
+  karst_option_value meaning;
 };
 
 struct karst_options {
@@ -26,37 +28,77 @@ const char *karst_no_or_yes(size_t i)
   return names[i];
 }
 
-bool karst_option_is(const karst_option *row, const char *name)
+bool karst_option_is(const karst_option *row, const char *name, size_t length)
 {
   const char *own = row->name;
-  for (; *own && *name; own++, name++)
+  for (; *own && length > 0; own++, name++, length--)
     if (*own != *name && !((*own == '-' || *own == '_') && (*name == '-' || *name == '_'))) return false;
-  return *own == *name;
+  return !*own && length == 0;
 }
 
-void karst_option_takes(const karst_option *row, char *text, size_t size)
+const char *karst_option_choice(const karst_context *context, const karst_option *row, size_t i)
 {
+  const bool precond = row->kind == KARST_OPTION_PRECOND || row->choice == karst_precond_choice;
+  return precond ? karst_precond_name(context, i) : row->choice(i);
+}
+
+static bool takes_name(const karst_option *row)
+{
+  return row->kind == KARST_OPTION_NAME || row->kind == KARST_OPTION_PRECOND;
+}
+
+void karst_option_takes(const karst_context *context, const karst_option *row, char *text, size_t size)
+{
+  static const char *const words[] = {
+      [KARST_OPTION_INTEGER] = "N",      [KARST_OPTION_REAL] = "R",    [KARST_OPTION_NAME] = "",
+      [KARST_OPTION_SIZES] = "NXxNYxNZ", [KARST_OPTION_FILE] = "FILE", [KARST_OPTION_PRECOND] = ""};
+  static const char more[] = "|...";
+  const char *name;
   size_t used = 0;
-  snprintf(text, size, "%s", row->kind == KARST_OPTION_INTEGER ? "N" : row->kind == KARST_OPTION_REAL ? "R" : "");
-  for (size_t i = 0; row->kind == KARST_OPTION_NAME && row->choice(i) && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "|" : "", row->choice(i));
+  snprintf(text, size, "%s", words[row->kind]);
+  for (size_t i = 0; takes_name(row) && (name = karst_option_choice(context, row, i)); i++) {
+    const size_t room = size - used, length = strlen(name) + (i > 0);
+    if (length + sizeof more > room) {
+      snprintf(text + used, room, "%s", more);
+      return;
+    }
+    used += (size_t)snprintf(text + used, room, "%s%s", i ? "|" : "", name);
+  }
+}
+
+/* The number of a name among those that a row takes; that of the NULL past the last where it is none of them. */
+static size_t find_choice(const karst_context *context, const karst_option *row, const char *text)
+{
+  const char *name;
+  size_t i = 0;
+  while ((name = karst_option_choice(context, row, i)) && strcmp(name, text) != 0) i++;
+  return i;
 }
 
 static karst_status check_name(karst_context *context, const karst_option *row, const char *text)
 {
-  char choices[128], word[KARST_WORD_SIZE];
-  if (row->choice(karst_find_name(row->choice, text))) return KARST_SUCCESS;
-  karst_option_takes(row, choices, sizeof choices);
+  char choices[256], word[KARST_WORD_SIZE];
+  if (karst_option_choice(context, row, find_choice(context, row, text))) return KARST_SUCCESS;
+  karst_option_takes(context, row, choices, sizeof choices);
   return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, karst_quote_text(text, word),
                     choices);
 }
 
-karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text, double *number)
+static karst_status check_sizes(karst_context *context, const karst_option *row, const char *text, karst_index size[3])
+{
+  char word[KARST_WORD_SIZE];
+  int64_t number[3];
+  if (!karst_parse_sizes(text, KARST_INDEX_MAX, number))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not NXxNYxNZ, NXxNY or NX with sizes from 1",
+                      row->name, karst_quote_text(text, word));
+  for (int axis = 0; axis < 3; axis++) size[axis] = (karst_index)number[axis];
+  return KARST_SUCCESS;
+}
+
+static karst_status check_number(karst_context *context, const karst_option *row, const char *text, double *number)
 {
   char word[KARST_WORD_SIZE];
   const bool integer = row->kind == KARST_OPTION_INTEGER;
-  *number = 0;
-  if (row->kind == KARST_OPTION_NAME) return check_name(context, row, text);
   int64_t whole = 0;
   const char *end = integer ? karst_parse_integer(text, &whole) : karst_parse_real(text, number);
   if (integer) *number = (double)whole;
@@ -67,6 +109,25 @@ karst_status karst_option_check(karst_context *context, const karst_option *row,
     return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
                       karst_quote_text(text, word), row->least,
                       integer && *number > INT_MAX ? ", at most 2147483647" : "");
+  return KARST_SUCCESS;
+}
+
+karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
+                                karst_option_value *value)
+{
+  *value = (karst_option_value){0};
+  switch (row->kind) {
+  case KARST_OPTION_INTEGER:
+  case KARST_OPTION_REAL:
+    return check_number(context, row, text, &value->number);
+  case KARST_OPTION_SIZES:
+    return check_sizes(context, row, text, value->size);
+  case KARST_OPTION_NAME:
+  case KARST_OPTION_PRECOND:
+    return check_name(context, row, text);
+  case KARST_OPTION_FILE:
+    break;
+  }
   return KARST_SUCCESS;
 }
 
@@ -86,20 +147,6 @@ karst_status karst_options_create(karst_context *context, karst_options **option
   if (status) return status;
   (*options)->context = context; /* which does not count it: options use no device */
   return KARST_SUCCESS;
-}
-
-karst_status karst_options_copy(karst_context *context, const karst_options *options, karst_options **copy)
-{
-  if (copy) *copy = NULL;
-  if (!context || !options || !copy)
-    return karst_missing(context, options ? "the place for the copy" : "the set of options");
-  karst_status status = karst_options_create(context, copy);
-  for (int i = 0; i < options->count && !status; i++)
-    status = karst_options_put(*copy, options->value[i].name, options->value[i].text, options->value[i].number);
-  if (!status) return KARST_SUCCESS;
-  karst_options_destroy(*copy);
-  *copy = NULL;
-  return status;
 }
 
 void karst_options_destroy(karst_options *options)
@@ -141,7 +188,8 @@ static karst_status make_room(karst_options *options)
   return KARST_SUCCESS;
 }
 
-karst_status karst_options_put(karst_options *options, const char *name, const char *text, double number)
+karst_status karst_options_put(karst_options *options, const char *name, const char *text,
+                               const karst_option_value *meaning)
 {
   char *memory;
   const size_t name_size = strlen(name) + 1, text_size = strlen(text) + 1;
@@ -153,18 +201,48 @@ karst_status karst_options_put(karst_options *options, const char *name, const c
   memcpy(memory + name_size, text, text_size);
   struct value *old = find(options, name), *place = old ? old : &options->value[options->count++];
   if (old) karst_release(options->context, old->name);
-  *place = (struct value){memory, memory + name_size, number};
+  *place = (struct value){memory, memory + name_size, *meaning};
   return KARST_SUCCESS;
 }
 
-/* Puts a value into the settings: the number, or that of the name. */
-static void store(const karst_option *row, const char *text, double number, void *settings)
+bool karst_options_at(const karst_options *options, int i, const char **name, const char **text)
+{
+  if (i >= options->count) return false;
+  *name = options->value[i].name;
+  *text = options->value[i].text;
+  return true;
+}
+
+karst_status karst_options_inner(karst_context *context, const karst_options *options, const karst_option *row,
+                                 karst_options **inner)
+{
+  const karst_option_value none = {0};
+  const size_t length = strlen(row->name);
+  karst_status status = karst_options_create(context, inner);
+  for (int i = 0; options && i < options->count && !status; i++) {
+    const struct value *value = &options->value[i];
+    if (strncmp(value->name, row->name, length) == 0 && value->name[length] == '.')
+      status = karst_options_put(*inner, value->name + length + 1, value->text, &value->meaning);
+  }
+  if (!status && !find(*inner, "precond")) status = karst_options_put(*inner, "precond", row->default_value, &none);
+  if (!status) return KARST_SUCCESS;
+  karst_options_destroy(*inner);
+  *inner = NULL;
+  return status;
+}
+
+/* Puts what a text means into the settings. */
+static void store(const karst_context *context, const karst_option *row, const char *text,
+                  const karst_option_value *meaning, void *settings)
 {
   void *field = (char *)settings + row->field;
   if (row->kind == KARST_OPTION_REAL) {
-    memcpy(field, &number, sizeof number);
-  } else {
-    const int whole = (int)(row->kind == KARST_OPTION_NAME ? (double)karst_find_name(row->choice, text) : number);
+    memcpy(field, &meaning->number, sizeof meaning->number);
+  } else if (row->kind == KARST_OPTION_SIZES) {
+    const karst_grid grid = {{meaning->size[0], meaning->size[1], meaning->size[2]}, NULL};
+    memcpy(field, &grid, sizeof grid);
+  } else if (row->kind == KARST_OPTION_INTEGER || row->kind == KARST_OPTION_NAME) {
+    const int whole = (int)(row->kind == KARST_OPTION_NAME ? (double)find_choice(context, row, text) : meaning->number);
     memcpy(field, &whole, sizeof whole);
   }
 }
@@ -173,25 +251,37 @@ karst_status karst_options_check(karst_context *context, const karst_options *op
                                  const char *owner)
 {
   char takes[128];
-  double number;
+  karst_option_value value;
   for (; list && *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
       const char *text = karst_options_find(options, row->name);
-      if (!text || karst_option_check(context, row, text, &number) == KARST_SUCCESS) continue;
-      karst_option_takes(row, takes, sizeof takes);
+      if (!text || karst_option_check(context, row, text, &value) == KARST_SUCCESS) continue;
+      karst_option_takes(context, row, takes, sizeof takes);
       return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not for %s, which takes %s", row->name, text, owner,
                         takes);
     }
   return KARST_SUCCESS;
 }
 
+/* What the default of a row means; it is valid. */
+static karst_option_value default_of(const karst_option *row)
+{
+  karst_option_value value = {0};
+  int64_t size[3];
+  if (row->kind == KARST_OPTION_INTEGER || row->kind == KARST_OPTION_REAL)
+    karst_parse_real(row->default_value, &value.number);
+  if (row->kind != KARST_OPTION_SIZES || !karst_parse_sizes(row->default_value, KARST_INDEX_MAX, size)) return value;
+  for (int axis = 0; axis < 3; axis++) value.size[axis] = (karst_index)size[axis];
+  return value;
+}
+
 void karst_options_read(const karst_options *options, const karst_option *const *list, void *settings)
 {
+  const karst_context *context = options ? options->context : NULL;
   for (; list && *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
       const struct value *value = find(options, row->name);
-      double number = value ? value->number : 0;
-      if (!value && row->kind != KARST_OPTION_NAME) karst_parse_real(row->default_value, &number);
-      store(row, value ? value->text : row->default_value, number, settings);
+      const karst_option_value meaning = value ? value->meaning : default_of(row);
+      store(context, row, value ? value->text : row->default_value, &meaning, settings);
     }
 }

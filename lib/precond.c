@@ -18,22 +18,51 @@ static karst_status check_symmetric(const char *name, const karst_matrix *A)
   return status;
 }
 
-karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_matrix *A)
+/* Calls visit for each preconditioner inside one that options describe. */
+static karst_status each_inner(karst_context *context, const struct karst_precond_ops *ops,
+                               const karst_options *options, const karst_matrix *A,
+                               karst_status (*visit)(karst_context *context, const struct karst_precond_ops *ops,
+                                                     const karst_options *options, const karst_matrix *A))
 {
-  karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
-  return !status && ops->for_symmetric ? check_symmetric(ops->name, A) : status;
+  karst_status status = KARST_SUCCESS;
+  for (const karst_option *const *list = ops->options; list && *list; list++)
+    for (const karst_option *row = *list; row->name && !status; row++) {
+      const struct karst_precond_ops *chosen;
+      karst_options *inner;
+      if (row->kind != KARST_OPTION_PRECOND) continue;
+      status = karst_options_inner(context, options, row, &inner);
+      if (!status) status = karst_precond_chosen(context, inner, &chosen);
+      if (!status) status = visit(context, chosen, inner, A);
+      karst_options_destroy(inner);
+    }
+  return status;
 }
 
-/* What the method's rows say, for as long as the preconditioner lives. */
-static karst_status read_settings(karst_precond *p, const karst_options *options)
+static karst_status check_options(karst_context *context, const struct karst_precond_ops *ops,
+                                  const karst_options *options, const karst_matrix *A)
 {
-  char *settings;
-  if (p->ops->settings == 0) return KARST_SUCCESS;
-  karst_status status = karst_allocate_zero(p->context, &settings, (int64_t)p->ops->settings, 1, "a preconditioner");
-  if (status) return status;
-  karst_options_read(options, p->ops->options, settings);
-  p->settings = settings;
-  return KARST_SUCCESS;
+  karst_status status = karst_options_check(context, options, ops->options, ops->name);
+  return status ? status : each_inner(context, ops, options, A, check_options);
+}
+
+karst_status karst_precond_check_options(karst_context *context, const struct karst_precond_ops *ops,
+                                         const karst_options *options)
+{
+  return check_options(context, ops, options, NULL);
+}
+
+static karst_status check_matrix(karst_context *context, const struct karst_precond_ops *ops,
+                                 const karst_options *options, const karst_matrix *A)
+{
+  karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
+  if (!status && ops->for_symmetric) status = check_symmetric(ops->name, A);
+  return status || !ops->shares_matrix ? status : each_inner(context, ops, options, A, check_matrix);
+}
+
+karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_options *options,
+                                 const karst_matrix *A)
+{
+  return check_matrix(A->context, ops, options, A);
 }
 
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
@@ -48,8 +77,11 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   p->A = A;
   p->block_row = -1;
   karst_count_object(p->context, 1);
-  status = read_settings(p, options);
-  if (!status) status = p->ops->setup(p);
+  status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
+  if (!status) {
+    p->begun = true;
+    status = ops->setup(p);
+  }
   if (status) {
     karst_precond_destroy(p);
     *precond = NULL;
@@ -64,8 +96,8 @@ void karst_precond_destroy(karst_precond *precond)
 {
   if (!precond) return;
   karst_context *context = precond->context;
-  precond->ops->destroy(precond);
-  karst_release(context, (void *)precond->settings);
+  if (precond->begun) precond->ops->destroy(precond);
+  karst_settings_destroy(context, precond->ops->options, precond->settings);
   karst_release(context, precond);
   karst_count_object(context, -1);
 }

@@ -16,6 +16,8 @@ struct karst_precond_ops {
   bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
+  bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
+  const karst_precond_method *outside; /* the caller's method behind it, or NULL */
 
   /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p, and puts named
    * values. What it has allocated when it fails, destroy gives back. */
@@ -37,6 +39,7 @@ struct karst_precond {
   const karst_matrix *A; /* not owned */
   const void *settings;  /* what the rows of ops->options were set to; NULL where there are none */
   int64_t generation;    /* of A's values at the last update, -1 where it failed */
+  bool begun;            /* setup was called, so that destroy is */
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
   karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
@@ -47,9 +50,44 @@ struct karst_precond {
   karst_report report;               /* what the method has to say besides; karst_precond_put fills it */
 };
 
-/* Whether A, the caller's matrix, has the diagonal blocks that the method needs; warns of values that are not symmetric
- * where it is for symmetric ones. */
-karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_matrix *A);
+/* A method that a caller has registered: what the library sees of it, and what he gave. */
+struct karst_registered {
+  struct karst_precond_ops ops;
+  karst_precond_method method;
+  const karst_option *list[2]; /* ops.options */
+  struct karst_registered *next;
+};
+
+/* The library's own methods, which solver/methods.c lists; ends with NULL. Here and not there, for preconditioners have
+ * others inside. */
+extern const struct karst_precond_ops *const karst_precond_table[];
+
+/* Method number i of a context: the library's own, then those registered, in that order. A number stays that method's.
+ * NULL past the last; context NULL: the library's own. */
+const struct karst_precond_ops *karst_precond_at(const karst_context *context, size_t i);
+const char *karst_precond_name(const karst_context *context, size_t i);
+/* The method of that name, or NULL. */
+const struct karst_precond_ops *karst_precond_find(const karst_context *context, const char *name);
+/* The choice of rows of kind KARST_OPTION_NAME that take a preconditioner's name: karst_option_choice adds the names of
+ * the context's methods to those of the library's own. */
+const char *karst_precond_choice(size_t i);
+
+/* The functions of a registered method, as those of the library's. */
+struct karst_precond_ops karst_precond_outside(const karst_precond_method *method);
+/* Gives back the list of registered methods. */
+void karst_precond_forget(karst_context *context);
+
+/* The method that a set of options for a preconditioner inside another one names. */
+karst_status karst_precond_chosen(karst_context *context, const karst_options *inner,
+                                  const struct karst_precond_ops **ops);
+
+/* KARST_ERROR_OPTION where a value is none of those that the method allows, or one inside it. */
+karst_status karst_precond_check_options(karst_context *context, const struct karst_precond_ops *ops,
+                                         const karst_options *options);
+/* Whether A, the caller's matrix, has the diagonal blocks that the method needs, and those inside it that are for the
+ * same matrix; warns of values that are not symmetric where it is for symmetric ones. */
+karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_options *options,
+                                 const karst_matrix *A);
 
 /* Allocates a preconditioner, reads its settings from the options, and runs
  * ops->setup, without factoring. */

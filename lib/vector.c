@@ -65,6 +65,8 @@ const char *karst_vector_source(const karst_vector *vector) { return vector && v
 
 double *karst_vector_values(karst_vector *vector) { return vector ? vector->values : NULL; }
 
+const double *karst_vector_const_values(const karst_vector *vector) { return vector ? vector->values : NULL; }
+
 static karst_status check_count(const karst_vector *vector, int64_t count, const double *host)
 {
   if (!vector) return KARST_ERROR_ARGUMENT;

@@ -21,7 +21,6 @@ const struct karst_krylov_ops *const karst_krylov_table[] = {
     &karst_krylov_gmres, &karst_krylov_fgmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
 };
 
-static const char *precond_name(size_t i) { return karst_precond_table[i] ? karst_precond_table[i]->name : NULL; }
 static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
 static const char *ordering_name(size_t i) { return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL; }
 
@@ -36,7 +35,7 @@ static const char *scale_name(size_t i)
 
 const karst_option karst_methods_rows[] = {
     {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method"},
-    {"precond", KARST_OPTION_NAME, false, FIELD(precond), precond_name, 0, "iluk", "the preconditioner"},
+    {"precond", KARST_OPTION_NAME, false, FIELD(precond), karst_precond_choice, 0, "iluk", "the preconditioner"},
     {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
     {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none",
      "scale by diagonal entries (symmetric) or diagonal blocks"},
@@ -47,4 +46,26 @@ void karst_methods_read(const karst_options *options, karst_methods *methods)
 {
   static const karst_option *const list[] = {karst_methods_rows, NULL};
   karst_options_read(options, list, methods);
+}
+
+size_t karst_methods_rows_common(void)
+{
+  size_t drivers = 0;
+  while (karst_krylov_table[drivers]) drivers++;
+  return 1 + drivers;
+}
+
+const karst_option *const *karst_methods_rows_of(const karst_context *context, size_t i)
+{
+  static const karst_option *const common[] = {karst_methods_rows, karst_krylov_limits_rows, NULL};
+  static const karst_option *const none[] = {NULL};
+  const karst_option *const *list = common;
+  if (i >= karst_methods_rows_common()) {
+    const struct karst_precond_ops *ops = karst_precond_at(context, i - karst_methods_rows_common());
+    if (!ops) return NULL;
+    list = ops->options;
+  } else if (i > 0) {
+    list = karst_krylov_table[i - 1]->options;
+  }
+  return list ? list : none;
 }

@@ -7,12 +7,11 @@
 #include "ordering.h"
 #include "precond.h"
 
-extern const struct karst_precond_ops *const karst_precond_table[]; /* ends with NULL */
-extern const struct karst_krylov_ops *const karst_krylov_table[];   /* ends with NULL */
+extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL; karst_precond_table: precond.h */
 
 typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_BLOCK } karst_scale;
 
-/* Numbers in the tables of drivers, preconditioners and orderings, and a karst_scale. */
+/* Numbers in the tables of drivers and orderings, of karst_precond_at in the options' context, and a karst_scale. */
 typedef struct karst_methods {
   int solver, precond, ordering, scale;
 } karst_methods;
@@ -20,5 +19,11 @@ typedef struct karst_methods {
 extern const karst_option karst_methods_rows[];
 
 void karst_methods_read(const karst_options *options, karst_methods *methods);
+
+/* Lists of rows one after the other: those of the choice of methods and of the limits, then those of the drivers and of
+ * the preconditioners of a context. NULL past the last. */
+const karst_option *const *karst_methods_rows_of(const karst_context *context, size_t i);
+/* How many of those lists are not a preconditioner's. */
+size_t karst_methods_rows_common(void);
 
 #endif

@@ -7,118 +7,179 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists of rows one after the other: those of the choice of methods and of the limits, then those of the methods. NULL
- * past the last. */
-static const karst_option *const *rows_of(size_t i)
-{
-  static const karst_option *const common[] = {karst_methods_rows, karst_krylov_limits_rows, NULL};
-  static const karst_option *const none[] = {NULL};
-  size_t drivers = 0, preconds = 0;
-  while (karst_krylov_table[drivers]) drivers++;
-  while (karst_precond_table[preconds]) preconds++;
-  if (i > drivers + preconds) return NULL;
-  const karst_option *const *list = i == 0         ? common
-                                    : i <= drivers ? karst_krylov_table[i - 1]->options
-                                                   : karst_precond_table[i - 1 - drivers]->options;
-  return list ? list : none;
-}
-
 /* Whether a row of this name stands in a list before number end. */
-static bool is_known(const char *name, size_t end)
+static bool is_known(const karst_context *context, const char *name, size_t end)
 {
   for (size_t i = 0; i < end; i++)
-    for (const karst_option *const *list = rows_of(i); *list; list++)
+    for (const karst_option *const *list = karst_methods_rows_of(context, i); *list; list++)
       for (const karst_option *row = *list; row->name; row++)
-        if (strcmp(row->name, name) == 0) return true;
+        if (karst_option_is(row, name, strlen(name))) return true;
   return false;
 }
 
 /* Row number i, methods that share a row counting once; NULL past the last. */
-static const karst_option *row_at(size_t wanted)
+static const karst_option *row_at(const karst_context *context, size_t wanted)
 {
   const karst_option *const *list;
-  for (size_t i = 0; (list = rows_of(i)); i++)
+  for (size_t i = 0; (list = karst_methods_rows_of(context, i)); i++)
     for (; *list; list++)
       for (const karst_option *row = *list; row->name; row++)
-        if (!is_known(row->name, i) && wanted-- == 0) return row;
+        if (!is_known(context, row->name, i) && wanted-- == 0) return row;
   return NULL;
 }
 
-static const karst_option *find_row(const char *name)
+/* The first row of a name of so many characters in the lists from number first on. */
+static const karst_option *find_row(const karst_context *context, const char *name, size_t length, size_t first)
 {
   const karst_option *const *list;
-  for (size_t i = 0; (list = rows_of(i)); i++)
+  for (size_t i = first; (list = karst_methods_rows_of(context, i)); i++)
     for (; *list; list++)
       for (const karst_option *row = *list; row->name; row++)
-        if (karst_option_is(row, name)) return row;
+        if (karst_option_is(row, name, length)) return row;
   return NULL;
 }
 
-int karst_options_info(size_t i, karst_option_info *info)
+/* Inside a preconditioner there are the name of another and the options of preconditioners. */
+static const karst_option *find_inner_row(const karst_context *context, const char *name, size_t length)
 {
-  const karst_option *row = info ? row_at(i) : NULL;
+  const karst_option *precond = find_row(NULL, "precond", strlen("precond"), 0);
+  return karst_option_is(precond, name, length) ? precond
+                                                : find_row(context, name, length, karst_methods_rows_common());
+}
+
+/* The option that a name means. */
+struct found {
+  const karst_option *row;
+  karst_option named; /* the row with the whole name, for sentences */
+  const char *default_value;
+  char name[KARST_OPTION_NAME_SIZE]; /* as the rows have it, "first.level"; "first.precond" where that is "first" */
+  size_t used;
+};
+
+static void append(struct found *found, const karst_option *row)
+{
+  const size_t room = sizeof found->name - found->used;
+  found->used += (size_t)snprintf(found->name + found->used, room, "%s%s", found->used ? "." : "", row->name);
+}
+
+/* Goes through the parts of a name: rows of preconditioners, each inside the one before, and a last row. */
+static bool find_option(const karst_context *context, const char *name, struct found *found)
+{
+  const karst_option *outer = NULL, *row;
+  *found = (struct found){.used = 0};
+  for (int depth = 0;; depth++, outer = row) {
+    const char *point = strchr(name, '.');
+    const size_t length = point ? (size_t)(point - name) : strlen(name);
+    row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0);
+    const bool inside = row && row->kind == KARST_OPTION_PRECOND;
+    if (!row || (point && !inside) || (inside && depth == KARST_OPTION_DEPTH)) return false;
+    append(found, row);
+    if (!point) break;
+    name = point + 1;
+  }
+  if (row->kind == KARST_OPTION_PRECOND) {
+    outer = row;
+    row = find_inner_row(context, "precond", strlen("precond"));
+    append(found, row);
+  }
+  found->row = row;
+  found->named = *row;
+  found->named.name = found->name;
+  found->default_value = outer && row->choice == karst_precond_choice ? outer->default_value : row->default_value;
+  return true;
+}
+
+int karst_options_info(const karst_context *context, size_t i, karst_option_info *info)
+{
+  const karst_option *row = info ? row_at(context, i) : NULL;
   if (!row) return 0;
   info->name = row->name;
   info->default_value = row->default_value;
   info->help = row->help;
   info->experiment = row->experiment;
-  karst_option_takes(row, info->value, sizeof info->value);
+  info->kind = row->kind;
+  karst_option_takes(context, row, info->value, sizeof info->value);
   return 1;
 }
 
-/* Returns the name of number i of a NULL-terminated table of methods, if it has one. */
-#define RETURN_METHOD(table)                                                                                           \
-  for (size_t n = 0; (table)[n]; n++)                                                                                  \
-    if (n == i) {                                                                                                      \
-      *help = (table)[n]->help;                                                                                        \
-      return (table)[n]->name;                                                                                         \
-    }
-
-const char *karst_options_method(const char *option, size_t i, const char **help)
+const char *karst_options_method(const karst_context *context, const char *option, size_t i, const char **help)
 {
-  const char *unwanted;
+  const char *name = NULL, *about = NULL;
+  size_t n = 0;
   if (!option) return NULL;
-  if (!help) help = &unwanted;
-  if (strcmp(option, "solver") == 0) RETURN_METHOD(karst_krylov_table)
-  if (strcmp(option, "precond") == 0) RETURN_METHOD(karst_precond_table)
-  if (strcmp(option, "ordering") == 0) RETURN_METHOD(karst_ordering_table)
-  return NULL;
+  if (strcmp(option, "precond") == 0) {
+    const struct karst_precond_ops *ops = karst_precond_at(context, i);
+    name = ops ? ops->name : NULL;
+    about = ops ? ops->help : NULL;
+  } else if (strcmp(option, "solver") == 0) {
+    while (n < i && karst_krylov_table[n]) n++;
+    name = karst_krylov_table[n] ? karst_krylov_table[n]->name : NULL;
+    about = name ? karst_krylov_table[n]->help : NULL;
+  } else if (strcmp(option, "ordering") == 0) {
+    while (n < i && karst_ordering_table[n]) n++;
+    name = karst_ordering_table[n] ? karst_ordering_table[n]->name : NULL;
+    about = name ? karst_ordering_table[n]->help : NULL;
+  }
+  if (name && help) *help = about;
+  return name;
 }
 
 static karst_status fail_unknown(karst_context *context, const char *name)
 {
-  char names[512], word[KARST_WORD_SIZE];
+  char names[400], word[KARST_WORD_SIZE];
   size_t used = 0;
   const karst_option *row;
-  for (size_t i = 0; (row = row_at(i)) && used < sizeof names; i++)
-    if (!row->experiment) used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", row->name);
+  for (size_t i = 0; (row = row_at(context, i)) && used < sizeof names; i++)
+    if (!row->experiment)
+      used +=
+          (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", i ? ", " : "", row->name,
+                           row->kind == KARST_OPTION_PRECOND ? ", followed by a point and an option of its own" : "");
   return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s", karst_quote_text(name, word), names);
 }
 
 /* Checks a value by the row at hand, or by another method's of the name that takes it. */
-static karst_status check_value(karst_context *context, const karst_option *first, const char *value, double *number)
+static karst_status check_value(karst_context *context, const struct found *found, const char *text,
+                                karst_option_value *value)
 {
   const karst_option *const *list;
-  karst_status status = karst_option_check(context, first, value, number);
-  for (size_t i = 0; status && (list = rows_of(i)); i++)
+  karst_status status = karst_option_check(context, &found->named, text, value);
+  for (size_t i = 0; status && (list = karst_methods_rows_of(context, i)); i++)
     for (; status && *list; list++)
       for (const karst_option *row = *list; status && row->name; row++)
-        if (row != first && strcmp(row->name, first->name) == 0)
-          status = karst_option_check(context, row, value, number);
-  return status ? karst_option_check(context, first, value, number) : KARST_SUCCESS; /* with the first one's sentence */
+        if (row != found->row && karst_option_is(row, found->row->name, strlen(found->row->name)))
+          status = karst_option_check(context, row, text, value);
+  /* with the first one's sentence */
+  return status ? karst_option_check(context, &found->named, text, value) : KARST_SUCCESS;
 }
 
 karst_status karst_options_set(karst_options *options, const char *name, const char *value)
 {
-  double number;
+  struct found found;
+  karst_option_value meaning;
   if (!options || !name || !value)
     return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the set of options"
                                                                           : name   ? "the option's value"
                                                                                    : "the option's name");
-  const karst_option *row = find_row(name);
-  if (!row) return fail_unknown(karst_options_context(options), name);
-  karst_status status = check_value(karst_options_context(options), row, value, &number);
-  return status ? status : karst_options_put(options, row->name, value, number);
+  karst_context *context = karst_options_context(options);
+  if (!find_option(context, name, &found)) return fail_unknown(context, name);
+  karst_status status = check_value(context, &found, value, &meaning);
+  return status ? status : karst_options_put(options, found.name, value, &meaning);
+}
+
+/* Each value is set anew: the context may have other methods. */
+karst_status karst_options_copy(karst_context *context, const karst_options *options, karst_options **copy)
+{
+  const char *name, *text;
+  if (copy) *copy = NULL;
+  if (!context || !options || !copy)
+    return karst_missing(context, options ? "the place for the copy" : "the set of options");
+  karst_status status = karst_options_create(context, copy);
+  for (int i = 0; !status && karst_options_at(options, i, &name, &text); i++)
+    status = karst_options_set(*copy, name, text);
+  if (!status) return KARST_SUCCESS;
+  karst_options_destroy(*copy);
+  *copy = NULL;
+  return status;
 }
 
 karst_status karst_options_set_integer(karst_options *options, const char *name, int64_t value)
@@ -158,9 +219,10 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
     return karst_missing(options ? karst_options_context(options) : NULL, !options ? "the set of options"
                                                                           : name   ? "the place for the value"
                                                                                    : "the option's name");
-  const karst_option *row = find_row(name);
-  if (!row) return fail_unknown(karst_options_context(options), name);
-  const char *given = karst_options_find(options, row->name);
-  *value = given ? given : row->default_value;
+  struct found found;
+  if (!find_option(karst_options_context(options), name, &found))
+    return fail_unknown(karst_options_context(options), name);
+  const char *given = karst_options_find(options, found.name);
+  *value = given ? given : found.default_value;
   return KARST_SUCCESS;
 }

@@ -1,22 +1,32 @@
 /* precond.c - a preconditioner alone, found by its name. */
 #include "methods.h"
 
+static karst_status create(karst_context *context, const karst_options *options, const karst_matrix *A,
+                           karst_precond **precond)
+{
+  karst_methods chosen;
+  karst_methods_read(options, &chosen);
+  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen.precond);
+  karst_status status = karst_precond_check_options(context, ops, options);
+  if (!status) status = karst_precond_check(ops, options, A);
+  if (!status) status = karst_precond_prepare(ops, options, A, precond);
+  if (!status) status = karst_precond_update(*precond);
+  if (!status) return KARST_SUCCESS;
+  karst_precond_destroy(*precond);
+  *precond = NULL;
+  return status;
+}
+
 karst_status karst_precond_create(karst_context *context, const karst_options *options, const karst_matrix *A,
                                   karst_precond **precond)
 {
-  karst_methods chosen;
+  karst_options *own = NULL;
   if (precond) *precond = NULL;
   if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
-  karst_methods_read(options, &chosen);
-  const struct karst_precond_ops *ops = karst_precond_table[chosen.precond];
-  karst_status status = karst_options_check(context, options, ops->options, ops->name);
-  if (!status) status = karst_precond_check(ops, A);
-  if (!status) status = karst_precond_prepare(ops, options, A, precond);
-  if (!status) status = karst_precond_update(*precond);
-  if (status) {
-    karst_precond_destroy(*precond);
-    *precond = NULL;
-  }
+  if (!options || karst_options_context(options) == context) return create(context, options, A, precond);
+  karst_status status = karst_options_copy(context, options, &own);
+  if (!status) status = create(context, own, A, precond);
+  karst_options_destroy(own);
   return status;
 }

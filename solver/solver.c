@@ -11,9 +11,9 @@ static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL}
 static karst_status check_chosen(const karst_solver *solver)
 {
   const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
-  const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
+  const struct karst_precond_ops *precond = karst_precond_at(solver->context, (size_t)solver->chosen.precond);
   karst_status status = karst_options_check(solver->context, solver->options, krylov->options, krylov->name);
-  return status ? status : karst_options_check(solver->context, solver->options, precond->options, precond->name);
+  return status ? status : karst_precond_check_options(solver->context, precond, solver->options);
 }
 
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
@@ -90,12 +90,12 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
   if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
   karst_context *context = solver->context;
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
-  const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
+  const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_status status = karst_solver_check_idle(solver);
   if (status) return status;
   clear(solver);
-  status = karst_precond_check(precond, A);
+  status = karst_precond_check(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);

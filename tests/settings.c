@@ -48,7 +48,7 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 static const char *default_of(const char *option)
 {
   karst_option_info info;
-  for (size_t i = 0; karst_options_info(i, &info); i++)
+  for (size_t i = 0; karst_options_info(NULL, i, &info); i++)
     if (strcmp(info.name, option) == 0) return info.default_value;
   tap_ok(false, "tests/settings.h has an option that the library does not know: %s", option);
   exit(1);

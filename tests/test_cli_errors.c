@@ -171,7 +171,8 @@ static void test_lists(void)
   run = CLI_RUN("solve", matrix, "--frobnicate");
   karst_option_info info;
   all = run->status == 2 && strstr(run->err, "--solution") && strstr(run->err, "--json");
-  for (size_t i = 0; karst_options_info(i, &info); i++) all = all && (info.experiment || strstr(run->err, info.name));
+  for (size_t i = 0; karst_options_info(NULL, i, &info); i++)
+    all = all && (info.experiment || strstr(run->err, info.name));
   tap_ok(all, "an unknown option is answered with the names of all options");
   static const char *const near[][2] = {
       {"--lvel", "--level?"},   {"--levle=2", "--level?"},           {"--rto", "--rtol?"},
@@ -193,11 +194,12 @@ static void test_lists(void)
   }
   run = CLI_RUN("solve", "--help");
   all = run->status == 0 && run->err[0] == '\0' && strstr(run->out, "--rhs") && strstr(run->out, "exit status");
-  for (size_t i = 0; karst_options_info(i, &info); i++) all = all && (info.experiment || strstr(run->out, info.help));
+  for (size_t i = 0; karst_options_info(NULL, i, &info); i++)
+    all = all && (info.experiment || strstr(run->out, info.help));
   tap_ok(all, "--help lists all options");
   const char *name, *help;
-  all = !karst_options_method("level", 0, &help) && !karst_options_method("solver", 100, &help);
-  for (size_t i = 0; (name = karst_options_method("precond", i, &help)); i++)
+  all = !karst_options_method(NULL, "level", 0, &help) && !karst_options_method(NULL, "solver", 100, &help);
+  for (size_t i = 0; (name = karst_options_method(NULL, "precond", i, &help)); i++)
     all = all && strstr(run->out, name) && strstr(run->out, help);
   tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"), "and describes the methods");
   run = CLI_RUN("solve", "--version");

@@ -86,14 +86,14 @@ static void test_table(void)
 {
   karst_option_info info = {.name = NULL};
   size_t count = 0;
-  for (; karst_options_info(count, &info); count++) {
+  for (; karst_options_info(NULL, count, &info); count++) {
     bool same = count < OPTIONS && strcmp(info.name, options_known[count].name) == 0 &&
                 strcmp(info.default_value, options_known[count].default_value) == 0 &&
                 info.experiment == (count >= OPTIONS - EXPERIMENTS);
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
-  tap_ok(!karst_options_info(count + 100, &info), "far past the last there is none");
+  tap_ok(!karst_options_info(NULL, count + 100, &info), "far past the last there is none");
 }
 
 static void test_defaults(void)
@@ -188,7 +188,7 @@ static void test_names(size_t i)
   const struct option *option = &options_known[i];
   karst_option_info info;
   char names[sizeof info.value], wrong[sizeof info.value + 1], *rest = names;
-  if (!karst_options_info(i, &info)) return;
+  if (!karst_options_info(NULL, i, &info)) return;
   snprintf(names, sizeof names, "%s", info.value);
   for (char *name; (name = strsep(&rest, "|"));) {
     accept(option, option->name, name);
@@ -295,7 +295,7 @@ static void test_null(void)
              karst_options_create(context, NULL) == KARST_ERROR_ARGUMENT &&
              karst_options_create(NULL, &none) == KARST_ERROR_ARGUMENT && !none,
          "a NULL is an error of its own");
-  tap_ok(!karst_options_info(0, NULL), "info into NULL");
+  tap_ok(!karst_options_info(NULL, 0, NULL), "info into NULL");
   karst_options_destroy(options);
 }
 

@@ -24,7 +24,7 @@ static bool library_info(size_t i, struct tool_info *info, size_t *count)
 {
   karst_option_info known;
   *count = 0;
-  for (size_t n = 0; karst_options_info(n, &known); n++) {
+  for (size_t n = 0; karst_options_info(NULL, n, &known); n++) {
     if (known.experiment || (*count)++ != i) continue;
     *info = (struct tool_info){.name = known.name, .default_value = known.default_value, .help = known.help};
     memcpy(info->value, known.value, sizeof info->value);
@@ -55,7 +55,7 @@ static void print_methods(const char *option, const char *title)
 {
   const char *name, *help;
   printf("\n%s:\n", title);
-  for (size_t i = 0; (name = karst_options_method(option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
+  for (size_t i = 0; (name = karst_options_method(NULL, option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
 }
 
 static void print_help(const struct tool_command *command)

@@ -95,7 +95,7 @@ static const char *about(void)
       "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
       "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
       "of solve but for solver, max-iterations, atol, ordering and scale, and these for experiments:\n");
-  for (size_t i = 0; karst_options_info(i, &info) && used < sizeof text; i++)
+  for (size_t i = 0; karst_options_info(NULL, i, &info) && used < sizeof text; i++)
     if (info.experiment)
       used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
                                info.help, info.default_value);

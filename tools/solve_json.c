@@ -56,7 +56,7 @@ static void set_input(json_t *object, const struct solve_report *report)
 static void set_options(json_t *object, const karst_options *options)
 {
   karst_option_info info;
-  for (size_t i = 0; karst_options_info(i, &info); i++) {
+  for (size_t i = 0; karst_options_info(NULL, i, &info); i++) {
     char key[64];
     if (info.experiment) continue;
     snprintf(key, sizeof key, "%s", info.name);

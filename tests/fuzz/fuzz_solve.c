@@ -64,7 +64,7 @@ static bool find_option(int i, karst_option_info *info)
       "precond",         "level",    "sweeps", "sweep-mode", "sweep-scale",    "ilu-residual", "trisolve",
       "trisolve-sweeps", "ordering", "scale",  "shift",      "sweep-order",    "sweep-block",  "sweep-chunks",
   };
-  for (size_t n = 0; karst_options_info(n, info); n++)
+  for (size_t n = 0; karst_options_info(NULL, n, info); n++)
     if (strcmp(info->name, names[i]) == 0) return true;
   return false;
 }
