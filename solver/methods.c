@@ -2,7 +2,7 @@
 #include "methods.h"
 
 extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk,
-    karst_precond_parilu, karst_precond_paric, karst_precond_cusparse;
+    karst_precond_parilu, karst_precond_paric;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
     &karst_precond_none,
@@ -10,7 +10,6 @@ const struct karst_precond_ops *const karst_precond_table[] = {
     &karst_precond_iluk,
     &karst_precond_parilu,
     &karst_precond_paric,
-    &karst_precond_cusparse,
     NULL,
 };
 
