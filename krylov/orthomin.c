@@ -100,7 +100,8 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
   return karst_krylov_look(k, 0, DOTS + ring->kept + 1);
 }
 
-/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. */
+/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. The
+ * residual takes a product too. */
 static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason *reason)
 {
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
@@ -114,8 +115,8 @@ static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason
   if (!status) status = karst_krylov_precondition(k, k->r, p);
   if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
-  const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {k->A.product, q}};
-  return karst_krylov_blame(k, 2, suspect, reason);
+  const karst_krylov_suspect suspect[] = {{k->A.product, k->r}, {"the preconditioned residual", p}, {k->A.product, q}};
+  return karst_krylov_blame(k, 3, suspect, reason);
 }
 
 /* Why the step must not be taken, or KARST_SOUND. before: the residual norm it began with. */

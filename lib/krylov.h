@@ -1,13 +1,13 @@
 /* krylov.h - what a Krylov driver is. One const table a method; all tables in solver/methods.c.
  *
  * A driver sees an operator, a preconditioner and vectors in device memory, and takes its sums through sums.h. It
- * implements one function, cycle, which improves x from a known residual. Everything around it - the true residual before and after, the
- * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
+ * implements one function, cycle, which improves x from a known residual. Everything around it - the true residual
+ * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
  * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
- * product or a preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once
- * more in the iterations that compare. */
+ * product or a preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare
+ * waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
@@ -118,8 +118,8 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
  * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
- * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in the middle of a
- * cycle. */
+ * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in the
+ * middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 

@@ -59,6 +59,7 @@ static void clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
   karst_precond_destroy(solver->precond);
+  karst_product_release(&solver->product);
   karst_system_destroy(&solver->system);
   solver->context->backend->release(solver->context, solver->norm2);
   solver->context->backend->release(solver->context, solver->residual);
@@ -85,6 +86,27 @@ void karst_solver_monitor(karst_solver *solver, karst_monitor_function function,
   solver->monitor_user = user;
 }
 
+/* The operators of the caller's system and of the solver's. */
+static karst_operator choose_operators(karst_solver *solver)
+{
+  const bool own = solver->product.multiply != NULL;
+  solver->caller = own ? karst_product_of_caller(&solver->product) : karst_operator_of_matrix(solver->system.original);
+  return own ? karst_product_of_system(&solver->product) : karst_operator_of_matrix(solver->system.matrix);
+}
+
+karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_idle(solver);
+  if (!status && multiply && solver->krylov) status = karst_product_prepare(&solver->product, &solver->system);
+  if (status) return status;
+  if (!multiply) karst_product_release(&solver->product);
+  solver->product.multiply = multiply;
+  solver->product.user = multiply ? user : NULL;
+  if (solver->krylov) solver->krylov->A = choose_operators(solver);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
   if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
@@ -104,9 +126,9 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
     karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
     status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
   }
+  if (!status && solver->product.multiply) status = karst_product_prepare(&solver->product, &solver->system);
   if (!status) {
-    const karst_operator system = karst_operator_of_matrix(solver->system.matrix);
-    solver->caller = karst_operator_of_matrix(A);
+    const karst_operator system = choose_operators(solver);
     status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
                                  solver->precond, &solver->krylov);
   }
@@ -130,7 +152,7 @@ karst_status karst_solver_check_idle(const karst_solver *solver)
 {
   if (!solver->solving) return KARST_SUCCESS;
   return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
-                    "the solver is in the middle of a solve, whose monitor cannot change it");
+                    "the solver is in the middle of a solve, whose monitor and operator cannot change it");
 }
 
 karst_status karst_solver_update(karst_solver *solver)
@@ -156,7 +178,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
-  info->memory += solver->system.memory + solver->krylov->memory_size +
+  info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   info->time_order = solver->system.time_order;
   info->time_transfer = solver->time_transfer;
