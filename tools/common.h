@@ -87,6 +87,9 @@ struct tool_command {
   const char **operand;              /* [operand_count], set by tool_parse */
   const struct tool_option *options; /* ends with a NULL name; --help and --version are added */
   karst_options *library_options;    /* NULL if the tool does not take the options of the library */
+  /* Why an option of the library does not take a value, where the tool knows better than the library, which does not
+   * know the value; else NULL. May be NULL itself. */
+  const char *(*explain)(const char *option, const char *value);
   bool gallery;                      /* whether the help lists the gallery */
   const char *exit_statuses;         /* ends the help */
 };
