@@ -26,7 +26,7 @@ struct karst_context {
   void *message_user;
   char device_text[128];
   pthread_mutex_t failing; /* held while a sentence is written: calls in several threads may fail at once */
-  unsigned last_failure;   /* which sentence is the last one's */
+  unsigned last_failure;   /* how many sentences were written; the last one's place is that modulo KARST_SENTENCES */
   char sentence[KARST_SENTENCES][512];
 };
 

@@ -15,7 +15,7 @@ void karst_context_set_message(karst_context *context, karst_message_function fu
 
 const char *karst_context_error(const karst_context *context)
 {
-  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE)] : "";
+  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE) % KARST_SENTENCES] : "";
 }
 
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
@@ -23,8 +23,9 @@ karst_status karst_fail(karst_context *context, karst_status status, const char 
   va_list arguments;
   va_start(arguments, format);
   pthread_mutex_lock(&context->failing);
-  unsigned number = (context->last_failure + 1) % KARST_SENTENCES;
-  vsnprintf(context->sentence[number], sizeof context->sentence[number], format, arguments);
+  const unsigned number = context->last_failure + 1;
+  char *sentence = context->sentence[number % KARST_SENTENCES];
+  vsnprintf(sentence, sizeof context->sentence[0], format, arguments);
   __atomic_store_n(&context->last_failure, number, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&context->failing);
   va_end(arguments);

@@ -7,6 +7,8 @@
  * Constrained Residual Acceleration of Conjugate Residual Methods, SPE 13536, 1985). */
 #include "precond.h"
 
+#include <stdio.h>
+
 enum { STAGES = 2 };
 
 struct settings {
@@ -55,6 +57,22 @@ static karst_status setup(karst_precond *p)
   return status;
 }
 
+/* Reports the values of a stage as first_NAME or second_NAME, as far as the report has room for them: the names of
+ * stages inside stages may be too long. */
+static karst_status pass_on(karst_precond *p, int i)
+{
+  const karst_report *of_stage = &((const struct two_stage *)p->data)->stage[i]->report;
+  char name[2 * KARST_REPORT_NAME];
+  karst_value value;
+  karst_status status = KARST_SUCCESS;
+  for (size_t n = 0; !status && karst_report_get(of_stage, n, &value) && p->report.count < KARST_REPORT_VALUES; n++) {
+    const int length = snprintf(name, sizeof name, "%s_%s", names[i], value.name);
+    value.name = name;
+    if (length < KARST_REPORT_NAME) status = karst_report_put(p->context, &p->report, &value);
+  }
+  return status;
+}
+
 /* The first stage that has failed is the outcome. */
 static karst_status update(karst_precond *p)
 {
@@ -65,8 +83,8 @@ static karst_status update(karst_precond *p)
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
-    p->shifted += stage->shifted;
   }
+  for (int i = 0; i < STAGES && !status; i++) status = pass_on(p, i);
   return status;
 }
 

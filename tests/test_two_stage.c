@@ -252,6 +252,66 @@ static void test_own_stage(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* A method of the program's that hands all to a preconditioner inside, made in the first update: its matrix has values
+ * then. */
+static karst_status through_update(karst_precond *p)
+{
+  karst_options *const *inner = karst_precond_settings(p);
+  karst_precond *made = karst_precond_data(p);
+  if (made) return karst_precond_update(made);
+  karst_status status = karst_precond_create(karst_precond_context(p), *inner, karst_precond_matrix(p), &made);
+  karst_precond_set_data(p, made);
+  return status;
+}
+
+static karst_status through_apply(karst_precond *p, const karst_vector *r, karst_vector *z)
+{
+  return karst_precond_apply(karst_precond_data(p), r, z);
+}
+
+static void through_destroy(karst_precond *p) { karst_precond_destroy(karst_precond_data(p)); }
+
+static void test_through(karst_context *context)
+{
+  static const karst_option rows[] = {{"inner", KARST_OPTION_PRECOND, 0, 0, NULL, 0, "jacobi", "what is inside"}, {0}};
+  static const karst_precond_method through = {.name = "through",
+                                               .help = "what is inside",
+                                               .options = rows,
+                                               .settings = sizeof(karst_options *),
+                                               .setup = own_update,
+                                               .update = through_update,
+                                               .apply = through_apply,
+                                               .destroy = through_destroy};
+  static const char *const pairs[][2] = {
+      {"ordering", "rcm"}, {"scale", "diagonal"}, {"precond", "through"}, {"inner", "iluk"}, {"inner.level", "1"}};
+  static const char *const plain[][2] = {
+      {"ordering", "rcm"}, {"scale", "diagonal"}, {"precond", "iluk"}, {"level", "1"}};
+  karst_matrix *A;
+  karst_result results[2];
+  tap_need(context, karst_precond_register(context, &through), "registration");
+  tap_need(context, karst_gallery_create(context, "blackoil:5x5x4", 0, &A, NULL), "matrix");
+  karst_vector *b = make_vector(context, A), *x = make_vector(context, A);
+  tap_need(context, karst_vector_fill_random(b, 3), "b");
+  for (int i = 0; i < 2; i++) {
+    karst_options *options =
+        i ? make_options(context, plain, COUNT(plain)) : make_options(context, pairs, COUNT(pairs));
+    karst_solver *solver;
+    tap_need(context, karst_solver_create(context, options, &solver), "solver");
+    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, karst_solver_update(solver), "update");
+    tap_need(context, karst_vector_fill(x, 0), "start");
+    tap_need(context, karst_solver_solve(solver, b, x, &results[i]), "solve");
+    karst_solver_destroy(solver);
+    karst_options_destroy(options);
+  }
+  tap_ok(results[0].reason == KARST_CONVERGED_RTOL && results[0].iterations == results[1].iterations,
+         "a method with a preconditioner inside is that one: %d iterations and %d", results[0].iterations,
+         results[1].iterations);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+}
+
 static void test_all(karst_context *context)
 {
   test_composition(context, "convdiff:7x6x5", 1);
@@ -260,6 +320,7 @@ static void test_all(karst_context *context)
   test_in_solvers(context);
   test_outcome(context);
   test_own_stage(context);
+  test_through(context);
 }
 
 /* Each allocation fails once. */
