@@ -125,8 +125,8 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
  * b = 1 only 0 is singular.
  *
  * All inversions use this constant and one algorithm, that of karst_block_invert below. The GPU has a version for each
- * way in which threads share a block. A lane takes a row (gpu/ilu_invert.h), a warp a tile of the tensor cores
- * (gpu/ilu_factor_tile.cu), or a thread block takes a block in memory, contiguous (gpu/block.h) or in the slices of the
+ * way in which threads share a block. A lane takes a row (gpu/ilu_invert.h), or a warp takes a tile of the tensor cores
+ * (gpu/ilu_factor_tile.cu). Or a thread block takes a block in memory, contiguous (gpu/block.h) or in the slices of the
  * factors (gpu/ilu_factor_large.cu). */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
