@@ -11,13 +11,13 @@
  * L is the transpose of the U of A^T. If A's pattern is symmetric, the usual case, L is the transpose of U.
  *
  * Each row is searched twice, to count and to store, so that the arrays are allocated with their final size. The search
- * takes two arrays of rows indices for each thread, of which the second is touched only as far as a search goes.
- * Without symmetry it also takes A^T, and L twice before U exists.
+ * takes two arrays of n indices for each thread, of which the second is touched only as far as a search goes. Without
+ * symmetry it also takes A^T, and L twice before U exists.
  *
  * A search may walk many entries that lead to no fill: all rows that pass through a vertex with a long row to its left
  * walk that row. If the walk grows out of proportion to the fill, the search is given up and the rows are merged in
  * order. Row i then takes, for each of its entries L_ip, the entries U_pj of level L_pj with L_ip + L_pj + 1 <= k, as
- * in the definition. For poisson3d:120x120x120 on one thread searching and merging are about as fast. But merging
+ * in the definition. For poisson3d:120x120x120 on one thread searching and merging take about equal time. But merging
  * stores the levels of U, cannot know the final size of its arrays, and needs the rows in order. */
 #include "config.h"
 

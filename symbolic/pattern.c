@@ -47,8 +47,8 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
       (status = karst_allocate(context, &transposed, row_start[n], sizeof *transposed, "a transposed pattern")))
     goto fail;
 
-    /* Every thread reads the whole pattern and keeps the columns of its share, so that no two threads write to the same
-     * place and the result does not depend on the number of threads. */
+    /* Every thread reads the whole pattern and keeps the columns of its share. No two threads write to the same place,
+     * and the result does not depend on the number of threads. */
 #pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
   {
     karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());

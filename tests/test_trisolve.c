@@ -306,7 +306,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   karst_index row, expected_row;
   spoil(context, A, at, how == NOT_A_NUMBER ? NAN : 0);
   spoil(context, A, other, how == NOT_A_NUMBER ? NAN : 0);
-  if (how == SHIFTED) { /* another entry by whose size the shift is scaled */
+  if (how == SHIFTED) { /* the row keeps an entry, whose size scales the shift */
     double *value = pattern_memory(karst_entries(A), sizeof *value), *host;
     tap_need(context, karst_matrix_host_value(A, &host), "values");
     memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
