@@ -81,28 +81,28 @@ karst_status karst_matrix_read(karst_context *context, const char *path, int blo
 /* Writes scalar row r of block row i. */
 static karst_status write_row(const karst_matrix *A, const double *value, karst_index i, int r, karst_output *output)
 {
-  int b = A->block_size;
-  int64_t row = (int64_t)i * b + r;
+  const int b = A->block_size;
+  const karst_layout layout = karst_matrix_layout(A);
+  const long long row = karst_layout_first(layout, i) + r + 1;
   karst_status status = KARST_SUCCESS;
-  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-    for (int c = 0; c < b && !status; c++) {
-      int64_t column = (int64_t)A->column[k] * b + c;
-      if (column >= A->rows_unpadded) break;
-      status = karst_output_print(output, "%lld %lld %.17g\n", (long long)row + 1, (long long)column + 1,
-                                  value[karst_block_offset(b, k) + c * b + r]);
-    }
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+    const long long first = karst_layout_first(layout, A->column[k]) + 1;
+    const int width = karst_matrix_height(A, A->column[k]);
+    for (int c = 0; c < width && !status; c++)
+      status =
+          karst_output_print(output, "%lld %lld %.17g\n", row, first + c, value[karst_block_offset(b, k) + c * b + r]);
+  }
   return status;
 }
 
 /* Scalar entries that are written: those that are not padding. */
 static int64_t count_entries(const karst_matrix *A)
 {
-  int64_t b = A->block_size, last = A->block_rows - 1, count = 0;
-  int64_t used = A->rows_unpadded - last * b; /* rows and columns of the last block that are no padding */
+  int64_t count = 0;
   for (karst_index i = 0; i < A->block_rows; i++) {
-    int64_t height = i == last ? used : b;
+    const int64_t height = karst_matrix_height(A, i);
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-      count += height * (A->column[k] == last ? used : b);
+      count += height * karst_matrix_height(A, A->column[k]);
   }
   return count;
 }
@@ -127,8 +127,8 @@ static karst_status write_market(const karst_matrix *A, const double *value, kar
   if (!status && b > 1) status = karst_output_print(output, "%% ISTL_STRUCT blocked %d %d\n", b, b);
   if (!status) status = write_grid(A, output);
   if (!status) status = karst_output_print(output, "%lld %lld %lld\n", rows, rows, (long long)count_entries(A));
-  for (int64_t row = 0; row < A->rows_unpadded && !status; row++)
-    status = write_row(A, value, (karst_index)(row / b), (int)(row % b), output);
+  for (karst_index i = 0; i < A->block_rows; i++)
+    for (int r = 0; r < karst_matrix_height(A, i) && !status; r++) status = write_row(A, value, i, r, output);
   return status;
 }
 

@@ -217,6 +217,26 @@ karst_status karst_download_cuda(karst_context *context, void *host, const void 
   return karst_cuda_status(context, error, "work before a download");
 }
 
+karst_status karst_place_cuda(karst_context *context, const void *host, size_t bytes, const char *what, void **memory)
+{
+  karst_status status = karst_allocate_cuda(context, bytes ? bytes : 1, what, memory);
+  if (!status) status = karst_upload_cuda(context, *memory, host, bytes);
+  if (!status) return KARST_SUCCESS;
+  karst_release_cuda(context, *memory);
+  *memory = NULL;
+  return status;
+}
+
+karst_status karst_view_cuda(karst_context *context, const void *memory, size_t bytes, const char *what, void **host)
+{
+  karst_status status = karst_allocate(context, host, (int64_t)bytes, 1, what);
+  if (!status) status = karst_download_cuda(context, *host, memory, bytes);
+  if (!status) return KARST_SUCCESS;
+  karst_release(context, *host);
+  *host = NULL;
+  return status;
+}
+
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y)
 {
   if (n > 0 && x != y)

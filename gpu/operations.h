@@ -15,6 +15,8 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
 void karst_release_cuda(karst_context *context, void *memory);
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);
 karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
+karst_status karst_place_cuda(karst_context *context, const void *host, size_t bytes, const char *what, void **memory);
+karst_status karst_view_cuda(karst_context *context, const void *memory, size_t bytes, const char *what, void **host);
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
 double *karst_scalar_cuda(karst_context *context, double *own);
 

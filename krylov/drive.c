@@ -65,7 +65,8 @@ static karst_status look_at_unread(karst_krylov *k)
   karst_status status = find_not_finite(k, k->x, k->n, &where);
   if (status || where < 0) return status;
   k->residual = k->judged = NAN;
-  if (k->iterations > 0) record(k, "the solution", k->iterations, (karst_index)(where / k->A->block_size));
+  if (k->iterations > 0)
+    record(k, "the solution", k->iterations, karst_layout_block_row(karst_matrix_layout(k->A), where));
   return KARST_SUCCESS;
 }
 
@@ -115,7 +116,7 @@ static karst_status blame_vectors(karst_krylov *k, int count, const karst_krylov
     int64_t where;
     karst_status status = find_not_finite(k, suspect[i].values, k->n, &where);
     if (status) return status;
-    if (where >= 0) record(k, suspect[i].what, iteration, (karst_index)(where / k->A->block_size));
+    if (where >= 0) record(k, suspect[i].what, iteration, karst_layout_block_row(karst_matrix_layout(k->A), where));
   }
   return KARST_SUCCESS;
 }

@@ -14,7 +14,7 @@
 
 struct karst_backend {
   const char *name;
-  bool host_memory; /* device memory is host memory: the library's own arrays are used where they are */
+  bool host_memory; /* device memory is host memory, which the host may read where it is */
 
   /* The kernel tables of the methods that have some, NULL where the backend has none of them: ilu_kernels.h and
    * others. */
@@ -40,6 +40,12 @@ struct karst_backend {
   void (*release)(karst_context *context, void *memory);
   karst_status (*upload)(karst_context *context, void *to, const void *host, size_t bytes);
   karst_status (*download)(karst_context *context, void *host, const void *from, size_t bytes);
+  /* An array of one memory as the other sees it; what: for the error. place: a host array for the device, view: device
+   * memory for the host. *memory and *host are the array itself where both can use it, which then has to stay as long
+   * as its place or view is in use; else a complete copy, which the caller gives back: that of place to release, that
+   * of view to karst_release. On failure they are NULL. */
+  karst_status (*place)(karst_context *context, const void *host, size_t bytes, const char *what, void **memory);
+  karst_status (*view)(karst_context *context, const void *memory, size_t bytes, const char *what, void **host);
   void (*copy)(karst_context *context, int64_t n, const double *x, double *y);
   /* A place for one scalar of device memory that nothing else uses during a call of the library: on the CPU, where
    * calls of several threads may be under way, it is the caller's own. */

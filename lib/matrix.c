@@ -1,4 +1,5 @@
-/* matrix.c - block CSR matrices: making, checking, new values, products. */
+/* matrix.c - makes block CSR matrices from a pattern, which it checks, and multiplies with them. What concerns their
+ * values alone is in matrix_values.c. */
 #include "matrix.h"
 #include "search.h"
 #include "vector.h"
@@ -53,7 +54,7 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
-/* Where the diagonal block of row i stands, or -1. */
+/* Returns the number of the diagonal block of block row i, or -1 where there is none. */
 static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
 {
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
@@ -82,7 +83,7 @@ karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_inde
   return status;
 }
 
-/* An empty shell that owns nothing yet. */
+/* Makes a matrix that has no arrays yet. */
 static karst_status make(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                          karst_matrix **matrix)
 {
@@ -96,33 +97,38 @@ static karst_status make(karst_context *context, karst_index block_rows, int blo
   return KARST_SUCCESS;
 }
 
-/* Gives the matrix its arrays on the device. On the CPU these are the host arrays. */
-static karst_status place(karst_matrix *matrix, double *value)
+/* Destroys what was made so far where something failed. */
+static karst_status finish(karst_status status, karst_matrix **matrix)
 {
-  karst_context *context = matrix->context;
-  int64_t blocks = matrix->row_start[matrix->block_rows];
-  int64_t values = karst_block_offset(matrix->block_size, blocks);
-  karst_status status;
-  matrix->entries = values;
-  if (context->backend->host_memory) {
-    matrix->device_row_start = matrix->row_start;
-    matrix->device_column = matrix->column;
-    matrix->value = value;
-    return KARST_SUCCESS;
-  }
-  status = karst_device_indices(context, (int64_t)matrix->block_rows + 1, matrix->row_start, "the matrix's row starts",
-                                &matrix->device_row_start);
-  if (!status)
-    status = karst_device_indices(context, blocks, matrix->column, "the matrix's columns", &matrix->device_column);
-  if (!status) status = karst_device_doubles(context, values, "the matrix's values", &matrix->value);
-  if (!status) status = context->backend->upload(context, matrix->value, value, (size_t)values * sizeof *value);
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
   return status;
+}
+
+static karst_status place_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
+                                  karst_index **memory)
+{
+  void *placed = NULL;
+  karst_status status = context->backend->place(context, host, (size_t)count * sizeof *host, what, &placed);
+  *memory = placed;
+  return status;
+}
+
+/* Gives the pattern, which is complete on the host, its place in device memory. */
+static karst_status place_pattern(karst_matrix *matrix)
+{
+  const int64_t rows = matrix->block_rows, blocks = matrix->row_start[rows];
+  matrix->entries = karst_entries(matrix);
+  karst_status status =
+      place_indices(matrix->context, rows + 1, matrix->row_start, "the matrix's row starts", &matrix->device_row_start);
+  if (status) return status;
+  return place_indices(matrix->context, blocks, matrix->column, "the matrix's columns", &matrix->device_column);
 }
 
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix)
 {
-  bool host_values = context->backend->host_memory;
   karst_status status = make(context, block_rows, block_size, rows_unpadded, matrix);
   if (status) {
     karst_release(context, row_start);
@@ -133,17 +139,14 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
   (*matrix)->row_start = row_start;
   (*matrix)->column = column;
   (*matrix)->owns_pattern = true;
-  status = place(*matrix, value);
-  if (!host_values) karst_release(context, value);
-  if (status) {
-    karst_matrix_destroy(*matrix);
-    *matrix = NULL;
-  }
-  return status;
+  (*matrix)->adopted = value;
+  status = place_pattern(*matrix);
+  if (!status) status = value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix);
+  return finish(status, matrix);
 }
 
 static karst_status check_sizes(karst_context *context, karst_index block_rows, int block_size,
-                                const karst_index *row_start, const double *value, karst_ownership ownership)
+                                const karst_index *row_start, karst_ownership ownership)
 {
   int64_t values;
   if (ownership != KARST_COPY && ownership != KARST_REFERENCE)
@@ -157,11 +160,10 @@ static karst_status check_sizes(karst_context *context, karst_index block_rows, 
   if (__builtin_mul_overflow((int64_t)row_start[block_rows], (int64_t)block_size * block_size * 8, &values))
     return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: a matrix of %lld blocks of size %d",
                       (long long)row_start[block_rows], block_size);
-  if (!value && values > 0) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
   return KARST_SUCCESS;
 }
 
-/* Copies of the caller's arrays, for KARST_COPY. */
+/* Copies row_start and column of the caller, for KARST_COPY. */
 static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_start, const karst_index *column)
 {
   karst_context *context = matrix->context;
@@ -176,57 +178,61 @@ static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_st
   return KARST_SUCCESS;
 }
 
-static karst_status copy_values(karst_matrix *matrix, const double *value)
+/* Makes a matrix without values on the caller's pattern. It checks the pattern and all else that both public functions
+ * take. */
+static karst_status make_on_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                    const karst_index *row_start, const karst_index *column, karst_ownership ownership,
+                                    karst_matrix **matrix)
 {
-  karst_context *context = matrix->context;
-  int64_t values = karst_entries(matrix);
-  double *copy;
-  karst_status status = karst_allocate(context, &copy, values, sizeof *value, "the matrix's values");
+  if (matrix) *matrix = NULL;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
+  if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
+  karst_status status = check_sizes(context, block_rows, block_size, row_start, ownership);
+  if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
+  const karst_layout layout = {block_rows, block_size};
+  if (!status) status = make(context, block_rows, block_size, karst_layout_scalars(layout), matrix);
   if (status) return status;
-  if (values > 0) memcpy(copy, value, (size_t)values * sizeof *value);
-  return place(matrix, copy);
+  if (ownership == KARST_COPY) {
+    status = copy_pattern(*matrix, row_start, column);
+  } else {
+    (*matrix)->row_start = (karst_index *)row_start;
+    (*matrix)->column = (karst_index *)column;
+  }
+  if (!status) status = place_pattern(*matrix);
+  return finish(status, matrix);
 }
 
 karst_status karst_matrix_create(karst_context *context, karst_index block_rows, int block_size,
                                  const karst_index *row_start, const karst_index *column, const double *value,
                                  karst_ownership ownership, karst_matrix **matrix)
 {
-  karst_status status;
-  if (matrix) *matrix = NULL;
-  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
-  if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
-  status = check_sizes(context, block_rows, block_size, row_start, value, ownership);
-  if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
-  if (!status) status = make(context, block_rows, block_size, (int64_t)block_rows * block_size, matrix);
+  karst_status status = make_on_pattern(context, block_rows, block_size, row_start, column, ownership, matrix);
   if (status) return status;
-  if (ownership == KARST_COPY) {
-    status = copy_pattern(*matrix, row_start, column);
-    if (!status && context->backend->host_memory) status = copy_values(*matrix, value);
-  } else {
-    (*matrix)->row_start = (karst_index *)row_start;
-    (*matrix)->column = (karst_index *)column;
-    (*matrix)->references_value = true;
-    (*matrix)->source = value;
-  }
-  if (!status && !(*matrix)->value) status = place(*matrix, (double *)value);
-  if (status) {
-    karst_matrix_destroy(*matrix);
-    *matrix = NULL;
-  }
-  return status;
+  if (!value && karst_entries(*matrix) > 0)
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
+  else
+    status = ownership == KARST_COPY ? karst_matrix_copy_values(*matrix, value) : karst_matrix_refer(*matrix, value);
+  return finish(status, matrix);
+}
+
+karst_status karst_matrix_create_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                         const karst_index *row_start, const karst_index *column,
+                                         karst_ownership ownership, karst_matrix **matrix)
+{
+  karst_status status = make_on_pattern(context, block_rows, block_size, row_start, column, ownership, matrix);
+  if (status) return status;
+  status = karst_matrix_own_values(*matrix);
+  if (!status) context->backend->fill(context, karst_entries(*matrix), 0, (*matrix)->value);
+  return finish(status, matrix);
 }
 
 void karst_matrix_destroy(karst_matrix *matrix)
 {
   if (!matrix) return;
   karst_context *context = matrix->context;
-  if (!context->backend->host_memory) {
-    context->backend->release(context, matrix->device_row_start);
-    context->backend->release(context, matrix->device_column);
-    context->backend->release(context, matrix->value);
-  } else if (matrix->value != matrix->source) {
-    karst_release(context, matrix->value);
-  }
+  if (matrix->device_row_start != matrix->row_start) context->backend->release(context, matrix->device_row_start);
+  if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
+  karst_matrix_release_values(matrix);
   karst_matrix_forget_grid(matrix);
   if (matrix->owns_pattern) {
     karst_release(context, matrix->row_start);
@@ -234,59 +240,6 @@ void karst_matrix_destroy(karst_matrix *matrix)
   }
   karst_release(context, matrix);
   karst_count_object(context, -1);
-}
-
-static karst_status upload_values(karst_matrix *matrix, const double *value)
-{
-  karst_context *context = matrix->context;
-  matrix->generation++;
-  return context->backend->upload(context, matrix->value, value, (size_t)karst_entries(matrix) * sizeof *value);
-}
-
-/* The matrix refers to the caller's array no longer. On the CPU it gets one of its own, of undefined values. */
-static karst_status leave_source(karst_matrix *matrix)
-{
-  karst_context *context = matrix->context;
-  if (context->backend->host_memory) {
-    double *own;
-    karst_status status = karst_allocate(context, &own, karst_entries(matrix), sizeof *own, "the matrix's values");
-    if (status) return status;
-    matrix->value = own;
-  }
-  matrix->references_value = false;
-  matrix->source = NULL;
-  return KARST_SUCCESS;
-}
-
-karst_status karst_matrix_update_values(karst_matrix *matrix, const double *value)
-{
-  if (!matrix) return KARST_ERROR_ARGUMENT;
-  if (!value && karst_entries(matrix) > 0)
-    return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
-  if (matrix->references_value && value != matrix->source) {
-    karst_status status = leave_source(matrix);
-    if (status) return status;
-  }
-  return upload_values(matrix, value);
-}
-
-karst_status karst_matrix_values_changed(karst_matrix *matrix)
-{
-  if (!matrix) return KARST_ERROR_ARGUMENT;
-  if (matrix->references_value) return upload_values(matrix, matrix->source);
-  return karst_fail(matrix->context, KARST_ERROR_ARGUMENT,
-                    "the matrix has values of its own and refers to no array of the caller: new ones are given to it "
-                    "with karst_matrix_update_values");
-}
-
-karst_status karst_matrix_check_generation(const karst_matrix *matrix, int64_t generation, const char *whose)
-{
-  if (matrix->generation == generation) return KARST_SUCCESS;
-  if (generation < 0)
-    return karst_fail(matrix->context, KARST_ERROR_ARGUMENT,
-                      "the %s's last update failed: it is not usable before one succeeds", whose);
-  return karst_fail(matrix->context, KARST_ERROR_ARGUMENT,
-                    "the matrix has new values since the %s's last setup or update", whose);
 }
 
 int karst_matrix_block_size(const karst_matrix *matrix) { return matrix ? matrix->block_size : 0; }
@@ -299,7 +252,7 @@ int64_t karst_matrix_entries(const karst_matrix *matrix) { return matrix ? matri
 
 int64_t karst_matrix_rows(const karst_matrix *matrix)
 {
-  return matrix ? (int64_t)matrix->block_rows * matrix->block_size : 0;
+  return matrix ? karst_layout_scalars(karst_matrix_layout(matrix)) : 0;
 }
 
 int64_t karst_matrix_rows_unpadded(const karst_matrix *matrix) { return matrix ? matrix->rows_unpadded : 0; }
@@ -318,9 +271,7 @@ const karst_index *karst_matrix_device_column(const karst_matrix *matrix)
   return matrix ? matrix->device_column : NULL;
 }
 
-const double *karst_matrix_value(const karst_matrix *matrix) { return matrix ? matrix->value : NULL; }
-
-/* Whether a vector fits the matrix. */
+/* Refuses a vector whose length or context is not that of the matrix. */
 static karst_status check_vector(const karst_matrix *A, const karst_vector *vector, const char *name)
 {
   if (!vector) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector %s is NULL", name);

@@ -1,8 +1,9 @@
-/* matrix.h - the inside of a matrix, for the rooms that compute with it. */
+/* matrix.h - declares the inside of a matrix for the rooms that compute with it. */
 #ifndef KARST_LIB_MATRIX_H
 #define KARST_LIB_MATRIX_H
 
 #include "backend.h"
+#include "layout.h"
 
 #define KARST_INDEX_MAX (KARST_INDEX_BITS == 64 ? INT64_MAX : (int64_t)INT32_MAX)
 
@@ -17,50 +18,76 @@ struct karst_matrix {
   karst_index *row_start;        /* [block_rows + 1], host */
   karst_index *column;           /* [row_start[block_rows]], host */
   double *value;                 /* [b*b*row_start[block_rows]], device memory; never written to where it is source */
-  karst_index *device_row_start; /* the pattern in device memory; on the CPU the host arrays themselves */
-  karst_index *device_column;
-  int64_t generation; /* how often values were updated */
+  karst_index *device_row_start; /* the pattern in device memory: the backend's place for row_start and column, which */
+  karst_index *device_column;    /* may be these arrays themselves */
+  int64_t generation;            /* how often values were updated */
   bool owns_pattern;
   bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
-  const double *source;  /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
+  const double *source;  /* the array referred to, else NULL; value is that array itself or a copy of it */
+  double *adopted;       /* an array from karst_allocate that value is and the matrix owns, else NULL */
   karst_grid grid;       /* owns its map, allocated with karst_allocate */
 };
 
 enum { KARST_FAULT_SIZE = 200 };
 
-/* Whether a pattern is one that karst_matrix_check accepts; if not, fault says why. To be told in a sentence of the
- * caller's: the context's last one may be another thread's by then. */
+/* Returns whether karst_matrix_check accepts a pattern; if not, fault says why. The caller tells it in a sentence of
+ * his own, for the context's last one may be another thread's by then. */
 bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
                             char fault[KARST_FAULT_SIZE]);
 
-/* A matrix that takes over arrays allocated with karst_allocate (also when it fails: they are then released).
- * The pattern is trusted. For file formats, generators and conversions. */
+/* Makes a matrix that takes over arrays allocated with karst_allocate, also when the call fails, which releases them.
+ * With value NULL the matrix is made from its pattern alone, and its values, which live where the backend says, are
+ * undefined. The pattern is trusted. File formats, generators and conversions make their matrices in this way. */
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
 
-/* The values in host memory: the matrix's own array on the CPU, else a copy. Give it back with _done. */
+/* Each of these gives a matrix that has a pattern but no values its values: undefined ones in memory of the backend, a
+ * copy of an array, the caller's array, to which the matrix refers, or the array adopted, which is released where value
+ * is a copy of it. */
+karst_status karst_matrix_own_values(karst_matrix *matrix);
+karst_status karst_matrix_copy_values(karst_matrix *matrix, const double *value);
+karst_status karst_matrix_refer(karst_matrix *matrix, const double *value);
+karst_status karst_matrix_place_adopted(karst_matrix *matrix);
+void karst_matrix_release_values(karst_matrix *matrix);
+
+/* *value is the array of the values where the host can read it, else a copy in host memory. _done gives it back. */
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
 void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);
 
-/* How many blocks of size b a matrix of block size 1 would have. */
+/* Counts the blocks that a matrix of block size 1 would have in blocks of size b. */
 karst_status karst_matrix_count_blocks(const karst_matrix *scalar, int b, int64_t *blocks);
 
-/* KARST_ERROR_ARGUMENT where the values are no longer those of that generation, which whose factors were made from; -1:
- * they were not made. */
+/* Fails with KARST_ERROR_ARGUMENT where the values are not of the generation that the factors were made from; a
+ * generation of -1 says that they were not made. whose names the owner of the factors in the sentence. */
 karst_status karst_matrix_check_generation(const karst_matrix *matrix, int64_t generation, const char *whose);
 
-/* diagonal[i]: where block (i,i) stands, in device memory that the caller releases; KARST_ERROR_MATRIX for a missing
- * one. */
+/* (*diagonal)[i] is the number of block (i,i), in device memory that the caller releases. Fails with
+ * KARST_ERROR_MATRIX where one is missing. */
 karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal);
 
-/* The first block row in which a block is not the transpose of its mirror image, but for rounding; -1 where there is
- * none. Where a block has no image, that is for the test of the pattern. Looks at the values in host memory. */
+/* *block_row is the first block row in which a block is not the transpose of its mirror image, but for rounding, or -1.
+ * A block without an image is left to the test of the pattern. The call looks at the values in host memory. */
 karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *block_row);
 
-/* Scalar offset of block number k. */
+static inline karst_layout karst_matrix_layout(const karst_matrix *matrix)
+{
+  const karst_layout layout = {matrix->block_rows, matrix->block_size};
+  return layout;
+}
+
+/* Returns the number of scalar rows of block row i without the padding, which is at the end of the last block row. So
+ * many scalar columns has block column i. */
+static inline int karst_matrix_height(const karst_matrix *matrix, karst_index i)
+{
+  const int64_t first = karst_layout_first(karst_matrix_layout(matrix), i);
+  const int64_t end = karst_layout_first(karst_matrix_layout(matrix), i + 1);
+  return (int)((end < matrix->rows_unpadded ? end : matrix->rows_unpadded) - first);
+}
+
+/* Returns the offset in value of block number k. */
 static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 
-/* Scalar entries stored. */
+/* Returns the number of scalars in value. */
 static inline int64_t karst_entries(const karst_matrix *matrix)
 {
   return karst_block_offset(matrix->block_size, matrix->row_start[matrix->block_rows]);

@@ -1,4 +1,4 @@
-/* matrix_symmetry.c - whether the values of a matrix with a symmetric pattern are symmetric.
+/* matrix_symmetry.c - finds out whether the values of a matrix with a symmetric pattern are symmetric.
  *
  * Entries that were summed up in another order above the diagonal than below differ by rounding. Entry a_ij of a
  * positive definite matrix is at most sqrt(a_ii a_jj), so differences are measured by that, or by the entries where
@@ -12,25 +12,26 @@
 
 static const double rounding = 1e-10;
 
-/* size[i]: the root of |a_ii|, for scalar rows; 0 in a block row without its diagonal block. */
+/* Stores the root of |a_rr| in size[r] for each scalar row r, and 0 in a block row without its diagonal block. */
 static void measure_diagonal(const karst_matrix *A, const double *value, double *size)
 {
   const int b = A->block_size;
   for (karst_index i = 0; i < A->block_rows; i++) {
+    double *row_size = size + karst_layout_first(karst_matrix_layout(A), i);
     const karst_index k = karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i);
-    for (int64_t r = 0; r < b; r++)
-      size[i * (int64_t)b + r] = k < 0 ? 0 : sqrt(fabs(value[karst_block_offset(b, k) + r * b + r]));
+    for (int64_t r = 0; r < b; r++) row_size[r] = k < 0 ? 0 : sqrt(fabs(value[karst_block_offset(b, k) + r * b + r]));
   }
 }
 
-/* Whether two entries differ by more than rounding; size: of their row times that of their column. What is not finite
- * is not called different. */
+/* Returns whether two entries differ by more than rounding; size is that of their row times that of their column. What
+ * is not finite is not called different. */
 static bool differ(double a, double b, double size)
 {
   return fabs(a - b) > rounding * fmax(size, fmax(fabs(a), fabs(b)));
 }
 
-/* Whether a block is the other one's transpose; sizes: of its rows and columns. */
+/* Returns whether a block is the other one's transpose. row_size and column_size, [b] each, are the sizes of its rows
+ * and columns. */
 static bool is_transpose(int b, const double *block, const double *other, const double *row_size,
                          const double *column_size)
 {
@@ -41,17 +42,18 @@ static bool is_transpose(int b, const double *block, const double *other, const 
   return same;
 }
 
-/* Whether the blocks of row i from the diagonal on are the transposes of their images, as far as these are there. */
+/* Returns whether each block of block row i from the diagonal on is the transpose of its image, if that is there. */
 static bool is_symmetric_row(const karst_matrix *A, const double *value, const double *size, karst_index i)
 {
   const int b = A->block_size;
+  const karst_layout layout = karst_matrix_layout(A);
   bool same = true;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1] && same; k++) {
     const karst_index j = A->column[k];
     if (j < i) continue;
     const karst_index image = karst_find_column(A->column, A->row_start[j], A->row_start[j + 1], i);
     same = image < 0 || is_transpose(b, value + karst_block_offset(b, k), value + karst_block_offset(b, image),
-                                     size + (int64_t)i * b, size + (int64_t)j * b);
+                                     size + karst_layout_first(layout, i), size + karst_layout_first(layout, j));
   }
   return same;
 }

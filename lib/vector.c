@@ -1,10 +1,10 @@
-/* vector.c - vectors in device memory. */
+/* vector.c - makes vectors, which live in device memory, and does the public operations on them. */
 #include "vector.h"
 
 #include "norm.h"
 #include "random.h"
 
-/* A vector without values yet. */
+/* Makes a vector that has no values yet. */
 static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
 {
   karst_status status;
@@ -122,7 +122,7 @@ karst_status karst_vector_norm(const karst_vector *vector, double *norm)
   return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
 }
 
-/* Two vectors of one context and one length. */
+/* Refuses two vectors that differ in context or length. */
 static karst_status check_pair(const karst_vector *x, const karst_vector *y)
 {
   if (!x || !y) return karst_missing(x ? x->context : y ? y->context : NULL, "a vector");
@@ -134,7 +134,7 @@ static karst_status check_pair(const karst_vector *x, const karst_vector *y)
   return KARST_SUCCESS;
 }
 
-/* The same, and they have no memory in common, or all of it: *same. */
+/* Refuses these, and two vectors that have a part of their memory in common; *same says whether they have all of it. */
 static karst_status check_disjoint(const karst_vector *x, const karst_vector *y, bool *same)
 {
   karst_status status = check_pair(x, y);
@@ -165,7 +165,7 @@ karst_status karst_vector_copy(const karst_vector *from, karst_vector *to)
   return status;
 }
 
-/* y = y + factor x, or y = factor y where x is NULL. */
+/* Computes y = y + factor x, or y = factor y where x is NULL. */
 static karst_status combine(double factor, const double *x, karst_vector *y)
 {
   karst_context *context = y->context;

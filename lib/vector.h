@@ -1,4 +1,4 @@
-/* vector.h - the inside of a vector. */
+/* vector.h - declares the inside of a vector. */
 #ifndef KARST_LIB_VECTOR_H
 #define KARST_LIB_VECTOR_H
 
@@ -12,7 +12,7 @@ struct karst_vector {
   char *source; /* the file it was read from, or NULL */
 };
 
-/* Whether n scalars at x and m at y have memory in common, all of it or a part. */
+/* Returns whether n scalars at x and m at y have memory in common, all of it or a part. */
 static inline bool karst_memory_overlaps(const double *x, int64_t n, const double *y, int64_t m)
 {
   uintptr_t x_begin = (uintptr_t)x, x_end = x_begin + (uintptr_t)n * sizeof *x;

@@ -54,18 +54,17 @@ static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
   const karst_ilu_pattern pattern = {ilu->rows, ilu->lower_start, ilu->lower_column, ilu->upper_start,
                                      ilu->upper_column};
   karst_index *start, *column, *place;
-  double *value;
   karst_status status = karst_ilu_pattern_join(context, &pattern, A->row_start, A->column, &start, &column, &place);
   if (status) return status;
   status = karst_device_indices(context, karst_matrix_blocks(A), place, "the factors' pattern", &s->place);
   karst_release(context, place);
-  if (!status)
-    status = karst_allocate_zero(context, &value, karst_block_offset(A->block_size, start[ilu->rows]), sizeof *value,
-                                 "the matrix on the factors' pattern");
-  if (!status)
-    return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, value, &s->made);
-  karst_release(context, start);
-  karst_release(context, column);
+  if (status) {
+    karst_release(context, start);
+    karst_release(context, column);
+    return status;
+  }
+  status = karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, NULL, &s->made);
+  if (!status) context->backend->fill(context, karst_entries(s->made), 0, s->made->value);
   return status;
 }
 

@@ -51,7 +51,7 @@ static karst_status check_start(const karst_solver *solver, const double *x, kar
   karst_status status = karst_survey_elements(solver->context, karst_matrix_rows(solver->system.original), x, &survey);
   if (status || survey.finite) return status;
   result->reason = KARST_NOT_FINITE;
-  result->block_row = (karst_index)(survey.where / solver->system.original->block_size);
+  result->block_row = karst_layout_block_row(karst_matrix_layout(solver->system.original), survey.where);
   *place = "the start";
   return KARST_SUCCESS;
 }
@@ -141,7 +141,7 @@ static karst_status judge_rhs(const karst_solver *solver, const double *b, doubl
   result->residual = result->relative_residual = NAN;
   result->reason = survey.finite ? KARST_OUT_OF_RANGE : KARST_NOT_FINITE;
   if (survey.finite) return KARST_SUCCESS;
-  result->block_row = (karst_index)(survey.where / solver->system.original->block_size);
+  result->block_row = karst_layout_block_row(karst_matrix_layout(solver->system.original), survey.where);
   *place = "the right-hand side";
   return KARST_SUCCESS;
 }

@@ -14,19 +14,20 @@ static karst_status make_permutation(karst_system *s, const struct karst_orderin
   karst_status status =
       karst_allocate(s->context, &s->permutation, A->block_rows, sizeof *s->permutation, "the ordering");
   if (status) return status;
-  if (ordering->compute) return ordering->compute(s->context, A->block_rows, A->row_start, A->column, s->permutation);
+  const karst_ordering_pattern pattern = {s->context, A->block_rows, A->row_start, A->column,
+                                          karst_has_grid(A) ? &A->grid : NULL};
+  if (ordering->compute) return ordering->compute(&pattern, s->permutation);
   for (karst_index i = 0; i < A->block_rows; i++) s->permutation[i] = i;
   return KARST_SUCCESS;
 }
 
-/* The permuted pattern with undefined values, and where each block comes from. */
+/* The permuted pattern with room for values, which are undefined, and where each block comes from. */
 static karst_status make_copy(karst_system *s)
 {
   karst_context *context = s->context;
   const karst_matrix *A = s->original;
   karst_index *row_start = NULL, *column = NULL, *source = NULL;
   int64_t blocks = karst_matrix_blocks(A), values = karst_block_offset(A->block_size, blocks);
-  double *value = NULL;
   karst_status status = karst_pattern_permute(context, A->block_rows, A->row_start, A->column, s->permutation,
                                               &row_start, &column, &source);
   if (status) return status;
@@ -34,14 +35,13 @@ static karst_status make_copy(karst_system *s)
   karst_release(context, source);
   if (!status)
     status = karst_device_indices(context, A->block_rows, s->permutation, "the ordering", &s->device_permutation);
-  if (!status) status = karst_allocate(context, &value, values, sizeof *value, "the ordered matrix");
   if (status) {
     karst_release(context, row_start);
     karst_release(context, column);
     return status;
   }
   status =
-      karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, value, &s->copy);
+      karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, NULL, &s->copy);
   if (!status) status = karst_matrix_copy_grid(A, s->permutation, s->copy);
   if (status) return status;
   s->matrix = s->copy;

@@ -1,4 +1,4 @@
-/* amd.c - approximate minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996)) through
+/* amd.c - orders by approximate minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996)) through
  * SuiteSparse's AMD, which orders A + A^T itself and takes its work space from malloc. */
 #include "config.h"
 
@@ -14,10 +14,11 @@
 #define order_by_amd amd_order
 #endif
 
-karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation)
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
-  int outcome = (int)order_by_amd(n, row_start, column, permutation, NULL, NULL);
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
+  int outcome = (int)order_by_amd(n, pattern->row_start, pattern->column, permutation, NULL, NULL);
   if (outcome == AMD_OUT_OF_MEMORY)
     return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: AMD could not order %lld block rows",
                       (long long)n);
@@ -29,11 +30,10 @@ karst_status karst_order_amd(karst_context *context, karst_index n, const karst_
 
 #else
 
-karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation)
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
-  (void)n, (void)row_start, (void)column, (void)permutation;
-  return karst_fail(context, KARST_ERROR_NOT_BUILT,
+  (void)permutation;
+  return karst_fail(pattern->context, KARST_ERROR_NOT_BUILT,
                     "ordering amd needs SuiteSparse's AMD, and Karst was built without it");
 }
 

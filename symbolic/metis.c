@@ -1,6 +1,6 @@
-/* metis.c - nested dissection (George, SIAM J. Numer. Anal. 10 (1973)) of the graph of A + A^T, its separators found by
- * METIS (Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998)): the vertices of a separator come last, and the two parts
- * that it leaves are ordered in the same way, those that are small by minimum degree.
+/* metis.c - orders by nested dissection (George, SIAM J. Numer. Anal. 10 (1973)) of the graph of A + A^T, whose
+ * separators METIS finds (Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998)): the vertices of a separator come last,
+ * and the two parts that it leaves are ordered in the same way, those that are small by minimum degree.
  *
  * METIS_NodeND, which would do all of this, installs handlers for SIGTERM and SIGABRT in the whole process while it
  * runs: a signal that another thread receives meanwhile jumps into that thread's nowhere, and what two threads restore
@@ -45,8 +45,8 @@ static karst_status no_memory(karst_context *context, karst_index count)
                     (long long)count);
 }
 
-/* The graph of the count vertices of a set into part_start and part_neighbour; returns its edges, each of which stands
- * there twice. */
+/* Stores the graph of the count vertices of set in part_start and part_neighbour. Returns the number of its edges, each
+ * of which stands there twice. */
 static idx_t extract(const struct dissection *d, const karst_index *set, karst_index count)
 {
   idx_t edges = 0;
@@ -61,7 +61,7 @@ static idx_t extract(const struct dissection *d, const karst_index *set, karst_i
   return edges;
 }
 
-/* METIS's answer for the graph at hand, in part: 0 and 1 for the two parts, 2 for the separator. */
+/* Stores METIS's answer for the graph at hand in part: 0 and 1 for the two parts, 2 for the separator. */
 static karst_status separate(karst_context *context, const struct dissection *d, karst_index count)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,9 +82,9 @@ static karst_status separate(karst_context *context, const struct dissection *d,
                     (long long)count, outcome);
 }
 
-/* Whether METIS will find the memory that it takes for the graph: the lists of edges of all coarser graphs are twice
- * those of this one at most, with weights; the rest is generous. volatile, for compilers leave out a malloc that is
- * not used. */
+/* Returns whether METIS will find the memory that it takes for the graph: the lists of edges of all coarser graphs are
+ * at most twice those of this one, with weights, and the rest is generous. memory is volatile, for compilers leave out
+ * a malloc that is not used. */
 static bool has_room(karst_index vertices, karst_index edges)
 {
   void *volatile memory = malloc((10 * (size_t)edges + 50 * (size_t)vertices + 4096) * 2 * sizeof(idx_t));
@@ -123,8 +123,8 @@ static void order_by_degree(const struct dissection *d, karst_index *set, karst_
   }
 }
 
-/* Sorts a set by METIS's answer, otherwise as it was; first[p]: where part p begins, first[3] the end. copy: [count],
- * work space. */
+/* Sorts set by METIS's answer, and leaves the vertices of each part in their order. first[p] is where part p begins and
+ * first[3] the end; copy, [count], is work space. */
 static void divide(const struct dissection *d, karst_index *set, karst_index count, karst_index *copy,
                    karst_index first[4])
 {
@@ -139,8 +139,8 @@ static void divide(const struct dissection *d, karst_index *set, karst_index cou
   for (karst_index i = 0; i < count; i++) set[next[d->part[i]]++] = copy[i];
 }
 
-/* Sets wait in the order in which they stand, the last one is taken first. A set without edges stays as it is, and so
- * does one that METIS cannot divide, such as all vertices of a full matrix. */
+/* Divides all sets. They wait in the order in which they stand, and the last one is taken first. A set without edges
+ * stays as it is, and so does one that METIS cannot divide, such as all vertices of a full matrix. */
 static karst_status dissect(karst_context *context, const struct dissection *d)
 {
   karst_index sets = 1, end = d->n, first[4];
@@ -155,7 +155,7 @@ static karst_status dissect(karst_context *context, const struct dissection *d)
     }
     karst_status status = separate(context, d, count);
     if (status) return status;
-    /* number is free between two sets, but for its -1. */
+    /* number is not in use between two sets, where each element is -1 */
     divide(d, set, count, d->number, first);
     for (karst_index i = 0; i < count; i++) d->number[i] = -1;
     end -= count - first[2];
@@ -171,12 +171,14 @@ static karst_status dissect(karst_context *context, const struct dissection *d)
   return KARST_SUCCESS;
 }
 
-karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
-                               const karst_index *column, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
   struct dissection d = {.n = n, .order = permutation};
-  karst_status status;
-  if ((status = karst_pattern_symmetrise(context, n, row_start, column, &d.start, &d.neighbour))) return status;
+  karst_status status =
+      karst_pattern_symmetrise(context, n, pattern->row_start, pattern->column, &d.start, &d.neighbour);
+  if (status) return status;
   const karst_index edges = d.start[n];
   if (edges > IDX_MAX || n > IDX_MAX) {
     status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
@@ -213,11 +215,11 @@ finish:
 
 #else
 
-karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
-                               const karst_index *column, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
-  (void)n, (void)row_start, (void)column, (void)permutation;
-  return karst_fail(context, KARST_ERROR_NOT_BUILT, "ordering metis needs METIS, and Karst was built without it");
+  (void)permutation;
+  return karst_fail(pattern->context, KARST_ERROR_NOT_BUILT,
+                    "ordering metis needs METIS, and Karst was built without it");
 }
 
 #endif

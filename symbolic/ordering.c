@@ -1,4 +1,4 @@
-/* ordering.c - the table of orderings. */
+/* ordering.c - lists the orderings. */
 #include "config.h"
 
 #include "ordering.h"

@@ -17,7 +17,7 @@ struct graph {
 
 static karst_index degree(const struct graph *graph, karst_index v) { return graph->start[v + 1] - graph->start[v]; }
 
-/* Fills by_degree. count: [n + 1], work space. */
+/* Fills by_degree. count, [n + 1], is work space. */
 static void sort_vertices(struct graph *graph, karst_index *count)
 {
   for (karst_index d = 0; d <= graph->n; d++) count[d] = 0;
@@ -26,7 +26,8 @@ static void sort_vertices(struct graph *graph, karst_index *count)
   for (karst_index v = 0; v < graph->n; v++) graph->by_degree[count[degree(graph, v)]++] = v;
 }
 
-/* The adjacency lists sorted: each vertex, by ascending degree, is appended to the lists of its neighbours. */
+/* Sorts the adjacency lists: appends each vertex, by ascending degree, to the lists of its neighbours. cursor, [n], is
+ * work space. */
 static void sort_neighbours(struct graph *graph, const karst_index *unsorted, karst_index *cursor)
 {
   for (karst_index v = 0; v < graph->n; v++) cursor[v] = graph->start[v];
@@ -36,8 +37,8 @@ static void sort_neighbours(struct graph *graph, const karst_index *unsorted, ka
   }
 }
 
-/* Breadth-first search from root: the vertices reached go to queue, their number to reached, where in the queue the
- * last level begins to last_level. Returns the number of levels. */
+/* Searches breadth first from root. queue receives the vertices reached, *reached their number, and *last_level the
+ * place in queue where the last level begins. Returns the number of levels. */
 static karst_index search(const struct graph *graph, karst_index root, bool *seen, karst_index *queue,
                           karst_index *reached, karst_index *last_level)
 {
@@ -76,15 +77,16 @@ static karst_index number_component(const struct graph *graph, karst_index root,
   }
 }
 
-karst_status karst_order_rcm(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation)
+karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation)
 {
   const char *what = "the graph for RCM";
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
   struct graph graph = {.n = n};
   karst_index *unsorted = NULL, *work = NULL;
   bool *seen = NULL;
   karst_status status;
-  if ((status = karst_pattern_symmetrise(context, n, row_start, column, &graph.start, &unsorted)) ||
+  if ((status = karst_pattern_symmetrise(context, n, pattern->row_start, pattern->column, &graph.start, &unsorted)) ||
       (status = karst_allocate(context, &graph.neighbour, graph.start[n], sizeof *graph.neighbour, what)) ||
       (status = karst_allocate(context, &graph.by_degree, n, sizeof *graph.by_degree, what)) ||
       (status = karst_allocate(context, &work, (int64_t)n + 1, sizeof *work, what)) ||

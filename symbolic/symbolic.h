@@ -3,6 +3,7 @@
 #define KARST_SYMBOLIC_H
 
 #include "context.h"
+#include "ordering.h"
 
 /* The pattern of the factors of block ILU(k): strictly lower part L and strictly upper part U, row by row, columns
  * ascending. The diagonal is implied. */
@@ -114,12 +115,9 @@ typedef struct karst_sweep_pattern {
 karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, karst_task_order order,
                                int block, karst_chunk_order chunk_order, karst_index **task, int64_t *tasks);
 
-/* The orderings behind lib/ordering.h's table, each in its file: arguments as for karst_ordering_ops.compute. */
-karst_status karst_order_rcm(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation);
-karst_status karst_order_amd(karst_context *context, karst_index n, const karst_index *row_start,
-                             const karst_index *column, karst_index *permutation);
-karst_status karst_order_metis(karst_context *context, karst_index n, const karst_index *row_start,
-                               const karst_index *column, karst_index *permutation);
+/* The orderings behind lib/ordering.h's table, each in its file. */
+karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation);
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation);
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation);
 
 #endif

@@ -2,6 +2,7 @@
  * bandwidth, AMD and METIS for the fill. None changes the process that it runs in. */
 #include "config.h"
 
+#include "../solver/system.h"
 #include "ordering.h"
 #include "symbolic.h"
 
@@ -13,6 +14,14 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A pattern as orderings take it, of a matrix without a grid. */
+static karst_status compute(const struct karst_ordering_ops *ops, karst_context *context, const struct pattern *A,
+                            karst_index *permutation)
+{
+  const karst_ordering_pattern pattern = {context, A->n, A->start, A->column, NULL};
+  return ops->compute(&pattern, permutation);
+}
 
 static const struct karst_ordering_ops *find(const char *name)
 {
@@ -81,7 +90,7 @@ static void test_missing(karst_context *context, const struct karst_ordering_ops
 {
   struct pattern A = pattern_grid(3, 3, 1);
   karst_index permutation[9];
-  karst_status status = ops->compute(context, A.n, A.start, A.column, permutation);
+  karst_status status = compute(ops, context, &A, permutation);
   tap_ok(status == KARST_ERROR_NOT_BUILT, "%s says what is missing: %s", ops->name, karst_context_error(context));
   pattern_free(&A);
 }
@@ -94,8 +103,8 @@ static void test_random(karst_context *context, const struct karst_ordering_ops 
     karst_index n = (karst_index)(c < 4 ? c : 1 + tap_random_index(120));
     struct pattern A = pattern_random(n, c % 4 == 0 ? 0 : c % 4 == 1 ? 0.005 : 0.05);
     karst_index *first = pattern_memory(n, sizeof *first), *second = pattern_memory(n, sizeof *second);
-    tap_need(context, ops->compute(context, n, A.start, A.column, first), ops->name);
-    tap_need(context, ops->compute(context, n, A.start, A.column, second), ops->name);
+    tap_need(context, compute(ops, context, &A, first), ops->name);
+    tap_need(context, compute(ops, context, &A, second), ops->name);
     wrong += !is_permutation(context, n, first) || memcmp(first, second, (size_t)n * sizeof *first) != 0;
     free(first);
     free(second);
@@ -109,7 +118,7 @@ static void test_bandwidth(karst_context *context)
   struct pattern grid = pattern_grid(12, 30, 1);
   karst_index *shuffle = pattern_shuffle(grid.n), *order = pattern_memory(grid.n, sizeof *order);
   struct pattern shuffled = reordered(context, &grid, shuffle);
-  tap_need(context, karst_order_rcm(context, shuffled.n, shuffled.start, shuffled.column, order), "rcm");
+  tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
   /* From a corner the levels are diagonals of at most 12 cells, and an edge spans two neighbouring levels at most. */
   tap_ok(bandwidth(&result) < 2 * 12, "rcm: a shuffled 12x30 grid goes from bandwidth %ld to %ld (natural: 12)",
@@ -135,7 +144,7 @@ static void test_components(karst_context *context)
   }
   karst_index *shuffle = pattern_shuffle(path.n), *order = pattern_memory(path.n, sizeof *order);
   struct pattern shuffled = reordered(context, &path, shuffle);
-  tap_need(context, karst_order_rcm(context, shuffled.n, shuffled.start, shuffled.column, order), "rcm");
+  tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
   tap_ok(bandwidth(&result) == 1, "rcm: two shuffled paths come out with bandwidth 1");
   free(shuffle);
@@ -149,7 +158,7 @@ static void test_fill(karst_context *context, const struct karst_ordering_ops *o
 {
   struct pattern grid = pattern_grid(30, 30, 1);
   karst_index *order = pattern_memory(grid.n, sizeof *order);
-  tap_need(context, ops->compute(context, grid.n, grid.start, grid.column, order), ops->name);
+  tap_need(context, compute(ops, context, &grid, order), ops->name);
   struct pattern result = reordered(context, &grid, order);
   int64_t natural = exact_fill(context, &grid), ordered = exact_fill(context, &result);
   tap_ok(2 * ordered < natural, "%s: the exact factors of a 30x30 grid have %lld entries, less than half of %lld",
@@ -168,7 +177,7 @@ static karst_status run_ordering(karst_context *context, void *user)
 {
   const struct ordering_run *run = user;
   karst_index *order = pattern_memory(run->pattern.n, sizeof *order);
-  karst_status status = run->ops->compute(context, run->pattern.n, run->pattern.start, run->pattern.column, order);
+  karst_status status = compute(run->ops, context, &run->pattern, order);
   free(order);
   return status;
 }
@@ -188,7 +197,7 @@ static void *order_in_thread(void *argument)
   struct ordering_thread *t = argument;
   karst_context *context;
   t->status = karst_context_create(NULL, &context);
-  if (!t->status) t->status = t->ops->compute(context, t->pattern->n, t->pattern->start, t->pattern->column, t->order);
+  if (!t->status) t->status = compute(t->ops, context, t->pattern, t->order);
   karst_context_destroy(context);
   t->over = true;
   return NULL;
@@ -266,6 +275,59 @@ static void test_process(const struct karst_ordering_ops *ops)
   pattern_free(&flat);
 }
 
+/* An ordering of a test's own: the cells of a grid with z fastest, x slowest. Without a grid it fails. */
+static karst_status order_columns(const karst_ordering_pattern *pattern, karst_index *permutation)
+{
+  if (!pattern->grid) return karst_fail(pattern->context, KARST_ERROR_MATRIX, "columns need a grid");
+  const karst_index *size = pattern->grid->size, *cell = pattern->grid->cell;
+  const karst_index cells = size[0] * size[1] * size[2];
+  karst_index *row = pattern_memory(cells, sizeof *row), place = 0;
+  for (karst_index c = 0; c < cells; c++) row[c] = -1;
+  for (karst_index i = 0; i < pattern->block_rows; i++) row[cell ? cell[i] : i] = i;
+  for (karst_index c = 0; c < cells; c++) {
+    const karst_index z = c % size[2], y = c / size[2] % size[1], x = c / size[2] / size[1];
+    const karst_index here = row[x + size[0] * (y + size[1] * z)];
+    if (here >= 0) permutation[place++] = here;
+  }
+  free(row);
+  return KARST_SUCCESS;
+}
+
+static const struct karst_ordering_ops columns = {"columns", "the columns of a grid", order_columns};
+
+/* A grid whose cells come in any order, with a hole: the ordering finds the columns all the same, and the ordered
+ * matrix has the grid with the cells that its block rows are then. */
+static void test_grid_is_seen(karst_context *context)
+{
+  enum { NX = 3, NY = 4, NZ = 5, CELLS = NX * NY * NZ };
+  struct pattern grid = pattern_grid(NX, NY, NZ);
+  karst_index *shuffle = pattern_shuffle(CELLS);
+  struct pattern shuffled = reordered(context, &grid, shuffle);
+  karst_matrix *A;
+  karst_system system;
+  tap_need(context,
+           karst_matrix_create_pattern(context, CELLS, 2, shuffled.start, shuffled.column, KARST_REFERENCE, &A),
+           "matrix");
+  tap_ok(karst_system_setup(&columns, KARST_SCALE_NONE, A, &system) == KARST_ERROR_MATRIX &&
+             strstr(karst_context_error(context), "columns need a grid"),
+         "an ordering learns that there is no grid");
+  karst_system_destroy(&system);
+  for (karst_index i = 0; i < CELLS; i++) shuffle[i] += NX * NY; /* one layer without a cell */
+  tap_need(context, karst_matrix_set_grid_cells(A, NX, NY, NZ + 1, shuffle), "grid");
+  tap_need(context, karst_system_setup(&columns, KARST_SCALE_NONE, A, &system), "setup");
+  bool right = true;
+  for (karst_index i = 0; i < CELLS; i++) {
+    const karst_index z = 1 + i % NZ, y = i / NZ % NY, x = i / NZ / NY;
+    right = right && system.matrix->grid.cell[i] == x + NX * (y + NY * z);
+  }
+  tap_ok(right && system.matrix != A, "an ordering sees the grid and the cell of each block row");
+  karst_system_destroy(&system);
+  karst_matrix_destroy(A);
+  free(shuffle);
+  pattern_free(&grid);
+  pattern_free(&shuffled);
+}
+
 int main(void)
 {
   karst_context *context;
@@ -273,6 +335,7 @@ int main(void)
   tap_ok(find("natural") && !find("natural")->compute, "natural needs nothing computed");
   test_bandwidth(context);
   test_components(context);
+  tap_each_device(test_grid_is_seen, "an ordering that sees the grid");
   static const char *const names[] = {"rcm", "amd", "metis"};
   for (int i = 0; i < 3; i++) {
     const struct karst_ordering_ops *ops = find(names[i]);

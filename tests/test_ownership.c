@@ -113,9 +113,9 @@ static void the_callers_array_is_not_written_to(karst_context *context)
   tridiagonal(5, other);
   tap_need(context, karst_matrix_update_values(A, other), "second update");
   tap_ok(row_sum(context, A) == 3 && value[0] == 0, "a second update goes there too");
-  karst_status status = karst_matrix_values_changed(A);
-  tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "of its own"),
-         "the array that it referred to counts no longer: %s", karst_context_error(context));
+  tridiagonal(6, value);
+  tap_ok(karst_matrix_values_changed(A) == KARST_SUCCESS && row_sum(context, A) == 3,
+         "and the array that it referred to does not count any more");
   karst_matrix_destroy(A);
 }
 
@@ -133,10 +133,9 @@ static void values_written_in_place(karst_context *context)
   tridiagonal(8, value);
   tap_need(context, karst_matrix_values_changed(A), "values changed");
   tap_ok(row_sum(context, A) == 6, "and the matrix refers to it still");
-  karst_status status = karst_matrix_values_changed(copy);
-  tap_ok(status == KARST_ERROR_ARGUMENT, "a copy has no such array: %s", karst_context_error(context));
-  tap_ok(row_sum(context, copy) == 1, "and stays as it was made");
-  tap_ok(karst_matrix_values_changed(NULL) == KARST_ERROR_ARGUMENT, "nor has NULL");
+  tap_ok(karst_matrix_values_changed(copy) == KARST_SUCCESS && row_sum(context, copy) == 1,
+         "a copy has no such array, and stays as it was made");
+  tap_ok(karst_matrix_values_changed(NULL) == KARST_ERROR_ARGUMENT, "NULL has no values at all");
   karst_matrix_destroy(A);
   karst_matrix_destroy(copy);
 }

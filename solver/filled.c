@@ -1,0 +1,55 @@
+/* filled.c - a matrix with room for the fill of incomplete factors: the pattern is that of L + U of ILU(k), found on
+ * the host, and the values go from A to their places where they live. It stands here because the pattern comes from
+ * symbolic/, which the matrices of lib/ know nothing of. */
+#include "grid.h"
+#include "symbolic.h"
+
+/* Makes the matrix on the pattern, with undefined values. (*position)[k] is where block k of A stands in it, [blocks of
+ * A] in host memory. */
+static karst_status make_joined(const karst_matrix *A, int level, karst_index **position, karst_matrix **filled)
+{
+  karst_context *context = A->context;
+  karst_ilu_pattern pattern;
+  karst_index *row_start, *column;
+  *position = NULL;
+  karst_status status = karst_ilu_symbolic(context, A->block_rows, A->row_start, A->column, level, &pattern);
+  if (status) return status;
+  status = karst_ilu_pattern_join(context, &pattern, A->row_start, A->column, &row_start, &column, position);
+  karst_ilu_pattern_destroy(context, &pattern);
+  if (status) return status;
+  return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, NULL, filled);
+}
+
+/* Stores A's values in their places, and zeros elsewhere. */
+static karst_status fill_in(const karst_matrix *A, const karst_index *position, karst_matrix *filled)
+{
+  karst_context *context = A->context;
+  const karst_index blocks = A->row_start[A->block_rows];
+  karst_index *device_position = NULL;
+  karst_status status = karst_device_indices(context, blocks, position, "the places of blocks", &device_position);
+  if (!status) {
+    context->backend->fill(context, karst_entries(filled), 0, filled->value);
+    context->backend->scatter(context, blocks, A->block_size * A->block_size, device_position, A->value, filled->value);
+  }
+  context->backend->release(context, device_position);
+  return status;
+}
+
+karst_status karst_matrix_create_filled(const karst_matrix *A, int level, karst_matrix **filled)
+{
+  karst_index *position;
+  if (filled) *filled = NULL;
+  if (!A || !filled) return karst_missing(A ? A->context : NULL, A ? "the place for the matrix" : "the matrix");
+  if (level < 0)
+    return karst_fail(A->context, KARST_ERROR_ARGUMENT, "level %d of ILU(k): 0 and more are possible", level);
+  karst_status status = karst_matrix_check_diagonal(A);
+  if (status) return status;
+  status = make_joined(A, level, &position, filled);
+  if (!status) status = fill_in(A, position, *filled);
+  if (!status) status = karst_matrix_copy_grid(A, NULL, *filled);
+  karst_release(A->context, position);
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*filled);
+  *filled = NULL;
+  return status;
+}
