@@ -124,12 +124,11 @@ static karst_status apply_operator(karst_krylov *k, const karst_arnoldi *a, int 
   const double *v = k->vector[j];
   double *between = place_between(k, a, j);
   if (a->left) {
-    karst_krylov_multiply(k, v, between);
-    return karst_krylov_precondition(k, between, w);
+    karst_status status = karst_krylov_multiply(k, v, between);
+    return status ? status : karst_krylov_precondition(k, between, w);
   }
   karst_status status = karst_krylov_precondition(k, v, between);
-  if (!status) karst_krylov_multiply(k, between, w);
-  return status;
+  return status ? status : karst_krylov_multiply(k, between, w);
 }
 
 /* The first basis vector, and the norm that it was divided by. */
@@ -144,7 +143,7 @@ static karst_status begin_basis(karst_krylov *k, const karst_arnoldi *a, double 
   }
   karst_status status = karst_krylov_precondition(k, k->r, first);
   if (status) return status;
-  backend->dots(k->context, k->n, 1, (const double *const *)&first, first, k->scalar + a->norm2);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&first, first, k->scalar + a->norm2);
   status = karst_krylov_look(k, a->norm2, 1);
   if (status) return status;
   *norm = sqrt(k->host[a->norm2]);
@@ -161,8 +160,8 @@ static void repeat_pass(karst_krylov *k, int j, double *scalars)
 {
   const struct karst_backend *backend = k->context->backend;
   const double *const *V = (const double *const *)k->vector;
-  backend->dots(k->context, k->n, j, V, V[j], scalars + 1);
-  backend->combine(k->context, k->n, j, -1, scalars + 1, V, NULL, k->vector[j], scalars);
+  karst_sums_dots(k->context, k->n, j, V, V[j], scalars + 1);
+  karst_sums_combine(k->context, k->n, j, -1, scalars + 1, V, NULL, k->vector[j], scalars);
   backend->normalise(k->context, k->n, scalars, V[j], k->vector[j]);
 }
 
@@ -177,11 +176,11 @@ static karst_status grow_basis(karst_krylov *k, const karst_arnoldi *a, int j, b
   if (a->late) repeat_pass(k, j, k->scalar + first);
   karst_status status = apply_operator(k, a, j, w);
   if (status) return status;
-  backend->dots(k->context, k->n, j + 1, V, w, h);
-  backend->combine(k->context, k->n, j + 1, -1, h, V, NULL, w, a->twice ? NULL : norm2);
+  karst_sums_dots(k->context, k->n, j + 1, V, w, h);
+  karst_sums_combine(k->context, k->n, j + 1, -1, h, V, NULL, w, a->twice ? NULL : norm2);
   if (a->twice) {
-    backend->dots(k->context, k->n, j + 1, V, w, correction);
-    backend->combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
+    karst_sums_dots(k->context, k->n, j + 1, V, w, correction);
+    karst_sums_combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
   }
   if (j + 1 < karst_basis_of(k)->restart) backend->normalise(k->context, k->n, norm2, w, w);
   status = karst_krylov_look(k, first, last + 1 - first);
@@ -249,15 +248,10 @@ static bool amend(karst_arnoldi *a, const karst_krylov *k)
 static karst_status blame_growth(karst_krylov *k, const karst_arnoldi *a, int j, karst_reason *reason)
 {
   double *w = k->vector[j + 1], *between = place_between(k, a, j);
-  karst_status status = KARST_SUCCESS;
-  if (a->Z)
-    karst_krylov_multiply(k, between, w);
-  else
-    status = apply_operator(k, a, j, w);
+  karst_status status = a->Z ? karst_krylov_multiply(k, between, w) : apply_operator(k, a, j, w);
   if (status) return status;
-  const karst_krylov_suspect suspect[] = {
-      {a->left ? "the matrix times a vector" : "the preconditioned vector", between},
-      {a->left ? "the preconditioned vector" : "the matrix times a vector", w}};
+  const karst_krylov_suspect suspect[] = {{a->left ? k->A.product : "the preconditioned vector", between},
+                                          {a->left ? "the preconditioned vector" : k->A.product, w}};
   return karst_krylov_blame(k, 2, suspect, reason);
 }
 

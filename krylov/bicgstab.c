@@ -62,11 +62,11 @@ static karst_status first_half(karst_krylov *k, int now)
   double *v = k->vector[V], *s = k->scalar;
   const double *against[] = {k->vector[SHADOW], v};
   karst_status status = karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
+  if (!status) status = karst_krylov_multiply(k, k->vector[P_HAT], v);
   if (status) return status;
-  karst_krylov_multiply(k, k->vector[P_HAT], v);
-  backend->dots(k->context, k->n, 2, against, v, s + SIGMA);
+  karst_sums_dots(k->context, k->n, 2, against, v, s + SIGMA);
   backend->quotient(k->context, 1, s + RHO + now, s + SIGMA, NULL, NULL, s + ALPHA);
-  backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
+  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
   return KARST_SUCCESS;
 }
 
@@ -77,12 +77,12 @@ static karst_status second_half(karst_krylov *k, int now)
   double *t = k->vector[T], *s = k->scalar;
   const double *against[] = {k->r, t};
   karst_status status = karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
+  if (!status) status = karst_krylov_multiply(k, k->vector[S_HAT], t);
   if (status) return status;
-  karst_krylov_multiply(k, k->vector[S_HAT], t);
-  backend->dots(k->context, k->n, 2, against, t, s + TS);
+  karst_sums_dots(k->context, k->n, 2, against, t, s + TS);
   backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
-  backend->combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
-  backend->dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);
+  karst_sums_combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);
   return KARST_SUCCESS;
 }
 
@@ -107,9 +107,9 @@ static void correct(karst_krylov *k, int steps)
 static karst_status blame(karst_krylov *k, karst_reason *reason)
 {
   const karst_krylov_suspect suspect[] = {{"the preconditioned direction", k->vector[P_HAT]},
-                                          {"the matrix times a vector", k->vector[V]},
+                                          {k->A.product, k->vector[V]},
                                           {"the preconditioned residual", k->vector[S_HAT]},
-                                          {"the matrix times a vector", k->vector[T]},
+                                          {k->A.product, k->vector[T]},
                                           {"the residual", k->r}};
   return karst_krylov_blame(k, 5, suspect, reason);
 }

@@ -35,7 +35,7 @@ static karst_status begin(karst_krylov *k)
   karst_status status = karst_krylov_precondition(k, k->r, k->vector[Z]);
   if (status) return status;
   backend->copy(k->context, k->n, k->vector[Z], k->vector[P]);
-  backend->dots(k->context, k->n, 1, (const double *const *)&k->r, k->vector[Z], k->scalar + RZ);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->r, k->vector[Z], k->scalar + RZ);
   return KARST_SUCCESS;
 }
 
@@ -44,10 +44,11 @@ static karst_status advance(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *p = k->vector[P], *q = k->vector[Q], *s = k->scalar;
-  karst_krylov_multiply(k, p, q);
-  backend->dots(k->context, k->n, 1, (const double *const *)&p, q, s + PQ);
+  karst_status status = karst_krylov_multiply(k, p, q);
+  if (status) return status;
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&p, q, s + PQ);
   backend->quotient(k->context, 1, s + RZ + now, s + PQ, NULL, NULL, s + ALPHA);
-  backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
+  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
   return karst_krylov_look(k, 0, LOOK);
 }
 
@@ -57,7 +58,7 @@ static karst_status check(karst_krylov *k, int now, karst_reason *reason)
   double rz = k->host[RZ + now], pq = k->host[PQ];
   const karst_krylov_suspect suspect[] = {{"the preconditioned residual", k->vector[Z]},
                                           {"the search direction", k->vector[P]},
-                                          {"the matrix times a vector", k->vector[Q]},
+                                          {k->A.product, k->vector[Q]},
                                           {"the residual", k->r}};
   if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->host[RR])) return karst_krylov_blame(k, 4, suspect, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
@@ -74,7 +75,7 @@ static karst_status turn(karst_krylov *k, int now)
   double *z = k->vector[Z], *rz = k->scalar + RZ;
   karst_status status = karst_krylov_precondition(k, k->r, z);
   if (status) return status;
-  backend->dots(k->context, k->n, 1, (const double *const *)&k->r, z, rz + 1 - now);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->r, z, rz + 1 - now);
   backend->quotient(k->context, 1, rz + 1 - now, rz + now, NULL, NULL, k->scalar + BETA);
   backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&z, k->scalar + BETA, k->vector[P], NULL);
   return KARST_SUCCESS;

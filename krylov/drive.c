@@ -30,12 +30,27 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 /* A recursive residual that has fallen to this part of where it began is rounding. */
 static const double rounding = 64 * DBL_EPSILON;
 
+static void ask_monitor(karst_krylov *k, double residual)
+{
+  if (k->monitor) k->decision = k->monitor(k->monitor_user, k->iterations, residual);
+}
+
 bool karst_krylov_step(karst_krylov *k, double residual, double goal)
 {
   k->iterations++;
   k->claimed = residual <= goal;
-  if (k->monitor) k->monitor(k->monitor_user, k->iterations, residual);
-  return k->claimed || residual <= rounding * k->residual || k->iterations >= k->limits->max_iterations;
+  ask_monitor(k, residual);
+  return k->claimed || k->decision != KARST_GO_ON || residual <= rounding * k->residual ||
+         k->iterations >= k->limits->max_iterations;
+}
+
+/* A value that is no decision is a mistake in the monitor, of which nothing can be made. */
+static karst_status check_decision(const karst_krylov *k)
+{
+  if (k->decision == KARST_GO_ON || k->decision == KARST_ACCEPT || k->decision == KARST_STOP) return KARST_SUCCESS;
+  return karst_fail(k->context, KARST_ERROR_ARGUMENT,
+                    "the monitor returned %d after iteration %d, which is no karst_decision", (int)k->decision,
+                    k->iterations);
 }
 
 /* Puts on record where a NaN or an infinity was first seen; iteration 0: before the first. */
@@ -58,15 +73,19 @@ static karst_status find_not_finite(karst_krylov *k, const double *values, int64
   return status;
 }
 
-/* What is NaN or infinite in x makes the residual so too, also where no row reads it. */
+/* What is NaN or infinite in x makes the residual so too, also where no row reads it. Its elements are looked at only
+ * where the sum of their squares is not finite. */
 static karst_status look_at_unread(karst_krylov *k)
 {
   int64_t where;
-  karst_status status = find_not_finite(k, k->x, k->n, &where);
+  double square, *place = k->norm2 + 1;
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->x, k->x, place);
+  karst_status status = k->context->backend->download(k->context, &square, place, sizeof square);
+  if (status || isfinite(square)) return status;
+  status = find_not_finite(k, k->x, k->n, &where);
   if (status || where < 0) return status;
   k->residual = k->judged = NAN;
-  if (k->iterations > 0)
-    record(k, "the solution", k->iterations, karst_layout_block_row(karst_matrix_layout(k->A), where));
+  if (k->iterations > 0) record(k, "the solution", k->iterations, karst_layout_block_row(k->A.layout, where));
   return KARST_SUCCESS;
 }
 
@@ -74,15 +93,15 @@ static karst_status look_at_unread(karst_krylov *k)
  * own vectors are free between cycles. */
 static karst_status compute_residual(karst_krylov *k)
 {
-  const karst_residual_space space = {k->r, k->vector[0], k->norm2, k->unit};
+  const karst_residual_space space = {k->r, k->vector[0], k->norm2};
   const double certain = k->outer ? -1 : k->wanted; /* only the norm that is judged has to be */
   k->precise = k->false_claims > 0;
   karst_status status =
-      karst_residual_norm(k->A, k->b, k->x, certain, !k->outer && k->claimed, &space, &k->precise, &k->residual);
+      k->A.residual(&k->A, k->b, k->x, certain, !k->outer && k->claimed, &space, &k->precise, &k->residual);
   k->judged = k->residual;
   if (!status && k->outer)
     status = k->outer->measure(k->outer->user, k->x, k->wanted, k->claimed, k->precise, &k->judged);
-  if (!status && k->unread) status = look_at_unread(k);
+  if (!status && k->A.unread) status = look_at_unread(k);
   k->target = k->outer ? k->residual * (k->wanted / k->judged) : k->wanted;
   return status;
 }
@@ -116,30 +135,26 @@ static karst_status blame_vectors(karst_krylov *k, int count, const karst_krylov
     int64_t where;
     karst_status status = find_not_finite(k, suspect[i].values, k->n, &where);
     if (status) return status;
-    if (where >= 0) record(k, suspect[i].what, iteration, karst_layout_block_row(karst_matrix_layout(k->A), where));
+    if (where >= 0) record(k, suspect[i].what, iteration, karst_layout_block_row(k->A.layout, where));
   }
   return KARST_SUCCESS;
 }
 
-static karst_status blame_matrix(karst_krylov *k)
+/* Of a residual of what is finite. */
+static const char *name_residual(const karst_krylov *k, const char *name)
 {
-  const karst_matrix *A = k->A;
-  int64_t where, scalars = karst_block_offset(A->block_size, A->row_start[A->block_rows]);
-  karst_index row = 0;
-  karst_status status = find_not_finite(k, A->value, scalars, &where);
-  if (status || where < 0) return status;
-  while (karst_block_offset(A->block_size, A->row_start[row + 1]) <= where) row++;
-  record(k, "the matrix", 0, row);
-  return KARST_SUCCESS;
+  return k->A.find_not_finite ? name : k->A.product;
 }
 
 /* The residual of the start or the target is not finite. */
 static karst_status blame_start(karst_krylov *k)
 {
   const karst_krylov_suspect given[] = {{"the right-hand side", k->b}, {"the start", k->x}};
-  const karst_krylov_suspect computed[] = {{"the residual of the start", k->r}};
+  const karst_krylov_suspect computed[] = {{name_residual(k, "the residual of the start"), k->r}};
+  karst_index block_row = -1;
   karst_status status = blame_vectors(k, 2, given, 0);
-  if (!status && !k->not_finite_in) status = blame_matrix(k);
+  if (!status && !k->not_finite_in && k->A.find_not_finite) status = k->A.find_not_finite(&k->A, &block_row);
+  if (!status && block_row >= 0) record(k, "the matrix", 0, block_row);
   if (!status) status = blame_vectors(k, 1, computed, 0);
   if (!status && !k->not_finite_in)
     record(k, isfinite(k->residual) ? "the norm of the right-hand side" : "the norm of the residual of the start", 0,
@@ -150,9 +165,14 @@ static karst_status blame_start(karst_krylov *k)
 /* The preconditioner met something that is not finite when it was set up. */
 static karst_status blame_factors(karst_krylov *k)
 {
-  karst_status status = blame_matrix(k);
-  if (!status && !k->not_finite_in) record(k, "the factors of the preconditioner", 0, k->M->block_row);
-  return status;
+  karst_index block_row;
+  karst_status status = karst_precond_find_not_finite(k->M, &block_row);
+  if (status) return status;
+  if (block_row >= 0)
+    record(k, "the matrix", 0, block_row);
+  else
+    record(k, "the factors of the preconditioner", 0, k->M->block_row);
+  return KARST_SUCCESS;
 }
 
 karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_suspect *suspect, karst_reason *reason)
@@ -185,6 +205,7 @@ static karst_reason judge(const karst_krylov *k, double rtol_target, double atol
 {
   if (!isfinite(k->residual) || !isfinite(k->judged) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
   if (k->judged <= k->wanted) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
+  if (k->decision != KARST_GO_ON) return k->decision == KARST_ACCEPT ? KARST_CONVERGED_MONITOR : KARST_STOPPED;
   if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
   if (k->iterations >= k->limits->max_iterations) return KARST_ITERATION_LIMIT;
@@ -237,12 +258,10 @@ static void fall_back_on_best(karst_krylov *k)
 static void salvage(karst_krylov *k)
 {
   k->claimed = false;
-  if (isinf(k->best_judged)) {
-    k->judged = NAN;
-  } else if (compute_residual(k) != KARST_SUCCESS || !(k->judged <= k->best_judged)) {
-    k->context->backend->copy(k->context, k->n, k->best, k->x);
-    k->judged = k->best_judged;
-  }
+  if (isinf(k->best_judged)) return; /* no cycle has run */
+  if (compute_residual(k) == KARST_SUCCESS && k->judged <= k->best_judged) return;
+  k->context->backend->copy(k->context, k->n, k->best, k->x);
+  k->judged = k->best_judged;
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -267,12 +286,15 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   k->iterations = k->false_claims = k->idle = 0;
   k->claimed = k->kept_start = false;
   k->best_judged = k->best_measure = INFINITY;
+  k->decision = KARST_GO_ON;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;
   *result = (karst_result){.block_row = -1};
 
   karst_status status = compute_residual(k);
-  if (!status && k->monitor) k->monitor(k->monitor_user, 0, k->residual);
+  if (status) k->judged = NAN;
+  if (!status) ask_monitor(k, k->residual);
+  if (!status) status = check_decision(k);
   if (!status && reason == KARST_NOT_FINITE) status = blame_factors(k);
   if (!status && reason == KARST_SOUND) {
     reason = judge(k, rtol_target, atol_target, KARST_SOUND);
@@ -280,11 +302,13 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   }
   while (!status && reason == KARST_SOUND) {
     status = run_cycle(k, &cycle_reason);
+    if (!status) status = check_decision(k);
     if (!status) status = check_claim(k);
     if (status) break;
     judge_progress(k);
     reason = judge(k, rtol_target, atol_target, cycle_reason);
-    if (reason == KARST_NOT_FINITE && !k->not_finite_in) record(k, "the true residual", k->iterations, -1);
+    if (reason == KARST_NOT_FINITE && !k->not_finite_in)
+      record(k, name_residual(k, "the true residual"), k->iterations, -1);
   }
   if (status) {
     salvage(k);

@@ -77,12 +77,12 @@ static void orthogonalise(karst_krylov *k, const struct ring *ring)
   int kept = ring->kept;
   double *s = k->scalar;
   const double *const *P = (const double *const *)ring->p, *const *Q = (const double *const *)ring->q;
-  backend->dots(k->context, k->n, kept + 1, Q, Q[kept], s + DOTS);
+  karst_sums_dots(k->context, k->n, kept + 1, Q, Q[kept], s + DOTS);
   if (kept > 0) {
     backend->multiply_elements(k->context, kept, ring->inverse, s + DOTS, ring->beta);
     backend->combine(k->context, k->n, kept, -1, ring->beta, P, NULL, ring->p[kept], NULL);
   }
-  backend->combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, ring->q[kept], s + QQ);
+  karst_sums_combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, ring->q[kept], s + QQ);
 }
 
 /* The pair after those kept becomes the next direction; the scalars of a step along it go to the host. */
@@ -91,28 +91,32 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
   const struct karst_backend *backend = k->context->backend;
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->scalar;
   karst_status status = karst_krylov_precondition(k, k->r, p);
+  if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
-  karst_krylov_multiply(k, p, q);
   orthogonalise(k, ring);
-  backend->dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
   backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
-  backend->combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
+  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
   return karst_krylov_look(k, 0, DOTS + ring->kept + 1);
 }
 
-/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. */
+/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. The
+ * residual takes a product too. */
 static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason *reason)
 {
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
   const struct karst_backend *backend = k->context->backend;
+  const karst_residual_space space = {k->r, q, k->norm2};
+  double norm;
+  bool precise = false;
   backend->copy(k->context, k->n, k->x, p);
   if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
-  backend->residual(k->context, k->A, k->b, p, k->r, NULL);
-  karst_status status = karst_krylov_precondition(k, k->r, p);
+  karst_status status = k->A.residual(&k->A, k->b, p, -1, false, &space, &precise, &norm);
+  if (!status) status = karst_krylov_precondition(k, k->r, p);
+  if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
-  karst_krylov_multiply(k, p, q);
-  const karst_krylov_suspect suspect[] = {{"the preconditioned residual", p}, {"the matrix times a vector", q}};
-  return karst_krylov_blame(k, 2, suspect, reason);
+  const karst_krylov_suspect suspect[] = {{k->A.product, k->r}, {"the preconditioned residual", p}, {k->A.product, q}};
+  return karst_krylov_blame(k, 3, suspect, reason);
 }
 
 /* Why the step must not be taken, or KARST_SOUND. before: the residual norm it began with. */

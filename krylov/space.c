@@ -1,6 +1,5 @@
 /* space.c - a Krylov driver as an object: with its settings and its work space in one piece of device memory. */
 #include "krylov.h"
-#include "search.h"
 
 enum { LINE = 8 /* scalars in a cache line */ };
 
@@ -25,14 +24,6 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
   k->context->backend->fill(k->context, need->scalars + 3, 0, k->norm2); /* some are looked at before they are made */
   k->context->backend->fill(k->context, 1, 1, k->one);
   return KARST_SUCCESS;
-}
-
-/* Whether an unknown may appear in no equation: certainly not where each block row has its diagonal block. */
-static bool may_be_unread(const karst_matrix *A)
-{
-  for (karst_index i = 0; i < A->block_rows; i++)
-    if (karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i) < 0) return true;
-  return false;
 }
 
 #define FIELD(name) offsetof(karst_krylov_limits, name)
@@ -77,7 +68,7 @@ static karst_status make_space(karst_krylov *k)
 }
 
 karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
-                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
+                                 const karst_krylov_limits *limits, const karst_operator *A, const karst_precond *M,
                                  karst_krylov **krylov)
 {
   karst_context *context = A->context;
@@ -91,12 +82,10 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
   karst_krylov *k = *krylov;
   k->ops = ops;
   k->context = context;
-  k->A = A;
+  k->A = *A;
   k->M = M;
   k->limits = limits;
-  k->n = karst_matrix_rows(A);
-  k->unit = karst_residual_unit(A);
-  k->unread = may_be_unread(A);
+  k->n = karst_layout_scalars(A->layout);
   status = make_settings(k, options);
   if (!status) status = make_space(k);
   if (!status) return KARST_SUCCESS;
@@ -122,7 +111,7 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
   max_align_t settings[k->ops->settings / sizeof(max_align_t) + 1];
   karst_options_read(options, k->ops->options, settings);
   if (k->ops->workspace(k, settings).vectors <= k->need.vectors) return KARST_SUCCESS;
-  karst_status status = karst_krylov_create(k->ops, options, k->limits, k->A, k->M, &larger);
+  karst_status status = karst_krylov_create(k->ops, options, k->limits, &k->A, k->M, &larger);
   if (status) return status;
   karst_krylov_destroy(k);
   *krylov = larger;

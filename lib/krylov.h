@@ -1,18 +1,19 @@
 /* krylov.h - what a Krylov driver is. One const table a method; all tables in solver/methods.c.
  *
- * A driver sees an operator (the matrix), a preconditioner and vectors in device memory. It implements one function,
- * cycle, which improves x from a known residual. Everything around it - the true residual before and after, the
- * tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
+ * A driver sees an operator, a preconditioner and vectors in device memory, and takes its sums through sums.h. It
+ * implements one function, cycle, which improves x from a known residual. Everything around it - the true residual
+ * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
  * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
- * preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare waits once
- * more in the iterations that compare. */
+ * product or a preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare
+ * waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 
+#include "operator.h"
 #include "precond.h"
-#include "residual.h"
+#include "sums.h"
 
 typedef struct karst_krylov karst_krylov;
 
@@ -57,8 +58,8 @@ typedef struct karst_krylov_outer {
 struct karst_krylov {
   const struct karst_krylov_ops *ops;
   karst_context *context;
-  const karst_matrix *A; /* not owned, nor is M */
-  const karst_precond *M;
+  karst_operator A;
+  const karst_precond *M;            /* not owned */
   const karst_krylov_limits *limits; /* not owned; may change between solves */
   const void *settings;              /* what the rows of ops->options were set to; NULL where there are none */
   int64_t n;                         /* scalar unknowns */
@@ -85,8 +86,6 @@ struct karst_krylov {
   double target;      /* norm of the true residual to reach, as far as the ratio of both norms tells */
   double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
   double compared_at; /* norm of the recursive residual when it was last compared with the caller's */
-  double unit;        /* karst_residual_unit of A */
-  bool unread;        /* no row may read some unknown, so that it can overflow while the residual does not tell */
   double measure;     /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */
@@ -101,12 +100,14 @@ struct karst_krylov {
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
   karst_monitor_function monitor; /* or NULL */
   void *monitor_user;
+  karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
 };
 
-/* Settings from the options, and work space for systems with A's size. limits must outlive the driver. An M that varies
+/* Settings from the options, and work space for systems with A's size; A itself is copied, and may be exchanged between
+ * solves for one of its size. limits must outlive the driver. An M that varies
  * under a driver that is not flexible is KARST_ERROR_OPTION. */
 karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
-                                 const karst_krylov_limits *limits, const karst_matrix *A, const karst_precond *M,
+                                 const karst_krylov_limits *limits, const karst_operator *A, const karst_precond *M,
                                  karst_krylov **krylov);
 void karst_krylov_destroy(karst_krylov *krylov);
 /* The limits have changed, the other options are those of create. The work space is made anew where it was cut to fewer
@@ -117,16 +118,17 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
  * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
- * with the status of an apply of M or of the device, in the middle of a cycle. */
+ * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in the
+ * middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
 /* ---- for the drivers ---- */
 
 /* y = A x */
-static inline void karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
+static inline karst_status karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
 {
-  k->context->backend->multiply(k->context, k->A, x, y);
+  return k->A.multiply(&k->A, x, y);
 }
 
 /* z = M^-1 r */
@@ -143,7 +145,8 @@ static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
  * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
- * fallen so far in this cycle that it is no more than rounding, or because the iteration limit is reached. */
+ * fallen so far in this cycle that it is no more than rounding, because the iteration limit is reached, or because the
+ * monitor wants no more. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual

@@ -2,6 +2,7 @@
 #include "precond.h"
 
 #include "clock.h"
+#include "residual.h"
 #include "vector.h"
 
 static karst_status check_symmetric(const char *name, const karst_matrix *A)
@@ -113,10 +114,26 @@ karst_status karst_precond_update(karst_precond *precond)
   return status;
 }
 
+karst_status karst_precond_keep(karst_precond *precond)
+{
+  if (!precond) return KARST_ERROR_ARGUMENT;
+  if (precond->generation < 0 || precond->reason != KARST_SOUND)
+    return karst_fail(precond->context, KARST_ERROR_ARGUMENT,
+                      "the preconditioner's last factorization failed, so that there is none to keep: "
+                      "karst_precond_update");
+  precond->generation = precond->A->generation;
+  return KARST_SUCCESS;
+}
+
 karst_reason karst_precond_outcome(const karst_precond *precond, karst_index *block_row)
 {
   if (block_row) *block_row = precond ? precond->block_row : -1;
   return precond ? precond->reason : KARST_SOUND;
+}
+
+karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row)
+{
+  return karst_matrix_find_not_finite(precond->A, block_row);
 }
 
 karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_info *info)

@@ -98,4 +98,7 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond);
 
+/* The first block row of the matrix that was factored with a value that is not finite, or -1. */
+karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row);
+
 #endif

@@ -41,6 +41,8 @@ const char *karst_reason_text(karst_reason reason)
     return "converged: relative residual";
   case KARST_CONVERGED_ATOL:
     return "converged: absolute residual";
+  case KARST_CONVERGED_MONITOR:
+    return "converged: accepted by the monitor";
   case KARST_ITERATION_LIMIT:
     return "iteration limit";
   case KARST_STAGNATED:
@@ -65,6 +67,8 @@ const char *karst_reason_text(karst_reason reason)
     return "singular block";
   case KARST_OUT_OF_RANGE:
     return "out of the range of double precision";
+  case KARST_STOPPED:
+    return "stopped by the monitor";
   }
   return "unknown reason";
 }

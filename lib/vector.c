@@ -3,6 +3,7 @@
 
 #include "norm.h"
 #include "random.h"
+#include "sums.h"
 
 /* Makes a vector that has no values yet. */
 static karst_status make(karst_context *context, int64_t length, karst_vector **vector)
@@ -117,7 +118,7 @@ karst_status karst_vector_norm(const karst_vector *vector, double *norm)
   karst_context *context = vector->context;
   const double *x = vector->values;
   double *square = context->backend->scalar(context, &on_host);
-  context->backend->dots(context, vector->length, 1, &x, x, square);
+  karst_sums_dots(context, vector->length, 1, &x, x, square);
   karst_status status = context->backend->download(context, &sum, square, sizeof sum);
   return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
 }
@@ -153,7 +154,7 @@ karst_status karst_vector_dot(const karst_vector *x, const karst_vector *y, doub
   if (!result) return karst_missing(context, "the place for the dot product");
   const double *values = x->values;
   double *sum = context->backend->scalar(context, &on_host);
-  context->backend->dots(context, y->length, 1, &values, y->values, sum);
+  karst_sums_dots(context, y->length, 1, &values, y->values, sum);
   return context->backend->download(context, result, sum, sizeof *result);
 }
 

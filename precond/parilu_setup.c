@@ -114,7 +114,8 @@ static karst_status make_factors(karst_context *context, karst_parilu *factors)
   if (!status && (factors->symmetric || !factors->asynchronous))
     status = karst_device_doubles(context, entries, "the next factors", &factors->next);
   if (!status) status = karst_device_doubles(context, karst_block_offset(b, rows), "the pivots", &factors->inverse);
-  return status ? status : karst_device_doubles(context, 2 * b * rows, "the weights", &factors->weight);
+  return status ? status
+                : karst_device_doubles(context, 2 * karst_matrix_rows(factors->F), "the weights", &factors->weight);
 }
 
 static karst_status make_sweeps(karst_precond *p, karst_sweeps *s)

@@ -16,7 +16,7 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
   karst_context *context = solver->context;
   int64_t rows = karst_matrix_rows(solver->system.original);
   double square;
-  context->backend->dots(context, rows, 1, &x, x, solver->norm2);
+  karst_sums_dots(context, rows, 1, &x, x, solver->norm2);
   karst_status status = context->backend->download(context, &square, solver->norm2, sizeof square);
   return status ? status : karst_norm_of_square(context, rows, x, square, norm);
 }
@@ -32,9 +32,9 @@ static karst_status measure(void *user, const double *x, double target, bool exp
 {
   const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
-  const karst_residual_space space = {solver->residual, solver->size, solver->norm2, solver->krylov->unit};
+  const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
   if (solver->krylov->iterations > 0) karst_system_leave(&solver->system, x, solver->residual, outer->x);
-  return karst_residual_norm(solver->system.original, outer->b, outer->x, target, expected, &space, &precise, norm);
+  return solver->caller.residual(&solver->caller, outer->b, outer->x, target, expected, &space, &precise, norm);
 }
 
 static karst_status outer_norm(void *user, const double *r, double *norm)
@@ -84,9 +84,9 @@ static void explain(karst_solver *solver, const karst_result *result, const char
   size_t size = sizeof solver->explanation;
   long long row = (long long)result->block_row;
   if (result->reason > 0)
-    snprintf(text, size,
-             "converged after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
-             result->iterations, result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
+    snprintf(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
+             result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
+             result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)
@@ -149,9 +149,9 @@ static karst_status judge_rhs(const karst_solver *solver, const double *b, doubl
 /* The norm of b - A x as it is computed, for the caller's system. */
 static karst_status plain_residual(const karst_solver *solver, const double *b, const double *x, double *norm)
 {
-  const karst_residual_space space = {solver->krylov->r, NULL, solver->norm2, solver->krylov->unit};
+  const karst_residual_space space = {solver->krylov->r, solver->krylov->vector[0], solver->norm2};
   bool precise = false;
-  return karst_residual_norm(solver->system.original, b, x, -1, false, &space, &precise, norm);
+  return solver->caller.residual(&solver->caller, b, x, -1, false, &space, &precise, norm);
 }
 
 /* b = 0: x = 0, and converged, unless an entry of A is not finite, which is left to the driver. */

@@ -59,6 +59,7 @@ static void clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
   karst_precond_destroy(solver->precond);
+  karst_product_release(&solver->product);
   karst_system_destroy(&solver->system);
   solver->context->backend->release(solver->context, solver->norm2);
   solver->context->backend->release(solver->context, solver->residual);
@@ -78,11 +79,32 @@ void karst_solver_destroy(karst_solver *solver)
   karst_count_object(context, -1);
 }
 
-void karst_solver_set_monitor(karst_solver *solver, karst_monitor_function function, void *user)
+void karst_solver_monitor(karst_solver *solver, karst_monitor_function function, void *user)
 {
   if (!solver) return;
   solver->monitor = function;
   solver->monitor_user = user;
+}
+
+/* The operators of the caller's system and of the solver's. */
+static karst_operator choose_operators(karst_solver *solver)
+{
+  const bool own = solver->product.multiply != NULL;
+  solver->caller = own ? karst_product_of_caller(&solver->product) : karst_operator_of_matrix(solver->system.original);
+  return own ? karst_product_of_system(&solver->product) : karst_operator_of_matrix(solver->system.matrix);
+}
+
+karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_idle(solver);
+  if (!status && multiply && solver->krylov) status = karst_product_prepare(&solver->product, &solver->system);
+  if (status) return status;
+  if (!multiply) karst_product_release(&solver->product);
+  solver->product.multiply = multiply;
+  solver->product.user = multiply ? user : NULL;
+  if (solver->krylov) solver->krylov->A = choose_operators(solver);
+  return KARST_SUCCESS;
 }
 
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
@@ -104,9 +126,12 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
     karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
     status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
   }
-  if (!status)
-    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits,
-                                 solver->system.matrix, solver->precond, &solver->krylov);
+  if (!status && solver->product.multiply) status = karst_product_prepare(&solver->product, &solver->system);
+  if (!status) {
+    const karst_operator system = choose_operators(solver);
+    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
+                                 solver->precond, &solver->krylov);
+  }
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
   if (!status && karst_solver_is_scaled(solver))
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);
@@ -127,23 +152,49 @@ karst_status karst_solver_check_idle(const karst_solver *solver)
 {
   if (!solver->solving) return KARST_SUCCESS;
   return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
-                    "the solver is in the middle of a solve, whose monitor cannot change it");
+                    "the solver is in the middle of a solve, whose monitor and operator cannot change it");
+}
+
+/* The ordered and scaled copy of the matrix's values. Where that fails, nothing is ready for a solve. */
+static karst_status take_values(karst_solver *solver)
+{
+  const double begin = karst_clock();
+  solver->generation = -1;
+  karst_status status = karst_system_update(&solver->system);
+  solver->time_transfer = karst_clock() - begin;
+  if (!status) solver->generation = solver->system.original->generation;
+  return status;
 }
 
 karst_status karst_solver_update(karst_solver *solver)
 {
-  double begin = karst_clock();
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
-  solver->generation = -1; /* unless all goes well, nothing is ready for a solve */
-  status = karst_system_update(&solver->system);
-  solver->time_transfer = karst_clock() - begin;
+  solver->factored = false;
+  status = take_values(solver);
   if (!status) status = karst_precond_update(solver->precond);
-  if (!status) solver->generation = solver->system.original->generation;
-  return status;
+  if (status) {
+    solver->generation = -1;
+    return status;
+  }
+  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_solver_keep(karst_solver *solver)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_solver_check_idle(solver);
+  if (status) return status;
+  if (!solver->factored)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                      "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
+  status = take_values(solver);
+  return status ? status : karst_precond_keep(solver->precond);
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)
@@ -153,7 +204,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
-  info->memory += solver->system.memory + solver->krylov->memory_size +
+  info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   info->time_order = solver->system.time_order;
   info->time_transfer = solver->time_transfer;

@@ -3,6 +3,7 @@
 #define KARST_SOLVER_SOLVER_H
 
 #include "methods.h"
+#include "product.h"
 #include "system.h"
 
 struct karst_solver {
@@ -11,10 +12,13 @@ struct karst_solver {
   karst_methods chosen;
   karst_krylov_limits limits; /* read by the driver in each solve */
   karst_system system;
+  karst_product product; /* the caller's function, which takes the matrix's place in the Krylov method */
+  karst_operator caller; /* the caller's system, in his order and not scaled */
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
   bool solving;         /* a solve is under way, and its monitor may call */
-  int64_t generation;   /* of the matrix's values at the last update, -1 where it failed */
+  bool factored;        /* scaling and factorization of the last update have gone well */
+  int64_t generation;   /* of the matrix's values at the last update or keep, -1 where it failed */
   double *norm2;        /* [2] device memory */
   double *residual,
       *size; /* [rows] device memory: for the caller's true residual where the system is scaled; or NULL */
@@ -31,7 +35,7 @@ static inline bool karst_solver_is_scaled(const karst_solver *solver)
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);
-/* A monitor must not change the solver that has called it. */
+/* Neither a monitor nor an operator must change the solver that has called it. */
 karst_status karst_solver_check_idle(const karst_solver *solver);
 
 #endif

@@ -153,23 +153,29 @@ void karst_system_destroy(karst_system *s)
   *s = (karst_system){0};
 }
 
+void karst_system_enter_rhs(const karst_system *s, const double *b, double *space, double *rhs)
+{
+  const struct karst_backend *backend = s->context->backend;
+  const karst_index rows = s->original->block_rows;
+  const int size = s->original->block_size;
+  if (s->block_scale) { /* S A x = S b */
+    backend->gather(s->context, rows, size, s->device_permutation, b, space);
+    backend->multiply_diagonal(s->context, rows, size, s->block_scale, space, rhs);
+  } else {
+    backend->gather(s->context, rows, size, s->device_permutation, b, rhs);
+  }
+  if (s->diagonal_scale) /* (D A D) (D^-1 x) = D b */
+    backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, rhs, rhs);
+}
+
 void karst_system_enter(const karst_system *s, const double *b, const double *x)
 {
   const struct karst_backend *backend = s->context->backend;
-  karst_index rows = s->original->block_rows;
-  int size = s->original->block_size;
-  int64_t n = karst_matrix_rows(s->original);
-  if (s->block_scale) { /* S A x = S b; the solution's place holds b meanwhile */
-    backend->gather(s->context, rows, size, s->device_permutation, b, s->solution);
-    backend->multiply_diagonal(s->context, rows, size, s->block_scale, s->solution, s->rhs);
-  } else {
-    backend->gather(s->context, rows, size, s->device_permutation, b, s->rhs);
-  }
-  backend->gather(s->context, rows, size, s->device_permutation, x, s->solution);
-  if (s->diagonal_scale) { /* (D A D) (D^-1 x) = D b */
-    backend->multiply_elements(s->context, n, s->diagonal_scale, s->rhs, s->rhs);
-    backend->divide_elements(s->context, n, s->diagonal_scale, s->solution, s->solution);
-  }
+  const karst_matrix *A = s->original;
+  karst_system_enter_rhs(s, b, s->solution, s->rhs);
+  backend->gather(s->context, A->block_rows, A->block_size, s->device_permutation, x, s->solution);
+  if (s->diagonal_scale)
+    backend->divide_elements(s->context, karst_matrix_rows(A), s->diagonal_scale, s->solution, s->solution);
 }
 
 void karst_system_leave(const karst_system *s, const double *solution, double *space, double *x)

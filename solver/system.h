@@ -38,6 +38,8 @@ bool karst_system_is_current(const karst_system *system);
 
 /* system->rhs and system->solution from the caller's b and x. */
 void karst_system_enter(const karst_system *system, const double *b, const double *x);
+/* The system's right-hand side from the caller's; space: [rows] device memory, used where the scaling is block. */
+void karst_system_enter_rhs(const karst_system *system, const double *b, double *space, double *rhs);
 /* The caller's x from a solution of the system; space: [rows] device memory, used where the system is scaled. */
 void karst_system_leave(const karst_system *system, const double *solution, double *space, double *x);
 /* What a residual r of the scaled system is without its scaling, still in the system's order. */

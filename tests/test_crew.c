@@ -139,13 +139,14 @@ static void test_small(void)
 }
 
 /* All threads in every other iteration, and one in between. */
-static void alternate(void *user, int iteration, double residual)
+static karst_decision alternate(void *user, int iteration, double residual)
 {
   karst_context *context = user;
   (void)residual;
   context->crew.steady = iteration % 2 == 0;
   context->crew.halvings = 10;
   context->crew.resume = 1e300;
+  return KARST_GO_ON;
 }
 
 /* Solves with as many threads; the solution, which the caller frees. */
@@ -165,7 +166,7 @@ static double *solve(int threads, bool changing)
   tap_need(context, karst_vector_create(context, n, &x), "x");
   tap_need(context, karst_vector_fill(b, 1), "b");
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
-  if (changing) karst_solver_set_monitor(solver, alternate, context);
+  if (changing) karst_solver_monitor(solver, alternate, context);
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   tap_need(context, solution ? karst_vector_get(x, n, solution) : KARST_ERROR_NO_MEMORY, "x");

@@ -102,13 +102,14 @@ static tap_settings tight_options(const char *solver, const char *precond)
   return options;
 }
 
-static void remember(void *user, int iteration, double residual)
+static karst_decision remember(void *user, int iteration, double residual)
 {
   struct outcome *outcome = user;
   if (outcome->calls == 0 || iteration < outcome->least) outcome->least = iteration;
   if (outcome->calls == 0 || iteration > outcome->most) outcome->most = iteration;
   if (outcome->calls < 512) outcome->history[outcome->calls] = residual;
   outcome->calls++;
+  return KARST_GO_ON;
 }
 
 /* Solves from start, or from zero where start is NULL. */
@@ -120,7 +121,7 @@ static struct outcome solve(const struct problem *p, const tap_settings *options
   tap_need(p->context, karst_vector_create(p->context, p->n, &x), "x");
   if (start) tap_need(p->context, karst_vector_set(x, p->n, start), "start");
   tap_need(p->context, tap_solver_create(p->context, options, &solver), "solver");
-  karst_solver_set_monitor(solver, remember, &outcome);
+  karst_solver_monitor(solver, remember, &outcome);
   tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   tap_need(p->context, karst_solver_solve(solver, p->b, x, &outcome.result), "solve");
   outcome.residual = tap_residual(p->A, p->b, x);

@@ -328,11 +328,12 @@ struct meddler {
   int believed; /* iteration number of the first residual at the target; -1: none yet */
 };
 
-static void meddle(void *user, int iteration, double residual)
+static karst_decision meddle(void *user, int iteration, double residual)
 {
   struct meddler *meddler = user;
   if (iteration == 5) tap_need(NULL, karst_matrix_update_values(meddler->A, meddler->value), "new values");
   if (meddler->believed < 0 && residual <= meddler->target) meddler->believed = iteration;
+  return KARST_GO_ON;
 }
 
 /* The residual that a method carries along belongs in part to another matrix: it reaches the target when the true one
@@ -366,7 +367,7 @@ static void test_recursive_residual_lies(karst_context *context)
     options.rtol = 1e-10;
     tap_need(context, karst_vector_fill(x, 0), "start");
     tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    karst_solver_set_monitor(solver, meddle, &meddler);
+    karst_solver_monitor(solver, meddle, &meddler);
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
@@ -491,11 +492,12 @@ static karst_status saboteur_apply(const karst_precond *p, const double *r, doub
 static const struct karst_precond_ops saboteur_ops = {
     .name = "saboteur", .setup = liar_setup, .update = liar_setup, .apply = saboteur_apply};
 
-static void meddle_early(void *user, int iteration, double residual)
+static karst_decision meddle_early(void *user, int iteration, double residual)
 {
   struct meddler *meddler = user;
   (void)residual;
   if (iteration == 1) tap_need(NULL, karst_matrix_update_values(meddler->A, meddler->value), "new values");
+  return KARST_GO_ON;
 }
 
 /* Once a claim was wrong, x is a correction: orthomin, which computes its residual anew to find where an infinity

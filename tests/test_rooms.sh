@@ -1,5 +1,6 @@
 #!/bin/sh
 # A room includes only what the plan of the house allows (doc/design.md): its own headers and those of the rooms named.
+# And what drivers see of the system that they solve is an operator and sums.
 number=0
 
 # The file that an include of another file means, as the compiler finds it: beside that file, from the top, or in one of
@@ -35,7 +36,7 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..10
+echo 1..11
 room lib
 room format lib
 room matrices lib format
@@ -46,3 +47,10 @@ room precond lib symbolic
 room krylov lib
 room solver lib symbolic
 room tools
+number=$((number + 1))
+wrong=$(grep -nE 'karst_matrix|backend->(dots|multiply|residual)\b' krylov/*.[ch])
+if [ -z "$wrong" ]; then
+  echo "ok $number - a driver knows an operator and no matrix, and takes its sums through lib/sums.h"
+else
+  echo "not ok $number - a driver knows a matrix, or takes a sum by itself:" $wrong
+fi

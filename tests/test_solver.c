@@ -267,11 +267,12 @@ static void explanations_are_fresh(karst_context *context)
   free_problem(&p);
 }
 
-static void count_iterations(void *user, int iteration, double residual)
+static karst_decision count_iterations(void *user, int iteration, double residual)
 {
   int *last = user;
   if (!(residual >= 0) || iteration != *last + 1) *last = -1000;
   *last = iteration;
+  return KARST_GO_ON;
 }
 
 /* The monitor counts on through the passes of a scaled solve. */
@@ -282,7 +283,7 @@ static void monitor_counts_through(karst_context *context)
   karst_solver *solver = make_solver(context, settings);
   karst_result result;
   int last = -1;
-  karst_solver_set_monitor(solver, count_iterations, &last);
+  karst_solver_monitor(solver, count_iterations, &last);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
   tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,

@@ -149,17 +149,18 @@ struct meddler {
   int refused;
 };
 
-static void meddle(void *user, int iteration, double residual)
+static karst_decision meddle(void *user, int iteration, double residual)
 {
   struct meddler *meddler = user;
   karst_result result;
   (void)residual;
-  if (iteration != 2) return;
+  if (iteration != 2) return KARST_GO_ON;
   meddler->refused =
       (set(meddler->solver, (struct limits){1e-3, 0, 1000}) == KARST_ERROR_ARGUMENT) +
       (karst_solver_setup(meddler->solver, meddler->p->A) == KARST_ERROR_ARGUMENT) +
       (karst_solver_update(meddler->solver) == KARST_ERROR_ARGUMENT) +
       (karst_solver_solve(meddler->solver, meddler->p->b, meddler->p->x, &result) == KARST_ERROR_ARGUMENT);
+  return KARST_GO_ON;
 }
 
 static void test_monitor(karst_context *context)
@@ -170,11 +171,11 @@ static void test_monitor(karst_context *context)
     karst_solver *solver = make_solver(&p, solvers[s], few);
     struct meddler meddler = {&p, solver, 0};
     karst_result result;
-    karst_solver_set_monitor(solver, meddle, &meddler);
+    karst_solver_monitor(solver, meddle, &meddler);
     free(solve(&p, solver, &result));
     tap_ok(meddler.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
            "%s: a monitor changes nothing of the solver that calls it", solvers[s]);
-    karst_solver_set_monitor(solver, NULL, NULL);
+    karst_solver_monitor(solver, NULL, NULL);
     tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS, "and after the solve it is free again");
     karst_solver_destroy(solver);
   }

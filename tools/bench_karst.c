@@ -25,7 +25,11 @@ static karst_status make_options(karst_context *context, const bench_case *what,
   return status;
 }
 
-static void monitor(void *watch, int iteration, double residual) { bench_stopwatch_step(watch, iteration, residual); }
+static karst_decision monitor(void *watch, int iteration, double residual)
+{
+  bench_stopwatch_step(watch, iteration, residual);
+  return KARST_GO_ON;
+}
 
 static karst_status time_solver(const bench_case *what, bench_variant *variant, bench_sample *sample)
 {
@@ -39,7 +43,7 @@ static karst_status time_solver(const bench_case *what, bench_variant *variant, 
   if (!status) status = karst_solver_create(place->context, options, &solver);
   karst_options_destroy(options);
   if (!status) {
-    karst_solver_set_monitor(solver, monitor, &watch);
+    karst_solver_monitor(solver, monitor, &watch);
     const double start = tool_clock();
     status = karst_solver_setup(solver, place->A);
     sample->value[BENCH_SETUP] = tool_clock() - start;

@@ -74,7 +74,7 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
 {
   karst_status status = karst_solver_create(run->context, report->settings->options, &run->solver);
   if (status) return tool_fail_library(run->context, status);
-  karst_solver_set_monitor(run->solver, watch_iteration, watch);
+  karst_solver_monitor(run->solver, watch_iteration, watch);
   status = karst_solver_setup(run->solver, run->A);
   if (status) return tool_fail_about(run->context, status, report->settings->matrix);
   watch_phase(watch, "solve");

@@ -40,13 +40,14 @@ static void receive(void *user, karst_message_kind kind, const char *text)
   }
 }
 
-void watch_iteration(void *user, int iteration, double residual)
+karst_decision watch_iteration(void *user, int iteration, double residual)
 {
   struct watch *watch = user;
   char detail[64];
   if (watch->history) fprintf(watch->history, "%d\t%.17g\n", iteration, residual);
   snprintf(detail, sizeof detail, ": iteration %d, residual %.2e", iteration, residual);
   draw(watch, detail);
+  return KARST_GO_ON;
 }
 
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history)

@@ -25,6 +25,6 @@ void watch_phase(struct watch *watch, const char *phase);
 /* Takes the progress line off the screen. */
 void watch_erase(struct watch *watch);
 /* A karst_monitor_function; user is a struct watch. */
-void watch_iteration(void *user, int iteration, double residual);
+karst_decision watch_iteration(void *user, int iteration, double residual);
 
 #endif

@@ -1,0 +1,31 @@
+/* operator.h - what a Krylov method solves with: a product, a residual, and who is to blame for what is not finite.
+ *
+ * A matrix is one; solver/operator.c makes one of a caller's function. A driver knows no more of its system than this,
+ * and of vectors only the part that the layout describes. */
+#ifndef KARST_LIB_OPERATOR_H
+#define KARST_LIB_OPERATOR_H
+
+#include "residual.h"
+
+typedef struct karst_operator {
+  karst_context *context;
+  karst_layout layout; /* of x and of the products: the operator is square */
+  const void *data;    /* the functions' own; not owned */
+  double unit; /* a component of a residual has rounding errors of at most this part of |b| + |A| |x|; 0: nothing
+                        * is known of them */
+  const char *product; /* what its result is called where it is not finite, such as "the matrix times a vector" */
+  bool unread; /* some unknown may be in no equation, so that it can overflow while the residual does not tell */
+  /* y = A x, queued; x and y do not overlap. A failure has given karst_fail a sentence, and y is worth nothing. */
+  karst_status (*multiply)(const struct karst_operator *A, const double *x, double *y);
+  /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise. */
+  karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,
+                           bool expected, const karst_residual_space *space, bool *precise, double *norm);
+  /* The first block row in which a number of the operator's own is not finite, or -1. NULL: it has none to be looked
+   * at, and what is not finite in a residual of finite vectors is its product. */
+  karst_status (*find_not_finite)(const struct karst_operator *A, karst_index *block_row);
+} karst_operator;
+
+/* The matrix must outlive the operator; its values may change. */
+karst_operator karst_operator_of_matrix(const karst_matrix *A);
+
+#endif

@@ -1,0 +1,50 @@
+/* sums.h - every sum over the elements of a vector that a solve depends on, in the order of the stream.
+ *
+ * Krylov methods, residuals and norms take their sums here and nowhere else: where a vector is spread over several
+ * processes each has a part of these sums, and this is the place to complete them before anything reads them. How a
+ * solve goes on and ends is decided from them. Elements one by one are looked at in one other place,
+ * karst_survey_elements (norm.h), for norms whose squares double precision cannot hold, and for the place of an element
+ * that is not finite once a sum was not. */
+#ifndef KARST_LIB_SUMS_H
+#define KARST_LIB_SUMS_H
+
+#include "backend.h"
+
+/* result[i] = x[i] . y for i < count */
+static inline void karst_sums_dots(karst_context *context, int64_t n, int count, const double *const *x,
+                                   const double *y, double *result)
+{
+  context->backend->dots(context, n, count, x, y, result);
+}
+
+/* y = beta y + sign sum_i coefficient[i] x[i] for i < count, beta NULL standing for 1, and norm2 = y . y; with norm2
+ * NULL there is no sum. */
+static inline void karst_sums_combine(karst_context *context, int64_t n, int count, double sign,
+                                      const double *coefficient, const double *const *x, const double *beta, double *y,
+                                      double *norm2)
+{
+  context->backend->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
+}
+
+/* r = b - A x and norm2 = r . r */
+static inline void karst_sums_residual(karst_context *context, const karst_matrix *A, const double *b, const double *x,
+                                       double *r, double *norm2)
+{
+  context->backend->residual(context, A, b, x, r, norm2);
+}
+
+/* The same to twice the working precision, rounded once. */
+static inline void karst_sums_residual_precise(karst_context *context, const karst_matrix *A, const double *b,
+                                               const double *x, double *r, double *norm2)
+{
+  context->backend->residual_precise(context, A, b, x, r, norm2);
+}
+
+/* The same, and size = |b| + |A| |x| element by element; norm2[0] = r . r, norm2[1] = size . size */
+static inline void karst_sums_residual_bounded(karst_context *context, const karst_matrix *A, const double *b,
+                                               const double *x, double *r, double *size, double *norm2)
+{
+  context->backend->residual_bounded(context, A, b, x, r, size, norm2);
+}
+
+#endif

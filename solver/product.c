@@ -1,0 +1,117 @@
+/* product.c - see product.h: the residual is b - Op x by one product, in working precision, and nothing bounds its
+ * rounding errors. */
+#include "product.h"
+
+#include "norm.h"
+#include "sums.h"
+#include "vector.h"
+
+karst_status karst_product_prepare(karst_product *product, const karst_system *system)
+{
+  karst_context *context = system->context;
+  const int64_t rows = karst_layout_scalars(karst_matrix_layout(system->original));
+  karst_product made = {product->multiply, product->user, system, NULL, NULL, NULL};
+  if (product->system) return KARST_SUCCESS;
+  karst_status status = karst_device_doubles(context, 1, "the operator's work space", &made.one);
+  if (!status && system->copy) status = karst_device_doubles(context, rows, "the operator's work space", &made.x);
+  if (!status && system->copy) status = karst_device_doubles(context, rows, "the operator's work space", &made.y);
+  if (status) {
+    karst_product_release(&made);
+    return status;
+  }
+  context->backend->fill(context, 1, 1, made.one);
+  *product = made;
+  return KARST_SUCCESS;
+}
+
+void karst_product_release(karst_product *product)
+{
+  if (!product->system) return;
+  karst_context *context = product->system->context;
+  context->backend->release(context, product->one);
+  context->backend->release(context, product->x);
+  context->backend->release(context, product->y);
+  *product = (karst_product){.multiply = product->multiply, .user = product->user};
+}
+
+int64_t karst_product_memory(const karst_product *product)
+{
+  if (!product->system) return 0;
+  const int64_t rows = karst_layout_scalars(karst_matrix_layout(product->system->original));
+  return (1 + (product->x ? 2 * rows : 0)) * (int64_t)sizeof(double);
+}
+
+/* y = Op x by the caller's function. Whatever it returns, a status comes back, and a failure has a sentence. */
+static karst_status call(const karst_product *product, const double *x, double *y)
+{
+  karst_context *context = product->system->context;
+  const int64_t rows = karst_layout_scalars(karst_matrix_layout(product->system->original));
+  const karst_vector from = {.context = context, .length = rows, .values = (double *)x};
+  karst_vector to = from;
+  to.values = y;
+  const unsigned failures = context->last_failure;
+  const karst_status status = product->multiply(product->user, &from, &to);
+  if (status > 0 || status < KARST_ERROR_INDEX_OVERFLOW)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the operator's function returned %d, which is no karst_status",
+                      (int)status);
+  if (status && context->last_failure == failures)
+    karst_fail(context, status, "the operator's function failed: %s", karst_status_text(status));
+  return status;
+}
+
+static karst_status multiply_for_caller(const karst_operator *A, const double *x, double *y)
+{
+  return call(A->data, x, y);
+}
+
+static karst_status multiply_for_system(const karst_operator *A, const double *x, double *y)
+{
+  const karst_product *product = A->data;
+  if (!product->x) return call(product, x, y);
+  karst_system_leave(product->system, x, product->y, product->x);
+  karst_status status = call(product, product->x, product->y);
+  if (!status) karst_system_enter_rhs(product->system, product->y, product->x, y);
+  return status;
+}
+
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool expected,
+                             const karst_residual_space *space, bool *precise, double *norm)
+{
+  const karst_product *product = A->data;
+  const struct karst_backend *backend = A->context->backend;
+  const int64_t n = karst_layout_scalars(A->layout);
+  double square = 0;
+  (void)target;
+  (void)expected;
+  *precise = true;
+  karst_status status = A->multiply(A, x, space->size);
+  if (status) return status;
+  backend->copy(A->context, n, b, space->r);
+  karst_sums_combine(A->context, n, 1, -1, product->one, (const double *const *)&space->size, NULL, space->r,
+                     space->norm2);
+  status = backend->download(A->context, &square, space->norm2, sizeof square);
+  return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
+}
+
+/* What the function does not read of x is its own affair: it is looked at. */
+static karst_operator make_operator(const karst_product *product,
+                                    karst_status (*multiply)(const karst_operator *A, const double *x, double *y))
+{
+  return (karst_operator){.context = product->system->context,
+                          .layout = karst_matrix_layout(product->system->original),
+                          .data = product,
+                          .product = "the operator's product",
+                          .unread = true,
+                          .multiply = multiply,
+                          .residual = residual};
+}
+
+karst_operator karst_product_of_caller(const karst_product *product)
+{
+  return make_operator(product, multiply_for_caller);
+}
+
+karst_operator karst_product_of_system(const karst_product *product)
+{
+  return make_operator(product, multiply_for_system);
+}
