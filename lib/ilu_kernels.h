@@ -20,7 +20,7 @@ typedef struct karst_ilu {
   int64_t upper_blocks;
   karst_index levels_lower; /* how many level sets each triangle has, counted by the plan */
   karst_index levels_upper;
-  const char *trisolve;     /* how the triangles are solved, chosen by the plan: karst_solver_info has the names */
+  const char *trisolve;     /* how the triangles are solved, chosen by the plan: the value trisolve_used */
   double *lower;            /* [b*b*lower_start[rows]] */
   double *upper;            /* [b*b*upper_start[rows]] */
   double *inverse_diagonal; /* [b*b*rows] */

@@ -5,6 +5,8 @@
 #include "residual.h"
 #include "vector.h"
 
+#include <math.h>
+
 static karst_status check_symmetric(const char *name, const karst_matrix *A)
 {
   karst_index row;
@@ -74,7 +76,6 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   p->context = A->context;
   p->A = A;
   p->block_row = -1;
-  p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
   if (!status) {
@@ -86,6 +87,7 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
     *precond = NULL;
     return status;
   }
+  karst_report_keep(&p->report);
   p->time_symbolic = karst_clock() - begin;
   return KARST_SUCCESS;
 }
@@ -106,7 +108,7 @@ karst_status karst_precond_update(karst_precond *precond)
   if (!precond) return KARST_ERROR_ARGUMENT;
   precond->reason = KARST_SOUND;
   precond->block_row = -1;
-  precond->shifted = 0;
+  karst_report_begin_update(&precond->report);
   precond->generation = -1; /* unless all goes well, the factors are those of no values */
   karst_status status = precond->ops->update(precond);
   if (!status) precond->generation = precond->A->generation;
@@ -143,19 +145,31 @@ karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_i
   *info = (karst_solver_info){
       .factor_entries = precond->factor_entries,
       .fill = entries > 0 ? (double)precond->factor_entries / (double)entries : 0,
-      .levels_lower = precond->levels_lower,
-      .levels_upper = precond->levels_upper,
-      .trisolve = precond->trisolve,
-      .shifted = precond->shifted,
-      .fallbacks = precond->fallbacks,
-      .sweep_residual_before = precond->sweep_residual[0],
-      .sweep_residual_after = precond->sweep_residual[1],
-      .ilu_residual = precond->ilu_residual,
       .memory = precond->memory,
       .time_symbolic = precond->time_symbolic,
       .time_factor = precond->time_factor,
   };
   return KARST_SUCCESS;
+}
+
+karst_status karst_precond_put(karst_precond *precond, const char *name, const char *unit, double number)
+{
+  if (!precond) return KARST_ERROR_ARGUMENT;
+  return karst_report_put(precond->context, &precond->report,
+                          &(karst_value){.name = name, .unit = unit, .number = number});
+}
+
+karst_status karst_precond_put_text(karst_precond *precond, const char *name, const char *text)
+{
+  if (!precond) return KARST_ERROR_ARGUMENT;
+  if (!text) return karst_missing(precond->context, "the text of a value");
+  return karst_report_put(precond->context, &precond->report,
+                          &(karst_value){.name = name, .number = NAN, .text = text});
+}
+
+int karst_precond_report(const karst_precond *precond, size_t i, karst_value *value)
+{
+  return precond && value ? karst_report_get(&precond->report, i, value) : 0;
 }
 
 karst_status karst_precond_apply(const karst_precond *precond, const karst_vector *r, karst_vector *z)

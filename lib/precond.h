@@ -7,6 +7,7 @@
 
 #include "matrix.h"
 #include "options.h"
+#include "report.h"
 
 struct karst_precond_ops {
   const char *name;
@@ -18,11 +19,11 @@ struct karst_precond_ops {
   bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
   const karst_precond_method *outside; /* the caller's method behind it, or NULL */
 
-  /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p. What it has
-   * allocated when it fails, destroy gives back. */
+  /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p, and puts named
+   * values. What it has allocated when it fails, destroy gives back. */
   karst_status (*setup)(karst_precond *p);
   /* The numeric half, for the first and for new values; allocates nothing. A singular block or a NaN is no error: it
-   * is left in p->reason and p->block_row. */
+   * is left in p->reason and p->block_row. Named values of the last update are forgotten before this one. */
   karst_status (*update)(karst_precond *p);
   /* z = M^-1 r on device memory; r and z do not overlap. Karst's own methods allocate nothing, wait for nothing and
    * succeed. One from outside may wait or fail: it has then given karst_fail a sentence, z is worth nothing, and the
@@ -44,14 +45,9 @@ struct karst_precond {
   karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
   karst_index block_row;
   int64_t factor_entries;
-  int64_t levels_lower, levels_upper;
-  const char *trisolve; /* as in karst_solver_info */
-  int64_t shifted;
-  int64_t fallbacks;                 /* exact factorizations since setup because sweeps had failed */
-  double sweep_residual[2];          /* nonlinear residual norms before and after the last sweeps; -1: no sweeps */
-  double ilu_residual;               /* -1: not computed */
   int64_t memory;                    /* bytes held */
   double time_symbolic, time_factor; /* seconds of the last setup and update */
+  karst_report report;               /* what the method has to say besides; karst_precond_put fills it */
 };
 
 /* A method that a caller has registered: what the library sees of it, and what he gave. */

@@ -72,19 +72,18 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_
       .A = A, .trisolve = (karst_trisolve)settings->trisolve, .trisolve_sweeps = settings->trisolve_sweeps};
   karst_status status = p->context->backend->ilu->plan(p->context, &analysis, ilu);
   const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
-  p->levels_lower = ilu->levels_lower;
-  p->levels_upper = ilu->levels_upper;
-  p->trisolve = ilu->trisolve;
   p->factor_entries = karst_block_offset(ilu->block_size, blocks + ilu->rows);
   p->memory = (ilu->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + ilu->plan_memory;
-  return status;
+  if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)ilu->levels_lower);
+  if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)ilu->levels_upper);
+  return status ? status : karst_precond_put_text(p, "trisolve_used", ilu->trisolve);
 }
 
-void karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
+karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
 {
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
-  p->shifted = outcome->shifted;
+  return karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
 }
 
 void karst_ilu_destroy(karst_context *context, karst_ilu *ilu)

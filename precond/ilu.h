@@ -24,11 +24,11 @@ static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precon
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
 
 /* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels
- * split it; sets the level counts, factor_entries and memory of p. */
+ * split it; sets factor_entries and memory of p, and puts the level counts and how the triangles are solved. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu);
 
-/* Copies the outcome of a factorization into p. */
-void karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
+/* Copies the outcome of a factorization into p, and puts the number of pivots replaced. */
+karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
 
 /* Gives back what ilu holds; not ilu itself. */
 void karst_ilu_destroy(karst_context *context, karst_ilu *ilu);

@@ -26,8 +26,8 @@ static karst_status update(karst_precond *p)
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   karst_status status =
       p->context->backend->ilu->factor(p->context, p->A, karst_ilu_settings_of(p)->shift, p->data, &outcome);
-  karst_ilu_report(p, &outcome);
-  return status;
+  const karst_status told = karst_ilu_report(p, &outcome);
+  return status ? status : told;
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)

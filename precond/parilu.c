@@ -38,9 +38,8 @@ static karst_status setup(karst_precond *p)
 }
 
 /* Whether the sweeps have come closer to the factors, or are as close as rounding lets them come; says it where not. */
-static bool have_converged(const karst_precond *p)
+static bool have_converged(const karst_precond *p, double before, double after)
 {
-  const double before = p->sweep_residual[0], after = p->sweep_residual[1];
   const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */
   if (!isfinite(after))
     karst_tell(p->context, KARST_MESSAGE_WARNING,
@@ -73,7 +72,16 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   }
   s->sound = true;
   if (!s->residual.matrix) return KARST_SUCCESS;
-  return karst_backends[0]->ilu_residual->norm(s->factors.F, value, &s->residual, &p->ilu_residual);
+  double norm;
+  status = karst_backends[0]->ilu_residual->norm(s->factors.F, value, &s->residual, &norm);
+  return status ? status : karst_precond_put(p, "ilu_residual", "", norm);
+}
+
+/* norm: the nonlinear residual norms before and after the sweeps. */
+static karst_status report_norms(karst_precond *p, const double norm[2])
+{
+  karst_status status = karst_precond_put(p, "sweep_residual_before", "", norm[0]);
+  return status ? status : karst_precond_put(p, "sweep_residual_after", "", norm[1]);
 }
 
 static karst_status update(karst_precond *p)
@@ -88,15 +96,17 @@ static karst_status update(karst_precond *p)
                               A->value, s->made->value);
   if (!s->sound || settings->sweeps == 0) context->backend->parilu->guess(context, settings->scaled, &s->factors);
   s->sound = false;
-  p->ilu_residual = -1;
-  karst_status status = context->backend->parilu->sweep(context, settings->sweeps, &s->factors, p->sweep_residual);
-  if (!status && have_converged(p)) status = load(p, s, &outcome);
+  double norm[2];
+  karst_status status = context->backend->parilu->sweep(context, settings->sweeps, &s->factors, norm);
+  if (!status) status = report_norms(p, norm);
+  if (!status && have_converged(p, norm[0], norm[1])) status = load(p, s, &outcome);
   if (!status && !s->sound) {
-    p->fallbacks++;
+    s->fallbacks++;
     status = context->backend->ilu->factor(context, s->factors.F, settings->ilu.shift, &s->ilu, &outcome);
   }
-  karst_ilu_report(p, &outcome);
-  return status;
+  const karst_status told = karst_ilu_report(p, &outcome);
+  if (!status) status = told;
+  return status ? status : karst_precond_put(p, "fallbacks", "factorizations", (double)s->fallbacks);
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)

@@ -22,6 +22,7 @@ typedef struct karst_sweeps {
   karst_matrix *made;          /* A's values on S, or NULL */
   karst_index *place;          /* [blocks of A] where each block of A goes in made; device memory; or NULL */
   bool sound;                  /* the factors are a guess for the next values */
+  int64_t fallbacks;           /* exact factorizations because the sweeps had failed */
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 

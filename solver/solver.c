@@ -211,3 +211,9 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   info->time_solve = solver->time_solve;
   return KARST_SUCCESS;
 }
+
+/* The drivers have nothing to say that the result does not. */
+int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value)
+{
+  return solver ? karst_precond_report(solver->precond, i, value) : 0;
+}

@@ -4,6 +4,7 @@
 #include "precond.h"
 #include "settings.h"
 #include "tap.h"
+#include "values.h"
 
 #include <math.h>
 
@@ -47,8 +48,8 @@ static double *run(karst_context *context, const karst_matrix *A, const char *pr
   tap_need(context, karst_vector_fill_random(r, 7), "random");
   tap_need(context, karst_precond_apply(P, r, z), "apply");
   tap_need(context, karst_vector_get(z, n, host), "get");
-  norm[0] = P->sweep_residual[0];
-  norm[1] = P->sweep_residual[1];
+  norm[0] = tap_precond_number(P, "sweep_residual_before");
+  norm[1] = tap_precond_number(P, "sweep_residual_after");
   karst_vector_destroy(r);
   karst_vector_destroy(z);
   karst_precond_destroy(P);

@@ -5,6 +5,7 @@
 #include "precond.h"
 #include "settings.h"
 #include "tap.h"
+#include "values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -237,7 +238,8 @@ static void bad_blocks(karst_context *context)
     karst_precond_destroy(P);
   }
   karst_precond *P = make(context, "iluk", 0, 0.1, S);
-  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND && P->shifted == 1, "iluk with a shift replaces one pivot");
+  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND && tap_precond_number(P, "shifted") == 1,
+         "iluk with a shift replaces one pivot");
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
   karst_matrix_destroy(S);
@@ -278,8 +280,8 @@ static void shut_well(karst_context *context)
            b);
     karst_precond_destroy(P);
     P = make(context, name, 0, shift, A);
-    if (tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && P->shifted == 1, "%s, b = %d: a shift mends its pivot",
-               name, b)) {
+    if (tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && tap_precond_number(P, "shifted") == 1,
+               "%s, b = %d: a shift mends its pivot", name, b)) {
       const double error = apply_error(context, P, karst_matrix_rows(A), M);
       tap_ok(error < 1e-11, "%s, b = %d: by the shift times the matrix's largest entry (%.1e)", name, b, error);
     }

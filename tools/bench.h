@@ -107,6 +107,13 @@ typedef struct bench_traffic {
   double multiply, apply, orthogonalise, iteration; /* moved by each */
 } bench_traffic;
 
+/* What a preconditioner by sweeps reports of the last set-up. */
+struct bench_sweeps {
+  bool any;             /* false: it has none */
+  double before, after; /* the nonlinear residual norms */
+  int64_t fallbacks;    /* exact factorizations instead */
+};
+
 /* A program, or Karst with a number of threads or on a GPU, on a case. */
 typedef struct bench_variant {
   char name[64];
@@ -118,6 +125,7 @@ typedef struct bench_variant {
   double copy, triad;     /* bytes per second that the place reaches; 0: not measured */
   bench_sample median;    /* of the repetitions, quantity by quantity */
   karst_solver_info info; /* of the last set-up; zero for another process */
+  struct bench_sweeps sweeps;
 } bench_variant;
 
 typedef struct bench_result {

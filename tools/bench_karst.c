@@ -1,6 +1,7 @@
 /* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
  * iterations of GMRES(m), kernels, whole solves; and Karst's peak memory. */
 #include "bench.h"
+#include "values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +32,15 @@ static karst_decision monitor(void *watch, int iteration, double residual)
   return KARST_GO_ON;
 }
 
+static struct bench_sweeps sweeps_of(const karst_solver *solver)
+{
+  struct bench_sweeps sweeps = {.before = tool_solver_number(solver, "sweep_residual_before", -1),
+                                .after = tool_solver_number(solver, "sweep_residual_after", -1),
+                                .fallbacks = (int64_t)tool_solver_number(solver, "fallbacks", 0)};
+  sweeps.any = sweeps.before != -1; /* a norm is not negative */
+  return sweeps;
+}
+
 static karst_status time_solver(const bench_case *what, bench_variant *variant, bench_sample *sample)
 {
   bench_stopwatch watch = bench_stopwatch_new(what);
@@ -49,6 +59,7 @@ static karst_status time_solver(const bench_case *what, bench_variant *variant, 
     sample->value[BENCH_SETUP] = tool_clock() - start;
   }
   if (!status) status = karst_solver_get_info(solver, &variant->info);
+  if (!status) variant->sweeps = sweeps_of(solver);
   if (!status) {
     const double start = tool_clock();
     status = karst_solver_update(solver);

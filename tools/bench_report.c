@@ -183,12 +183,12 @@ static void print_sweeps(const bench_result *result)
 {
   for (int v = 0; v < result->variants; v++) {
     const bench_variant *variant = &result->variant[v];
-    const karst_solver_info *info = &variant->info;
-    if (!variant->place || info->sweep_residual_before == -1) continue;
+    const struct bench_sweeps *sweeps = &variant->sweeps;
+    if (!sweeps->any) continue;
     printf("%s, %s: %d %s sweeps change the nonlinear residual norm from %.3e to %.3e%s\n", variant->name,
            variant->precond, (int)tool_option_number(result->what.options, "sweeps"),
-           tool_option_text(result->what.options, "sweep-mode"), info->sweep_residual_before,
-           info->sweep_residual_after, info->fallbacks ? "; the factors are the exact ones instead" : "");
+           tool_option_text(result->what.options, "sweep-mode"), sweeps->before, sweeps->after,
+           sweeps->fallbacks ? "; the factors are the exact ones instead" : "");
   }
 }
 
@@ -309,13 +309,12 @@ static json_t *missing_json(const bench_result *result, const bench_variant *var
 /* Null for a preconditioner without sweeps. */
 static json_t *sweeps_json(const bench_result *result, const bench_variant *variant)
 {
-  const karst_solver_info *info = &variant->info;
+  const struct bench_sweeps *sweeps = &variant->sweeps;
 
-  if (!variant->place || info->sweep_residual_before == -1) return json_null();
+  if (!sweeps->any) return json_null();
   return json_pack("{si ss so so sI}", "count", (int)tool_option_number(result->what.options, "sweeps"), "mode",
-                   tool_option_text(result->what.options, "sweep-mode"), "residual_before",
-                   number(info->sweep_residual_before), "residual_after", number(info->sweep_residual_after),
-                   "fallbacks", (json_int_t)info->fallbacks);
+                   tool_option_text(result->what.options, "sweep-mode"), "residual_before", number(sweeps->before),
+                   "residual_after", number(sweeps->after), "fallbacks", (json_int_t)sweeps->fallbacks);
 }
 
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)

@@ -81,7 +81,8 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
-  return status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  if (status) return tool_fail_library(run->context, status);
+  return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
 }
 
 static int ascending(const void *a, const void *b)
@@ -118,7 +119,8 @@ static int repeat(struct run *run, struct watch *watch, struct solve_report *rep
     factor[i] = info.time_factor;
     solve[i] = info.time_solve;
   }
-  report->info.fallbacks = info.fallbacks;
+  karst_value *fallbacks = tool_value(&report->values, "fallbacks");
+  if (fallbacks) fallbacks->number = tool_solver_number(run->solver, fallbacks->name, fallbacks->number);
   return TOOL_GO_ON;
 }
 
@@ -225,6 +227,7 @@ int main(int argc, char *argv[])
   watch_erase(&watch);
   watch_close_history(&watch);
   release(&run);
+  tool_values_free(&report.values);
   karst_options_destroy(settings.options);
   karst_context_destroy(run.context);
   return tool_finish(status);

@@ -4,6 +4,7 @@
 
 #include "common.h"
 #include "reference.h"
+#include "values.h"
 
 #include <math.h>
 
@@ -39,6 +40,8 @@ struct solve_report {
   double time_read;
   karst_result result;
   karst_solver_info info;
+  struct tool_values
+      values; /* what the methods say of the first factorization; fallbacks counts those of --repeat too */
   char explanation[512];
   int failed; /* the exit status of an error after the solve, which the report is to name; else TOOL_GO_ON */
   struct solve_repeat repeat;

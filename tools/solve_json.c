@@ -70,8 +70,51 @@ static void set_options(json_t *object, const karst_options *options)
   }
 }
 
-/* What is -1 where there is none becomes null. */
-static void set_norm(json_t *object, const char *key, double norm) { set_real(object, key, norm == -1 ? NAN : norm); }
+/* Keys that each report has, so that programs need not know which method has which: 0 or null where the method has
+ * nothing to say. */
+static const struct usual {
+  const char *key;
+  bool counts; /* 0, else null */
+} usual[] = {
+    {"levels_lower", true}, {"levels_upper", true},           {"trisolve_used", false},        {"shifted", true},
+    {"fallbacks", true},    {"sweep_residual_before", false}, {"sweep_residual_after", false}, {"ilu_residual", false},
+    {NULL, false}};
+
+static json_t *value_json(const karst_value *value)
+{
+  const double most = 9007199254740992; /* 2^53: up to there a double holds each integer */
+  if (!isfinite(value->number) || fabs(value->number) > most || value->number != rint(value->number))
+    return isfinite(value->number) ? json_real(value->number) : json_null();
+  return json_integer((json_int_t)value->number);
+}
+
+/* Whether a value may have the key: no other part of the report has it. An error adds two keys. */
+static bool is_free(const json_t *object, const char *key)
+{
+  for (const struct usual *value = usual; value->key; value++)
+    if (strcmp(value->key, key) == 0) return true;
+  return !json_object_get(object, key) && strcmp(key, "error") != 0 && strcmp(key, "status") != 0;
+}
+
+/* To be called when all other keys are there. */
+static void set_values(json_t *object, const struct tool_values *values)
+{
+  static const char prefix[] = "precond_";
+  const size_t longer = sizeof prefix - 1;
+  for (size_t i = 0; i < values->count; i++) {
+    const karst_value *value = &values->value[i];
+    char key[512];
+    snprintf(key, sizeof key, "%s", value->name);
+    while (!is_free(object, key) && strlen(key) + longer < sizeof key) {
+      memmove(key + longer, key, strlen(key) + 1);
+      memcpy(key, prefix, longer);
+    }
+    if (value->text)
+      set_text(object, key, value->text);
+    else
+      json_object_set_new(object, key, value_json(value));
+  }
+}
 
 static void set_result(json_t *object, const struct solve_report *report)
 {
@@ -92,14 +135,8 @@ static void set_info(json_t *object, const struct solve_report *report)
   set_integer(object, "factor_entries", info->factor_entries);
   set_real(object, "fill", info->fill);
   set_real(object, "fill_file", solve_fill_file(report));
-  set_integer(object, "levels_lower", info->levels_lower);
-  set_integer(object, "levels_upper", info->levels_upper);
-  set_text(object, "trisolve_used", info->trisolve); /* null: no triangles */
-  set_integer(object, "shifted", info->shifted);
-  set_integer(object, "fallbacks", info->fallbacks);
-  set_norm(object, "sweep_residual_before", info->sweep_residual_before);
-  set_norm(object, "sweep_residual_after", info->sweep_residual_after);
-  set_norm(object, "ilu_residual", info->ilu_residual);
+  for (const struct usual *value = usual; value->key; value++)
+    json_object_set_new(object, value->key, value->counts ? json_integer(0) : json_null());
   set_integer(object, "memory", info->memory);
   set_real(times, "read", report->time_read);
   set_real(times, "order", info->time_order);
@@ -145,6 +182,7 @@ int solve_print_json(const struct solve_report *report)
     set_text(object, "error", tool_sentence());
     set_integer(object, "status", report->failed);
   }
+  set_values(object, &report->values);
   bool written = json_dumpf(object, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;
   json_decref(object);
   return written ? TOOL_GO_ON : TOOL_FAILED; /* tool_finish says why */

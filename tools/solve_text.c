@@ -28,7 +28,7 @@ static void print_bytes(int64_t bytes)
   printf("%.*f %s", unit ? 1 : 0, size, units[unit]);
 }
 
-static void print_method(const karst_options *options, const karst_solver_info *info)
+static void print_method(const karst_options *options, const struct tool_values *values)
 {
   const char *solver = tool_option_text(options, "solver"), *precond = tool_option_text(options, "precond");
   const bool gmres = strcmp(solver, "gmres") == 0, fgmres = strcmp(solver, "fgmres") == 0,
@@ -43,7 +43,8 @@ static void print_method(const karst_options *options, const karst_solver_info *
     printf(": %s, then %s", tool_option_text(options, "first"), tool_option_text(options, "second"));
   else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
     printf(", level %d", (int)tool_option_number(options, "level"));
-  if (info->trisolve && strcmp(info->trisolve, "jacobi") == 0)
+  const char *trisolve = tool_value_text(values, "trisolve_used");
+  if (trisolve && strcmp(trisolve, "jacobi") == 0)
     printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
   printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
 }
@@ -51,27 +52,81 @@ static void print_method(const karst_options *options, const karst_solver_info *
 static void print_factors(const struct solve_report *report)
 {
   const karst_solver_info *info = &report->info;
+  const struct tool_values *values = &report->values;
   printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
   if (report->file_entries != report->entries && report->file_entries > 0)
     printf(", %.3f times those before blocking", solve_fill_file(report));
-  if (info->levels_lower || info->levels_upper)
-    printf("; level sets: %lld lower, %lld upper", (long long)info->levels_lower, (long long)info->levels_upper);
-  if (info->trisolve) printf(", solved by %s", info->trisolve);
+  const double lower = tool_value_number(values, "levels_lower", 0);
+  const double upper = tool_value_number(values, "levels_upper", 0);
+  const double shifted = tool_value_number(values, "shifted", 0);
+  const char *trisolve = tool_value_text(values, "trisolve_used");
+  if (lower != 0 || upper != 0) printf("; level sets: %.0f lower, %.0f upper", lower, upper);
+  if (trisolve) {
+    printf(", solved by ");
+    tool_print_safely(stdout, trisolve);
+  }
   printf("; ");
   print_bytes(info->memory);
   printf(" held by the solver\n");
-  if (info->shifted) printf("shifted     %lld singular pivot blocks replaced\n", (long long)info->shifted);
+  if (shifted != 0) printf("shifted     %.0f singular pivot blocks replaced\n", shifted);
 }
 
-static void print_sweeps(const karst_options *options, const karst_solver_info *info)
+static bool has_number(const struct tool_values *values, const char *name)
 {
-  if (info->sweep_residual_before == -1) return;
+  const karst_value *value = tool_value(values, name);
+  return value && !value->text;
+}
+
+static bool has_sweeps(const struct tool_values *values)
+{
+  return has_number(values, "sweep_residual_before") && has_number(values, "sweep_residual_after");
+}
+
+static void print_sweeps(const karst_options *options, const struct tool_values *values)
+{
+  const double fallbacks = tool_value_number(values, "fallbacks", 0);
+  if (!has_sweeps(values)) return;
   printf("sweeps      %d %s; nonlinear residual norm %s before, %s after", (int)tool_option_number(options, "sweeps"),
-         tool_option_text(options, "sweep-mode"), number(info->sweep_residual_before),
-         number(info->sweep_residual_after));
-  if (info->ilu_residual != -1) printf("; |A - LU| = %s", number(info->ilu_residual));
-  if (info->fallbacks) printf("; %lld times the exact factors instead", (long long)info->fallbacks);
+         tool_option_text(options, "sweep-mode"), number(tool_value_number(values, "sweep_residual_before", NAN)),
+         number(tool_value_number(values, "sweep_residual_after", NAN)));
+  if (has_number(values, "ilu_residual"))
+    printf("; |A - LU| = %s", number(tool_value_number(values, "ilu_residual", NAN)));
+  if (fallbacks != 0) printf("; %.0f times the exact factors instead", fallbacks);
   printf("\n");
+}
+
+/* Whether the lines above have the value. */
+static bool is_told(const struct tool_values *values, const karst_value *value)
+{
+  static const char *const factors[] = {"levels_lower", "levels_upper", "shifted"};
+  static const char *const sweeps[] = {"sweep_residual_before", "sweep_residual_after", "ilu_residual", "fallbacks"};
+  if (value->text) return strcmp(value->name, "trisolve_used") == 0;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+    if (strcmp(value->name, factors[i]) == 0) return true;
+  for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
+    if (strcmp(value->name, sweeps[i]) == 0) return has_sweeps(values);
+  return false;
+}
+
+/* What is left: a line for each value of a method that this report has no words for. */
+static void print_values(const struct tool_values *values)
+{
+  for (size_t i = 0; i < values->count; i++) {
+    const karst_value *value = &values->value[i];
+    if (is_told(values, value)) continue;
+    printf("%-11s ", value->name);
+    if (value->text)
+      tool_print_safely(stdout, value->text);
+    else if (fabs(value->number) < 1e15 && value->number == rint(value->number))
+      printf("%.0f", value->number);
+    else
+      printf("%s", number(value->number));
+    if (*value->unit) {
+      printf(" ");
+      tool_print_safely(stdout, value->unit);
+    }
+    printf("\n");
+  }
 }
 
 static void print_reference(const struct reference *reference)
@@ -104,10 +159,11 @@ void solve_print_text(const struct solve_report *report)
     tool_print_safely(stdout, report->rhs_file);
   }
   printf("\n");
-  print_method(settings->options, info);
+  print_method(settings->options, &report->values);
   printf("device      %s\n", report->device);
   print_factors(report);
-  print_sweeps(settings->options, info);
+  print_sweeps(settings->options, &report->values);
+  print_values(&report->values);
   printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
          info->time_solve);

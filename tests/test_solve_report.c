@@ -1,0 +1,151 @@
+/* The report of solve with values of a method that it does not know: each is a line of the text and a key of the JSON
+ * object, whatever its name and whatever its number. */
+#include "config.h"
+
+#include "tap.h"
+
+#include "../tools/solve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
+
+static karst_value values[] = {{.name = "levels_lower", .unit = "level sets", .number = 7},
+                               {.name = "iterations", .unit = "", .number = 2.5},
+                               {.name = "error", .unit = "", .number = 0.25},
+                               {.name = "precond_error", .unit = "", .number = 0.5},
+                               {.name = "cells", .unit = "cells", .number = 1234567},
+                               {.name = "huge", .unit = "", .number = 1e300},
+                               {.name = "lost", .unit = "", .number = NAN},
+                               {.name = "endless", .unit = "Pa", .number = INFINITY},
+                               {.name = "coarse_method", .unit = "", .number = NAN, .text = "direct\x1b[2J \xff"},
+                               {.name = "shifted", .unit = "", .number = NAN, .text = "never"},
+                               {.name = "fallbacks", .unit = "times", .number = 3}};
+
+/* Standard output of print, from a scratch file; the caller frees it. */
+static char *output_of(int (*print)(const struct solve_report *), const struct solve_report *report)
+{
+  const char *path = tap_scratch("report");
+  char *text = calloc(1, 65536);
+  fflush(stdout);
+  const int saved = dup(STDOUT_FILENO);
+  if (!text || saved < 0 || !freopen(path, "w", stdout)) exit(1);
+  print(report);
+  fflush(stdout);
+  dup2(saved, STDOUT_FILENO);
+  close(saved);
+  FILE *file = fopen(path, "r");
+  if (!file || fread(text, 1, 65535, file) == 0) exit(1);
+  fclose(file);
+  return text;
+}
+
+static int print_text(const struct solve_report *report)
+{
+  solve_print_text(report);
+  return 0;
+}
+
+static void test_text(const struct solve_report *report)
+{
+  char *text = output_of(print_text, report);
+  tap_ok(strstr(text, "level sets: 7 lower, 0 upper") != NULL, "a value that the report knows is in its sentence");
+  tap_ok(!strstr(text, "levels_lower"), "and in no line of its own");
+  tap_ok(strstr(text, "\ncells       1234567 cells\n") && strstr(text, "\nhuge        1e+300\n") &&
+             strstr(text, "\nerror       0.25\n"),
+         "the others have one each, with the unit");
+  tap_ok(strstr(text, "\nlost        not finite\n") && strstr(text, "\nendless     not finite Pa\n"),
+         "in words where a number is none");
+  tap_ok(strstr(text, "\ncoarse_method direct\\x1b[2J \\xff\n") != NULL, "texts are safe for a terminal");
+  tap_ok(strstr(text, "\nshifted     never\n") && !strstr(text, "pivot blocks"),
+         "a text where the report knows a number is a line too");
+  tap_ok(strstr(text, "\nfallbacks   3 times\n") && !strstr(text, "sweeps  "),
+         "and what belongs to sweeps without any");
+  free(text);
+}
+
+#ifdef HAVE_JANSSON
+/* Whether the object has the key, with a number. */
+static bool is_number(const json_t *object, const char *key, double number)
+{
+  const json_t *value = json_object_get(object, key);
+  return json_is_number(value) && json_number_value(value) == number;
+}
+
+static bool is_null(const json_t *object, const char *key) { return json_is_null(json_object_get(object, key)); }
+
+static json_t *parse(const struct solve_report *report)
+{
+  char *text = output_of(solve_print_json, report);
+  json_error_t error;
+  json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  tap_ok(object != NULL, "the report is JSON and has no key twice%s%s", object ? "" : ": ", object ? "" : error.text);
+  free(text);
+  return object;
+}
+
+static void test_json(const struct solve_report *report)
+{
+  json_t *object = parse(report);
+  tap_ok(is_number(object, "levels_lower", 7) && is_number(object, "cells", 1234567) &&
+             is_number(object, "huge", 1e300) && json_is_integer(json_object_get(object, "cells")),
+         "a value is under its name");
+  tap_ok(is_null(object, "lost") && is_null(object, "endless"), "one that is not finite is null");
+  tap_ok(strcmp(json_string_value(json_object_get(object, "coarse_method")), "direct\x1b[2J \xef\xbf\xbd") == 0,
+         "a text is UTF-8");
+  tap_ok(is_number(object, "iterations", 12) && is_number(object, "precond_iterations", 2.5),
+         "a name that the report has besides gets another");
+  tap_ok(!json_object_get(object, "error") && is_number(object, "precond_error", 0.25) &&
+             is_number(object, "precond_precond_error", 0.5),
+         "and so does a key of errors");
+  tap_ok(is_number(object, "levels_upper", 0) && is_null(object, "trisolve_used") && is_null(object, "ilu_residual") &&
+             is_number(object, "fallbacks", 3),
+         "keys that are always there are 0 or null without a value");
+  json_decref(object);
+}
+
+static void test_json_without_values(struct solve_report report)
+{
+  static const char *const counts[] = {"levels_lower", "levels_upper", "shifted", "fallbacks"};
+  static const char *const others[] = {"trisolve_used", "sweep_residual_before", "sweep_residual_after",
+                                       "ilu_residual"};
+  report.values.count = 0;
+  json_t *object = parse(&report);
+  bool right = true;
+  for (int i = 0; i < 4; i++) right = right && is_number(object, counts[i], 0) && is_null(object, others[i]);
+  tap_ok(right, "a method that reports nothing leaves the keys that programs read");
+  json_decref(object);
+}
+#endif
+
+int main(void)
+{
+  struct solve_settings settings = {.matrix = "poisson2d:3x3", .device = "cpu"};
+  struct solve_report report = {.settings = &settings,
+                                .rhs = "ones",
+                                .rhs_file = "",
+                                .device = "cpu",
+                                .threads = 1,
+                                .result = {.reason = KARST_CONVERGED_RTOL, .iterations = 12},
+                                .explanation = "converged",
+                                .failed = TOOL_GO_ON,
+                                .values = {sizeof values / sizeof *values, values}};
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_options_create(context, &settings.options), "options");
+  test_text(&report);
+#ifdef HAVE_JANSSON
+  test_json(&report);
+  test_json_without_values(report);
+#else
+  tap_skip("built without jansson", "the JSON report");
+#endif
+  karst_options_destroy(settings.options);
+  karst_context_destroy(context);
+  return tap_done();
+}
