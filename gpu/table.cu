@@ -5,9 +5,8 @@
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 
 extern "C" {
-extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;           /* ilu.cu */
-extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;     /* parilu.cu */
-extern const struct karst_cusparse_kernels karst_cusparse_kernels_cuda; /* cusparse.cu, or its stand-in */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu.cu */
+extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* parilu.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {
@@ -15,7 +14,6 @@ const struct karst_backend karst_backend_cuda = {
     .host_memory = false,
     .ilu = &karst_ilu_kernels_cuda,
     .parilu = &karst_parilu_kernels_cuda,
-    .cusparse = &karst_cusparse_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

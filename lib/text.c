@@ -90,11 +90,6 @@ const char *karst_version(void) { return PACKAGE_VERSION; }
 #else
 #define CUDA_FEATURE ""
 #endif
-#ifdef HAVE_CUSPARSE
-#define CUSPARSE_FEATURE ", cuSPARSE"
-#else
-#define CUSPARSE_FEATURE ""
-#endif
 #ifdef HAVE_AMD
 #define AMD_FEATURE ", AMD"
 #else
@@ -118,6 +113,5 @@ const char *karst_version(void) { return PACKAGE_VERSION; }
 
 const char *karst_build_features(void)
 {
-  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE CUSPARSE_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE
-      ARCHIVE_FEATURE;
+  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE ARCHIVE_FEATURE;
 }

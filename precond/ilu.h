@@ -5,7 +5,7 @@
 #include "ilu_kernels.h"
 #include "precond.h"
 
-/* Begins the settings of each method that lists the rows; cusparse has the level alone. */
+/* Begins the settings of each method that lists the rows. */
 typedef struct karst_ilu_settings {
   int level;
   int trisolve; /* a karst_trisolve */

@@ -24,25 +24,45 @@ skip() { number=$((number + 1)); echo "ok $number - $1 # SKIP $2"; }
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
 
+# Each takes the name of an example.
 with_shared_library()
 {
-  $CC $CFLAGS "$srcdir/examples/first_steps.c" $(pkg-config --cflags --libs karst) -Wl,-rpath,"$libdir" \
-    -o "$scratch/first_steps" && "$scratch/first_steps"
+  $CC $CFLAGS "$srcdir/examples/$1.c" $(pkg-config --cflags --libs karst) -Wl,-rpath,"$libdir" \
+    -o "$scratch/$1" && "$scratch/$1"
 }
+
+static_libraries() { pkg-config --static --libs karst | sed "s|-lkarst|$libdir/libkarst.a|"; }
 
 with_static_library()
 {
-  $CC $CFLAGS "$srcdir/examples/first_steps.c" \
-    $(pkg-config --static --cflags --libs karst | sed "s|-lkarst|$libdir/libkarst.a|") \
-    -o "$scratch/first_steps" && "$scratch/first_steps"
+  $CC $CFLAGS $(pkg-config --cflags karst) "$srcdir/examples/$1.c" $(static_libraries) -o "$scratch/$1" &&
+    "$scratch/$1"
+}
+
+# Of the two that is there.
+libraries()
+{
+  if [ -e "$libdir/libkarst.so" ]; then
+    echo "$(pkg-config --libs karst) -Wl,-rpath,$libdir"
+  else
+    static_libraries
+  fi
+}
+
+# The header serves C++ too, and the example is C++ as it is.
+as_cxx()
+{
+  c++ $(pkg-config --cflags karst) -Wall -Wextra -Werror -x c++ "$srcdir/examples/$1.c" -x none $(libraries) \
+    -o "$scratch/$1_cxx" && "$scratch/$1_cxx"
 }
 
 with_cmake()
 {
   # The sources may be read-only, and CMake wants them beside no earlier configuration.
-  cp "$srcdir/examples/first_steps.c" "$srcdir/examples/CMakeLists.txt" "$scratch" &&
+  cp "$srcdir"/examples/*.c "$srcdir/examples/CMakeLists.txt" "$scratch" &&
     cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_COMPILER="${CC%% *}" \
-      -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps"
+      -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps" &&
+    "$scratch/build/wells"
 }
 
 # The files for programs at another place. The old one is still there, but nothing may come from it.
@@ -70,6 +90,40 @@ refuses_the_other_width()
     grep karst_context_create "$scratch/undefined"
 }
 
+# Whether a program compiles with these statements, without warnings counting as errors.
+compiles()
+{
+  echo "#include <karst.h>
+    static void watch(void *user, int iteration, double residual) { (void)user, (void)iteration, (void)residual; }
+    int main(void) {
+      karst_context *context = NULL; karst_solver *solver = NULL; void (*monitor)(void *, int, double) = watch;
+      if (!monitor || karst_context_create(NULL, &context)) return 1;
+      $1
+      karst_solver_destroy(solver); karst_context_destroy(context); return 0; }" >"$scratch/old.c"
+  $CC $CFLAGS -Wno-error $(pkg-config --cflags karst) -c "$scratch/old.c" -o "$scratch/old.o"
+}
+
+links() { $CC $CFLAGS "$scratch/old.o" $(libraries) -o "$scratch/old"; }
+
+# Statements that were right with the header of version 0.1. Where it is a type or the arguments of a function that have
+# changed the compiler has to say so, for in a run the program would read other fields than the library has written. A
+# function that is gone is missed by the linker at the latest.
+refuses_programs_for_0_1()
+{
+  compiles '' && links || return
+  for statements in 'karst_options options; options.precond = "jacobi";' \
+    'karst_options options = {0}; if (karst_solver_create(context, &options, &solver)) return 1;' \
+    'karst_option_info info; if (!karst_options_info(0, &info)) return 1;' \
+    'if (!karst_options_method("precond", 0, NULL)) return 1;' \
+    'karst_solver_info info; if (!karst_solver_get_info(solver, &info) && info.levels_lower) return 1;'; do
+    if compiles "$statements"; then
+      echo "compiles: $statements"
+      return 1
+    fi
+  done
+  ! { compiles 'karst_solver_set_monitor(solver, monitor, NULL);' && links; }
+}
+
 # A program for 64-bit indices that was linked before does not find the library for 32-bit ones, and the other way round.
 names_the_width()
 {
@@ -88,19 +142,29 @@ one_header()
 
 check "karst.h is the one header" one_header
 if [ -e "$libdir/libkarst.so" ]; then
-  check "a program compiled with pkg-config runs" with_shared_library
+  for example in first_steps wells; do
+    check "$example, compiled with pkg-config, runs" with_shared_library $example
+  done
   check "a program for indices of the other width does not link" \
     refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else
   skip "a program compiled with pkg-config runs" "no shared library"
 fi
 if [ -e "$libdir/libkarst.a" ]; then
-  check "a program linked with the static library runs" with_static_library
+  for example in first_steps wells; do
+    check "$example, linked with the static library, runs" with_static_library $example
+  done
   check "a program for indices of the other width does not link with the static library" \
     refuses_the_other_width "$libdir/libkarst.a" $(pkg-config --static --libs karst | sed 's|-lkarst||')
 else
   skip "a program linked with the static library runs" "no static library"
 fi
+if command -v c++ >/dev/null; then
+  check "wells is C++, too" as_cxx wells
+else
+  skip "wells is C++, too" "no c++"
+fi
+check "a program for version 0.1 does not compile" refuses_programs_for_0_1
 if command -v cmake >/dev/null; then
   check "a program configured with CMake runs" with_cmake
   case $libdir@$includedir in

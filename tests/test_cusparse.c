@@ -1,10 +1,10 @@
 /* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to
  * rounding, for new values too. A singular block and a NaN are named, and it recovers from both. Where it cannot be
  * had, a sentence says why. */
+#include "../tools/cusparse.h"
 #include "settings.h"
 #include "failing_allocator.h"
 #include "matrix.h"
-#include "precond.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,7 +66,11 @@ static void agrees(karst_context *context, karst_index n, int b, int level)
   double error = difference(context, peer, own, karst_matrix_rows(A));
   tap_ok(error < 1e-12, "%lld block rows, b = %d, level %d: M^-1 r is that of iluk (%.1e)", (long long)n, b, level,
          error);
-  tap_ok(peer->factor_entries == own->factor_entries && peer->memory > 0, "and the factors have as many entries");
+  karst_solver_info own_info, peer_info;
+  tap_need(context, karst_precond_get_info(own, &own_info), "info");
+  tap_need(context, karst_precond_get_info(peer, &peer_info), "info");
+  tap_ok(peer_info.factor_entries == own_info.factor_entries && peer_info.memory > 0,
+         "and the factors have as many entries");
   change_values(context, A);
   tap_need(context, karst_precond_update(own), "iluk, update");
   tap_need(context, karst_precond_update(peer), "cusparse, update");
@@ -124,6 +128,7 @@ static karst_status solve(karst_context *context, void *user)
   options.precond = "cusparse";
   options.level = 1;
   karst_status status = karst_context_set_device(context, user);
+  if (!status) status = tool_cusparse_register(context);
   for (int i = 0; i < 2 && !status; i++) {
     karst_matrix *A = NULL;
     karst_vector *b = NULL, *x = NULL;
@@ -145,9 +150,35 @@ static karst_status solve(karst_context *context, void *user)
   return status;
 }
 
+/* Whether the list of preconditioners has it. */
+static bool is_listed(const karst_context *context)
+{
+  const char *name;
+  for (size_t i = 0; (name = karst_options_method(context, "precond", i, NULL)); i++)
+    if (strcmp(name, "cusparse") == 0) return true;
+  return false;
+}
+
+/* Where it was not built nobody knows it, and the tools say why. */
+static void explains(karst_context *context)
+{
+  const char *why = tool_cusparse_explain("precond", "cusparse");
+  karst_options *options;
+  tap_ok(is_listed(context) == !why, "it is %s", why ? "in no list" : "listed");
+  tap_ok(!tool_cusparse_explain("precond", "iluk") && !tool_cusparse_explain("solver", "cusparse"),
+         "nothing else is explained");
+  if (!why) return;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_ok(karst_options_set(options, "precond", "cusparse") == KARST_ERROR_OPTION, "it is unknown to the library");
+  tap_ok(strstr(why, "--with-cusparse") || strstr(why, "--enable-int64"), "the tools say why: %s", why);
+  karst_options_destroy(options);
+}
+
 /* Whether cuSPARSE works here; where it is missing the status and the sentence have to say so. */
 static bool is_available(karst_context *context)
 {
+  explains(context);
+  if (!is_listed(context)) return false;
   karst_matrix *A = tap_random_matrix(context, 3, 1, 1, 1);
   karst_precond *P;
   karst_status status = create(context, "cusparse", 0, A, &P);
@@ -162,6 +193,7 @@ static bool is_available(karst_context *context)
 static void cusparse(karst_context *context)
 {
   const int sizes[] = {1, 2, 3, 5, 8};
+  tap_need(context, tool_cusparse_register(context), "registering it");
   if (!is_available(context)) {
     if (strncmp(karst_context_device(context), "cpu", 3) == 0)
       tap_ok(karst_context_stream(context) == NULL, "the CPU has no stream");

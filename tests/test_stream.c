@@ -1,6 +1,7 @@
 /* A context on a GPU works on the stream that it is given, which must be one of its device and comes before its
  * objects; no call changes the calling thread's current device or context; what is queued can be waited for. On the CPU
  * there is no stream. */
+#include "../tools/cusparse.h"
 #include "settings.h"
 #include "tap.h"
 
@@ -33,6 +34,7 @@ static karst_context *open_gpu(const char *device, bool needed)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   karst_status status = karst_context_set_device(context, device);
   if (needed) tap_need(context, status, device);
+  tap_need(context, tool_cusparse_register(context), "cusparse");
   if (!status) return context;
   karst_context_destroy(context);
   return NULL;
@@ -81,7 +83,7 @@ static const char *const methods[][3] = {{"iluk", "level", "natural"},
 static void solve_with_all(karst_context *context, const char *what)
 {
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-    if (strcmp(methods[i][0], "cusparse") != 0 || strstr(karst_build_features(), "cuSPARSE"))
+    if (!tool_cusparse_explain("precond", methods[i][0]))
       tap_ok(solve(context, methods[i][0], methods[i][1], methods[i][2]), "%s, %s, %s on %s", methods[i][0],
              methods[i][1], methods[i][2], what);
 }

@@ -165,7 +165,9 @@ static int set(karst_context *context, const struct tool_command *command, const
   for (const struct tool_option *option = command->options; option->info.name; option++)
     if (option->info.name == info->name) return set_own(option, value);
   karst_status status = karst_options_set(command->library_options, info->name, value);
-  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  if (!status) return TOOL_GO_ON;
+  const char *why = command->explain ? command->explain(info->name, value) : NULL;
+  return why ? tool_fail(TOOL_FAILED, "--%s %s: %s", info->name, value, why) : tool_fail_library(context, status);
 }
 
 /* Whether name, of which length characters count, is an option of the library that has others inside. */

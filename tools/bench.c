@@ -4,6 +4,7 @@
  * and each figure is the median of its repetitions, so that a machine whose speed drifts treats all alike. bench
  * reports; it judges nothing. */
 #include "bench.h"
+#include "cusparse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,8 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
       if (strcmp(option->info.name, name) == 0) return tool_fail(TOOL_FAILED, "--set %s: it is --%s", name, name);
     if (is_fixed(name)) return tool_fail(TOOL_FAILED, "--set %s: what is timed leaves no choice", name);
     status = karst_options_set(settings->options, name, value);
+    const char *why = status ? tool_cusparse_explain(name, value) : NULL;
+    if (why) return tool_fail(TOOL_FAILED, "--set %s=%s: %s", name, value, why);
     if (status) return tool_fail_library(context, status);
   }
   return TOOL_GO_ON;
@@ -365,9 +368,9 @@ int main(int argc, char *argv[])
   /* A peer that can use threads is to use one. */
   setenv("OMP_NUM_THREADS", "1", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");
+  if (karst_context_create(NULL, &context) || tool_cusparse_register(context)) return tool_fail_memory("the context");
   int exit_status = parse(context, argc, argv, &settings);
-  if (exit_status == TOOL_GO_ON && karst_context_create(NULL, &gpu_context))
+  if (exit_status == TOOL_GO_ON && (karst_context_create(NULL, &gpu_context) || tool_cusparse_register(gpu_context)))
     exit_status = tool_fail_memory("the GPU's context");
   if (exit_status == TOOL_GO_ON) exit_status = run(context, gpu_context, &settings);
   karst_options_destroy(settings.options);

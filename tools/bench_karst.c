@@ -1,6 +1,7 @@
 /* bench_karst.c - one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
  * iterations of GMRES(m), kernels, whole solves; and Karst's peak memory. */
 #include "bench.h"
+#include "cusparse.h"
 #include "values.h"
 
 #include <math.h>
@@ -167,7 +168,7 @@ static int run_cycle(const bench_case *what)
   karst_solver *solver = NULL;
   karst_result result;
 
-  if (karst_context_create(NULL, &context)) return tool_fail_memory("the context");
+  if (karst_context_create(NULL, &context) || tool_cusparse_register(context)) return tool_fail_memory("the context");
   int exit_status = bench_system_load(context, what, &A, &b);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);

@@ -85,8 +85,11 @@ struct tool_command {
   const char **operand;              /* [operand_count], set by tool_parse */
   const struct tool_option *options; /* ends with a name of NULL; --help and --version are added */
   karst_options *library_options;    /* NULL: the tool does not take the options of the library */
-  bool gallery;                      /* the help lists the gallery */
-  const char *exit_statuses;         /* ends the help */
+  /* Why an option of the library does not take a value, where the tool knows better than the library, which does not
+   * know the value; else NULL. May be NULL itself. */
+  const char *(*explain)(const char *option, const char *value);
+  bool gallery;              /* the help lists the gallery */
+  const char *exit_statuses; /* ends the help */
 };
 
 /* Takes the command line apart: --name VALUE and --name=VALUE alike, the last one of a name counts. Returns

@@ -1,10 +1,12 @@
 /* solve_settings.c - the options of solve itself; those of the library are in the library's own table. */
+#include "cusparse.h"
 #include "solve.h"
 
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
 {
   *settings = (struct solve_settings){.device = "cpu"};
-  karst_status status = karst_options_create(context, &settings->options);
+  karst_status status = tool_cusparse_register(context);
+  if (!status) status = karst_options_create(context, &settings->options);
   if (status) return tool_fail_library(context, status);
   const struct tool_option options[] = {
       {{"rhs", "FILE|ones|Aones|random[:SEED]", "what came with the matrix, else ones", "right-hand side"},
@@ -39,6 +41,7 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .operand = &settings->matrix,
       .options = options,
       .library_options = settings->options,
+      .explain = tool_cusparse_explain,
       .gallery = true,
       .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 no such device",
   };
