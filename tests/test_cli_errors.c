@@ -237,6 +237,22 @@ static void test_options_inside(void)
          "one that is unknown is answered with those there are");
 }
 
+/* The preconditioner that the commands register themselves is listed, and refused on the CPU; or it was not built, and
+ * they say what to do. */
+static void test_own_method(void)
+{
+  const bool listed = strstr(CLI_RUN("solve", "--help")->out, "\n  cusparse ") != NULL;
+  for (int i = 0; i < 2; i++) {
+    const struct cli_run *run = i ? CLI_RUN("bench", "poisson2d:9x9", "--quick", "--set", "precond=cusparse")
+                                  : CLI_RUN("solve", matrix, "--precond", "cusparse");
+    const bool says = listed ? strstr(run->err, "it runs on cuda") != NULL
+                             : strstr(run->err, "--with-cusparse") || strstr(run->err, "--enable-int64");
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, i ? "bench" : "solve") && says,
+           "cusparse, which is %s, is refused on the CPU", listed ? "listed" : "not listed");
+    tap_note("%s", run->err);
+  }
+}
+
 static void test_device(void)
 {
   const struct cli_run *run = CLI_RUN("solve", matrix, "--device", "cuda");
@@ -290,6 +306,7 @@ int main(void)
   test_rhs_length();
   test_lists();
   test_options_inside();
+  test_own_method();
   test_device();
   test_output();
   return tap_done();

@@ -89,7 +89,7 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
 }
 
 /* What --help says first; the options for experiments are listed nowhere else. */
-static const char *about(void)
+static const char *about(const karst_context *context)
 {
   static char text[2048];
   karst_option_info info;
@@ -98,7 +98,7 @@ static const char *about(void)
       "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
       "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
       "of solve but for solver, max-iterations, atol, ordering and scale, and these for experiments:\n");
-  for (size_t i = 0; karst_options_info(NULL, i, &info) && used < sizeof text; i++)
+  for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
     if (info.experiment)
       used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
                                info.help, info.default_value);
@@ -139,7 +139,7 @@ static int parse(karst_context *context, int argc, char *argv[], bench_settings 
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = about(),
+      .about = about(context),
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
