@@ -14,10 +14,10 @@
 enum { WELLS = 5, PERFORATED = 20, BLOCK = 3 };
 
 static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin"};
-static const char *const orderings[] = {"natural", "rcm", "amd"};
+static const char *const orderings[] = {"natural", "rcm"};
 static const char *const scales[] = {"none", "diagonal", "block"};
 
-enum { SOLVERS = 4, ORDERINGS = 3, SCALES = 3 };
+enum { SOLVERS = 4, ORDERINGS = 2, SCALES = 3 };
 
 /* Each well has one unknown, its pressure, and PERFORATED cells at most. */
 struct wells {
@@ -340,7 +340,7 @@ static void test_not_finite(struct wells *w)
   for (int s = 0; s < SOLVERS; s++)
     for (int at = 1; at <= 4; at += 3)
       for (int c = 0; c < SCALES; c++) {
-        tap_settings settings = settings_for(solvers[s], orderings[c], scales[c]);
+        tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c]);
         struct trouble trouble = {.wells = w, .at = at, .spoils = true, .where = 7 * BLOCK + 1};
         karst_solver *solver = make_solver(w, &settings);
         karst_result result;
@@ -383,7 +383,7 @@ static void test_refusals(struct wells *w)
 /* b = 0 has the answer 0 with an operator too. */
 static void test_zero(struct wells *w)
 {
-  tap_settings settings = settings_for("bicgstab", "amd", "block");
+  tap_settings settings = settings_for("bicgstab", "rcm", "block");
   karst_solver *solver = make_solver(w, &settings);
   karst_vector *zero;
   karst_result result;
