@@ -221,8 +221,10 @@ void karst_matrix_destroy(karst_matrix *matrix)
   if (!matrix) return;
   karst_context *context = matrix->context;
   if (!context->backend->host_memory) {
-    context->backend->release(context, matrix->device_row_start);
-    context->backend->release(context, matrix->device_column);
+    if (!matrix->borrows_device_pattern) {
+      context->backend->release(context, matrix->device_row_start);
+      context->backend->release(context, matrix->device_column);
+    }
     context->backend->release(context, matrix->value);
   } else if (matrix->value != matrix->source) {
     karst_release(context, matrix->value);

@@ -21,9 +21,10 @@ struct karst_matrix {
   karst_index *device_column;
   int64_t generation; /* how often values were updated */
   bool owns_pattern;
-  bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
-  const double *source;  /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
-  karst_grid grid;       /* owns its map, allocated with karst_allocate */
+  bool borrows_device_pattern; /* device_row_start and device_column are another matrix's */
+  bool references_value;       /* with KARST_REFERENCE, until the values come from elsewhere */
+  const double *source; /* the array referred to, else NULL; on the CPU value is that array, on a GPU a copy of it */
+  karst_grid grid;      /* owns its map, allocated with karst_allocate */
 };
 
 enum { KARST_FAULT_SIZE = 200 };
@@ -37,6 +38,13 @@ bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start
  * The pattern is trusted. For file formats, generators and conversions. */
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
+
+/* The same without values: the pattern of others, which it outlives, made with karst_matrix_on_pattern. Those have
+ * values of their own, which are undefined at first; what: they, for errors. */
+karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                        karst_index *row_start, karst_index *column, karst_matrix **pattern);
+karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, const char *what,
+                                     karst_matrix **matrix);
 
 /* The values in host memory: the matrix's own array on the CPU, else a copy. Give it back with _done. */
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);

@@ -21,20 +21,64 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
   return !status && ops->for_symmetric ? check_symmetric(ops->name, A) : status;
 }
 
-/* What the method's rows say, for as long as the preconditioner lives. */
-static karst_status read_settings(karst_precond *p, const karst_options *options)
+/* What a method's rows say, in memory for the caller to release; NULL where it has none. */
+static karst_status read_settings(karst_context *context, const struct karst_precond_ops *ops,
+                                  const karst_options *options, const void **settings)
 {
-  char *settings;
-  if (p->ops->settings == 0) return KARST_SUCCESS;
-  karst_status status = karst_allocate_zero(p->context, &settings, (int64_t)p->ops->settings, 1, "a preconditioner");
+  char *read;
+  *settings = NULL;
+  if (ops->settings == 0) return KARST_SUCCESS;
+  karst_status status = karst_allocate_zero(context, &read, (int64_t)ops->settings, 1, "a preconditioner");
   if (status) return status;
-  karst_options_read(options, p->ops->options, settings);
-  p->settings = settings;
+  karst_options_read(options, ops->options, read);
+  *settings = read;
   return KARST_SUCCESS;
 }
 
-karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
-                                   const karst_matrix *A, karst_precond **precond)
+karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis)
+{
+  if (analysis) __atomic_fetch_add(&analysis->references, 1, __ATOMIC_RELAXED);
+  return analysis;
+}
+
+void karst_precond_analysis_release(karst_precond_analysis *analysis)
+{
+  /* The one that goes last sees all that the others have done with it. */
+  if (!analysis || __atomic_sub_fetch(&analysis->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  karst_context *context = analysis->context;
+  analysis->ops->forget(context, analysis->data);
+  karst_release(context, (void *)analysis->settings);
+  karst_release(context, analysis);
+}
+
+karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options)
+{
+  const void *settings;
+  karst_status status = read_settings(analysis->context, analysis->ops, options, &settings);
+  if (status) return status;
+  const char *option = analysis->ops->differ(settings, analysis->settings);
+  karst_release(analysis->context, (void *)settings);
+  if (!option) return KARST_SUCCESS;
+  return karst_fail(analysis->context, KARST_ERROR_ARGUMENT,
+                    "the analysis was made with another value of the option %s than the solver has", option);
+}
+
+static karst_status analyse(karst_precond *p, const karst_options *options)
+{
+  karst_precond_analysis *analysis;
+  karst_status status = karst_allocate_zero(p->context, &analysis, 1, sizeof *analysis, "an analysis");
+  if (status) return status;
+  analysis->context = p->context;
+  analysis->ops = p->ops;
+  analysis->references = 1;
+  p->analysis = analysis;
+  status = read_settings(p->context, p->ops, options, &analysis->settings);
+  return status ? status : p->ops->analyse(p);
+}
+
+karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
+                                        const karst_matrix *A, karst_precond_analysis *analysis,
+                                        karst_precond **precond)
 {
   double begin = karst_clock();
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
@@ -45,9 +89,11 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   p->A = A;
   p->block_row = -1;
   p->sweep_residual[0] = p->sweep_residual[1] = p->ilu_residual = -1;
+  p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
-  status = read_settings(p, options);
-  if (!status) status = p->ops->setup(p);
+  status = read_settings(p->context, ops, options, &p->settings);
+  if (!status && !analysis && ops->analyse) status = analyse(p, options);
+  if (!status) status = ops->setup(p);
   if (status) {
     karst_precond_destroy(p);
     *precond = NULL;
@@ -57,11 +103,18 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   return KARST_SUCCESS;
 }
 
+karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
+                                   const karst_matrix *A, karst_precond **precond)
+{
+  return karst_precond_prepare_with(ops, options, A, NULL, precond);
+}
+
 void karst_precond_destroy(karst_precond *precond)
 {
   if (!precond) return;
   karst_context *context = precond->context;
   precond->ops->destroy(precond);
+  karst_precond_analysis_release(precond->analysis);
   karst_release(context, (void *)precond->settings);
   karst_release(context, precond);
   karst_count_object(context, -1);
