@@ -3,6 +3,7 @@
  * setup runs the pattern half of each and then update; update runs the numeric halves; solve.c uses what they made. */
 #include "solver.h"
 
+#include "analysis.h"
 #include "clock.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
@@ -85,24 +86,23 @@ void karst_solver_set_monitor(karst_solver *solver, karst_monitor_function funct
   solver->monitor_user = user;
 }
 
-karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+/* The pattern halves, with those that the analysis has, which may be NULL. */
+static karst_status make_parts(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
   karst_context *context = solver->context;
-  if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
   const struct karst_precond_ops *precond = karst_precond_table[solver->chosen.precond];
   const karst_scale scale = (karst_scale)solver->chosen.scale;
-  karst_status status = karst_solver_check_idle(solver);
-  if (status) return status;
-  clear(solver);
-  status = karst_precond_check(precond, A);
+  karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
+  karst_status status = karst_precond_check(precond, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
-  if (!status) status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A, &solver->system);
+  if (!status)
+    status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A,
+                                analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) {
-    karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
-    status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
+    if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
+    status = karst_precond_prepare_with(precond, solver->options, solver->system.matrix, analysed, &solver->precond);
   }
   if (!status)
     status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits,
@@ -112,9 +112,46 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);
   if (!status && karst_solver_is_scaled(solver))
     status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual's error", &solver->size);
+  return status;
+}
+
+static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
+{
+  if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
+  if (A->context != solver->context)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  return karst_solver_check_idle(solver);
+}
+
+static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  clear(solver);
+  karst_status status = make_parts(solver, A, analysis);
   if (!status) status = karst_solver_update(solver);
   if (status) clear(solver);
   return status;
+}
+
+karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+{
+  const karst_status status = check_setup(solver, A);
+  return status ? status : set_up(solver, A, NULL);
+}
+
+karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_status status = check_setup(solver, A);
+  if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
+  if (!status) status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
+  return status ? status : set_up(solver, A, analysis);
+}
+
+karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysis **analysis)
+{
+  if (analysis) *analysis = NULL;
+  if (!solver || !analysis) return karst_missing(solver ? solver->context : NULL, "the place for the analysis");
+  const karst_status status = karst_solver_check_ready(solver);
+  return status ? status : karst_analysis_create(&solver->system, solver->precond, &solver->chosen, analysis);
 }
 
 karst_status karst_solver_check_ready(const karst_solver *solver)
