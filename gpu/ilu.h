@@ -141,8 +141,8 @@ typedef struct karst_ilu_sweep_variant {
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
   /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work; sweeps:
-   * the trisolve_sweeps of the kernel table. What a plan that fails has taken, destroy gives back. Both NULL where there
-   * is none. */
+   * the trisolve_sweeps of the kernel table. What a plan that fails has taken, destroy gives back. Both NULL where
+   * there is none. */
   karst_status (*plan)(karst_context *context, int sweeps, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;

@@ -1,5 +1,5 @@
-/* parilu_lists.cu - the analysis of parilu and paric on the GPU: the tasks in their order, and which products each block of
- * sums is made of, found once on the GPU:
+/* parilu_lists.cu - the analysis of parilu and paric on the GPU: the tasks in their order, and which products each
+ * block of sums is made of, found once on the GPU:
  *
  *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
  *
