@@ -6,28 +6,6 @@
 #include "factor_outcome.h"
 #include "matrix.h"
 
-/* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
- * columns ascending. The pattern is in host memory, unless the plan takes that of A itself; the plan holds the values,
- * in whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
-typedef struct karst_ilu {
-  karst_index rows;
-  int block_size;
-  karst_index *lower_start;  /* [rows + 1] */
-  karst_index *lower_column; /* [lower_start[rows]] */
-  karst_index *upper_start;  /* [rows + 1] */
-  karst_index *upper_column; /* [upper_start[rows]] */
-  int64_t lower_blocks;      /* of the strict triangles */
-  int64_t upper_blocks;
-  karst_index levels_lower; /* how many level sets each triangle has, counted by the plan */
-  karst_index levels_upper;
-  const char *trisolve;     /* how the triangles are solved, chosen by the plan: the value trisolve_used */
-  double *lower;            /* [b*b*lower_start[rows]] */
-  double *upper;            /* [b*b*upper_start[rows]] */
-  double *inverse_diagonal; /* [b*b*rows] */
-  void *plan;               /* the backend's schedules and work space */
-  int64_t plan_memory;      /* bytes of it, and of the values */
-} karst_ilu;
-
 /* How the triangles are to be solved. */
 typedef enum karst_trisolve {
   KARST_TRISOLVE_AUTO,
@@ -36,20 +14,69 @@ typedef enum karst_trisolve {
   KARST_TRISOLVE_JACOBI
 } karst_trisolve;
 
-/* What a plan is made from besides the pattern in karst_ilu. The method fills it in and may forget it once the plan is
- * made: the plan keeps what it needs of it. */
+/* What follows from the pattern and the options alone: nothing of it changes once it is made, so that any number of
+ * factorizations share it, in several threads too. The pattern is in host memory, unless the analysis takes that of the
+ * matrix itself. */
 typedef struct karst_ilu_analysis {
-  const karst_matrix *A;
-  karst_trisolve trisolve; /* the option of that name */
-  int trisolve_sweeps;     /* the option of that name: how many sweeps solve a triangle where these are Jacobi's */
+  karst_index rows;
+  int block_size;
+  karst_index *lower_start;  /* [rows + 1] */
+  karst_index *lower_column; /* [lower_start[rows]] */
+  karst_index *upper_start;  /* [rows + 1] */
+  karst_index *upper_column; /* [upper_start[rows]] */
+  int64_t lower_blocks;      /* of the strict triangles */
+  int64_t upper_blocks;
+  karst_index levels_lower; /* how many level sets each triangle has */
+  karst_index levels_upper;
+  const char *trisolve; /* how the triangles are solved, chosen by analyse: the value trisolve_used */
+  void *plan;           /* the backend's schedules */
+  int64_t plan_memory;  /* bytes of it */
 } karst_ilu_analysis;
 
+/* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
+ * columns ascending. The pattern is the analysis's, which outlives the factorization; the plan holds the values, in
+ * whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+typedef struct karst_ilu {
+  karst_index rows;
+  int block_size;
+  karst_index *lower_start; /* these four as in the analysis */
+  karst_index *lower_column;
+  karst_index *upper_start;
+  karst_index *upper_column;
+  double *lower;            /* [b*b*lower_start[rows]] */
+  double *upper;            /* [b*b*upper_start[rows]] */
+  double *inverse_diagonal; /* [b*b*rows] */
+  void *plan;               /* the backend's work space, and what it needs of the analysis */
+  int64_t plan_memory;      /* bytes of the work space and the values */
+} karst_ilu;
+
+/* A factorization on an analysed pattern that has no memory of its own yet. */
+static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
+{
+  karst_ilu ilu = {0};
+  ilu.rows = analysis->rows;
+  ilu.block_size = analysis->block_size;
+  ilu.lower_start = analysis->lower_start;
+  ilu.lower_column = analysis->lower_column;
+  ilu.upper_start = analysis->upper_start;
+  ilu.upper_column = analysis->upper_column;
+  return ilu;
+}
+
 struct karst_ilu_kernels {
-  /* Where ilu has no pattern, which is for level 0, plan takes the triangles of A itself and counts their blocks. */
+  /* Where the analysis has no pattern, which is for level 0, analyse takes the triangles of A itself and counts their
+   * blocks. */
   bool splits;
-  /* Finds the level sets and the schedules of both sweeps from the pattern, and takes memory for the values and work
-   * space. What a plan that fails has taken, plan_destroy gives back. */
-  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+  /* Finds the level sets and the schedules of both sweeps, for factorizations of matrices on the pattern of A, from the
+   * pattern that the analysis has. What an analyse that fails has taken, analysis_destroy gives back; the pattern stays
+   * the caller's. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                          karst_ilu_analysis *analysis);
+  void (*analysis_destroy)(karst_context *context, karst_ilu_analysis *analysis);
+  /* Begins a factorization on the pattern of the analysis: takes memory for the values and work space. trisolve_sweeps:
+   * how many sweeps solve a triangle where these are Jacobi's. What a plan that fails has taken, plan_destroy gives
+   * back, which also accepts a factorization that is zero. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Makes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times
    * the largest entry of its row, or of A where that row is zero, times the identity. Waits for the device. */

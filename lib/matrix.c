@@ -126,23 +126,52 @@ static karst_status place_pattern(karst_matrix *matrix)
   return place_indices(matrix->context, blocks, matrix->column, "the matrix's columns", &matrix->device_column);
 }
 
-karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
-                                karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix)
+/* Makes a matrix without values that takes over the arrays of its pattern, which it releases where it fails. */
+static karst_status adopt_pattern(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                                  karst_index *row_start, karst_index *column, karst_matrix **matrix)
 {
   karst_status status = make(context, block_rows, block_size, rows_unpadded, matrix);
   if (status) {
     karst_release(context, row_start);
     karst_release(context, column);
-    karst_release(context, value);
     return status;
   }
   (*matrix)->row_start = row_start;
   (*matrix)->column = column;
   (*matrix)->owns_pattern = true;
+  return finish(place_pattern(*matrix), matrix);
+}
+
+karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                                karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix)
+{
+  karst_status status = adopt_pattern(context, block_rows, block_size, rows_unpadded, row_start, column, matrix);
+  if (status) {
+    karst_release(context, value);
+    return status;
+  }
   (*matrix)->adopted = value;
-  status = place_pattern(*matrix);
-  if (!status) status = value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix);
-  return finish(status, matrix);
+  return finish(value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix), matrix);
+}
+
+karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                        karst_index *row_start, karst_index *column, karst_matrix **pattern)
+{
+  const karst_layout layout = {block_rows, block_size};
+  return adopt_pattern(context, block_rows, block_size, karst_layout_scalars(layout), row_start, column, pattern);
+}
+
+karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
+{
+  karst_status status = make(pattern->context, pattern->block_rows, pattern->block_size, rows_unpadded, matrix);
+  if (status) return status;
+  (*matrix)->entries = pattern->entries;
+  (*matrix)->row_start = pattern->row_start;
+  (*matrix)->column = pattern->column;
+  (*matrix)->device_row_start = pattern->device_row_start;
+  (*matrix)->device_column = pattern->device_column;
+  (*matrix)->borrows_device_pattern = true;
+  return finish(karst_matrix_own_values(*matrix), matrix);
 }
 
 static karst_status check_sizes(karst_context *context, karst_index block_rows, int block_size,
@@ -230,8 +259,10 @@ void karst_matrix_destroy(karst_matrix *matrix)
 {
   if (!matrix) return;
   karst_context *context = matrix->context;
-  if (matrix->device_row_start != matrix->row_start) context->backend->release(context, matrix->device_row_start);
-  if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
+  if (!matrix->borrows_device_pattern) {
+    if (matrix->device_row_start != matrix->row_start) context->backend->release(context, matrix->device_row_start);
+    if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
+  }
   karst_matrix_release_values(matrix);
   karst_matrix_forget_grid(matrix);
   if (matrix->owns_pattern) {

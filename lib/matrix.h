@@ -22,10 +22,11 @@ struct karst_matrix {
   karst_index *device_column;    /* may be these arrays themselves */
   int64_t generation;            /* how often values were updated */
   bool owns_pattern;
-  bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
-  const double *source;  /* the array referred to, else NULL; value is that array itself or a copy of it */
-  double *adopted;       /* an array from karst_allocate that value is and the matrix owns, else NULL */
-  karst_grid grid;       /* owns its map, allocated with karst_allocate */
+  bool borrows_device_pattern; /* device_row_start and device_column are another matrix's */
+  bool references_value;       /* with KARST_REFERENCE, until the values come from elsewhere */
+  const double *source;        /* the array referred to, else NULL; value is that array itself or a copy of it */
+  double *adopted;             /* an array from karst_allocate that value is and the matrix owns, else NULL */
+  karst_grid grid;             /* owns its map, allocated with karst_allocate */
 };
 
 enum { KARST_FAULT_SIZE = 200 };
@@ -40,6 +41,12 @@ bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start
  * undefined. The pattern is trusted. File formats, generators and conversions make their matrices in this way. */
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
+
+/* _adopt_pattern does the same without values: it makes the pattern of other matrices, which it outlives, and which
+ * _on_pattern makes. Those have values of their own, which are undefined at first. */
+karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                        karst_index *row_start, karst_index *column, karst_matrix **pattern);
+karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix);
 
 /* Each of these gives a matrix that has a pattern but no values its values: undefined ones in memory of the backend, a
  * copy of an array, the caller's array, to which the matrix refers, or the array adopted, which is released where value

@@ -65,8 +65,52 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
   return check_matrix(A->context, ops, options, A);
 }
 
-karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
-                                   const karst_matrix *A, karst_precond **precond)
+karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis)
+{
+  if (analysis) __atomic_fetch_add(&analysis->references, 1, __ATOMIC_RELAXED);
+  return analysis;
+}
+
+void karst_precond_analysis_release(karst_precond_analysis *analysis)
+{
+  /* The one that goes last sees all that the others have done with it. */
+  if (!analysis || __atomic_sub_fetch(&analysis->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  karst_context *context = analysis->context;
+  analysis->ops->forget(context, analysis->data);
+  karst_settings_destroy(context, analysis->ops->options, analysis->settings);
+  karst_release(context, analysis);
+}
+
+karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options)
+{
+  karst_context *context = analysis->context;
+  const struct karst_precond_ops *ops = analysis->ops;
+  const void *settings;
+  karst_status status = karst_settings_create(context, options, ops->options, ops->settings, &settings);
+  if (status) return status;
+  const char *option = ops->differ(settings, analysis->settings);
+  karst_settings_destroy(context, ops->options, settings);
+  if (!option) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_ARGUMENT,
+                    "the analysis was made with another value of the option %s than the solver has", option);
+}
+
+static karst_status analyse(karst_precond *p, const karst_options *options)
+{
+  karst_precond_analysis *analysis;
+  karst_status status = karst_allocate_zero(p->context, &analysis, 1, sizeof *analysis, "an analysis");
+  if (status) return status;
+  analysis->context = p->context;
+  analysis->ops = p->ops;
+  analysis->references = 1;
+  p->analysis = analysis;
+  status = karst_settings_create(p->context, options, p->ops->options, p->ops->settings, &analysis->settings);
+  return status ? status : p->ops->analyse(p);
+}
+
+karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
+                                        const karst_matrix *A, karst_precond_analysis *analysis,
+                                        karst_precond **precond)
 {
   double begin = karst_clock();
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
@@ -76,8 +120,10 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   p->context = A->context;
   p->A = A;
   p->block_row = -1;
+  p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
+  if (!status && !analysis && ops->analyse) status = analyse(p, options);
   if (!status) {
     p->begun = true;
     status = ops->setup(p);
@@ -92,11 +138,18 @@ karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const ka
   return KARST_SUCCESS;
 }
 
+karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
+                                   const karst_matrix *A, karst_precond **precond)
+{
+  return karst_precond_prepare_with(ops, options, A, NULL, precond);
+}
+
 void karst_precond_destroy(karst_precond *precond)
 {
   if (!precond) return;
   karst_context *context = precond->context;
   if (precond->begun) precond->ops->destroy(precond);
+  karst_precond_analysis_release(precond->analysis);
   karst_settings_destroy(context, precond->ops->options, precond->settings);
   karst_release(context, precond);
   karst_count_object(context, -1);

@@ -9,6 +9,15 @@
 #include "options.h"
 #include "report.h"
 
+/* What preconditioners of one pattern share, in several threads too: nothing of it changes once it is made. */
+typedef struct karst_precond_analysis {
+  karst_context *context;
+  const struct karst_precond_ops *ops;
+  const void *settings; /* what it was made with */
+  void *data;           /* the method's own */
+  int64_t references;   /* preconditioners and others that hold it; changed atomically */
+} karst_precond_analysis;
+
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
@@ -19,6 +28,14 @@ struct karst_precond_ops {
   bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
   const karst_precond_method *outside; /* the caller's method behind it, or NULL */
 
+  /* Makes that of the pattern half which follows from the pattern of p's matrix and the settings alone, into
+   * p->analysis->data. It runs before setup, unless p is given the analysis of another preconditioner of that pattern.
+   * What it has allocated when it fails, forget gives back, which gets p->analysis->data, NULL where it was not set.
+   * All three are NULL for a method that has nothing to share. */
+  karst_status (*analyse)(karst_precond *p);
+  void (*forget)(karst_context *context, void *analysis);
+  /* Returns the option in which an analysis depends on the settings and these two differ; NULL: none. */
+  const char *(*differ)(const void *settings, const void *others);
   /* The pattern half: structure, schedules, memory. Looks at no value. Sets data and the info of p, and puts named
    * values. What it has allocated when it fails, destroy gives back. */
   karst_status (*setup)(karst_precond *p);
@@ -44,6 +61,7 @@ struct karst_precond {
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
   karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
   karst_index block_row;
+  karst_precond_analysis *analysis; /* that of ops->analyse, or one that was given; NULL: none; held */
   int64_t factor_entries;
   int64_t memory;                    /* bytes held */
   double time_symbolic, time_factor; /* seconds of the last setup and update */
@@ -89,10 +107,20 @@ karst_status karst_precond_check_options(karst_context *context, const struct ka
 karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_options *options,
                                  const karst_matrix *A);
 
-/* Allocates a preconditioner, reads its settings from the options, and runs
- * ops->setup, without factoring. */
+/* Allocates a preconditioner, reads its settings from the options, and runs ops->analyse and ops->setup, without
+ * factoring. */
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond);
+/* The same with an analysis that karst_precond_check_analysis accepts, of a matrix of the same pattern; NULL: none. */
+karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
+                                        const karst_matrix *A, karst_precond_analysis *analysis,
+                                        karst_precond **precond);
+
+/* KARST_ERROR_ARGUMENT where the options are others than those that the analysis depends on. */
+karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options);
+/* One that holds the analysis more, or less, which the last destroys; NULL is accepted. hold returns it. */
+karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis);
+void karst_precond_analysis_release(karst_precond_analysis *analysis);
 
 /* The first block row of the matrix that was factored with a value that is not finite, or -1. */
 karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row);

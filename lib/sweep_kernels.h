@@ -15,8 +15,8 @@ typedef struct karst_parilu {
   const karst_matrix *F;
   bool symmetric;        /* paric */
   bool asynchronous;     /* value is changed in place, and blocks are read while others change them */
-  karst_index *diagonal; /* [rows] where the diagonal block of each row stands */
-  karst_index *mirror;   /* [blocks] paric: where block (j,i) stands for each block (i,j); parilu: NULL */
+  karst_index *diagonal; /* [rows] where the diagonal block of each row stands; the analysis's */
+  karst_index *mirror;   /* [blocks] paric: where block (j,i) stands for each block (i,j); parilu: NULL; likewise */
   double *value;         /* [b*b*blocks] the factors */
   double *next;          /* [b*b*blocks] the result of a synchronous sweep, and of expand; else NULL */
   double *inverse;       /* [b*b*rows] work space for the inverse diagonal blocks of U, or of L; holds nothing between
@@ -26,19 +26,28 @@ typedef struct karst_parilu {
   int64_t plan_memory;   /* bytes of it */
 } karst_parilu;
 
-/* What a plan is made from besides the pattern of F, for experiments with asynchronous sweeps. The method fills it in
- * and may forget it once the plan is made. */
+/* What follows from the pattern of F and the options alone: nothing of it changes once it is made, so that any number
+ * of factorizations share it, in several threads too. The method fills in all but the plan. */
 typedef struct karst_parilu_analysis {
-  /* [tasks] host memory: the blocks of F in the order in which they are to be updated; paric: the lower ones alone.
-   * NULL: row after row, from left to right, which is an order of Gaussian elimination. */
-  const karst_index *task;
+  bool symmetric, asynchronous; /* as in karst_parilu */
+  karst_index *diagonal, *mirror;
+  /* For experiments with asynchronous sweeps, [tasks] host memory: the blocks of F in the order in which they are to be
+   * updated; paric: the lower ones alone. NULL: row after row, from left to right, which is an order of Gaussian
+   * elimination. */
+  karst_index *task;
   int64_t tasks;
-  int limit; /* threads, on a GPU thread blocks, that work at a time at most; 0: as many as there are */
+  int limit;           /* threads, on a GPU thread blocks, that work at a time at most; 0: as many as there are */
+  void *plan;          /* the backend's own */
+  int64_t plan_memory; /* bytes of it */
 } karst_parilu_analysis;
 
 struct karst_parilu_kernels {
-  /* Makes schedules, and takes work space of its own, from the pattern of F. What a plan that fails has taken,
-   * plan_destroy gives back. */
+  /* Makes schedules from the pattern of F; NULL where the backend has none. What an analyse that fails has taken,
+   * analysis_destroy gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *F, karst_parilu_analysis *analysis);
+  void (*analysis_destroy)(karst_context *context, karst_parilu_analysis *analysis);
+  /* Takes work space of its own for a factorization that shares the analysis, which outlives it. What a plan that fails
+   * has taken, plan_destroy gives back. */
   karst_status (*plan)(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu);
   void (*plan_destroy)(karst_context *context, karst_parilu *parilu);
   /* Puts the initial guess from F into value. Scaled, it is the lower and upper part of the matrix scaled to identity

@@ -1,4 +1,4 @@
-/* ilu.c - see ilu.h: the pattern, level sets and plan of triangular factors on the pattern of block ILU(k). */
+/* ilu.c - see ilu.h: the analysis and plan of triangular factors on the pattern of block ILU(k). */
 #include "ilu.h"
 
 #include "symbolic.h"
@@ -45,38 +45,59 @@ static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *patter
              karst_ilu_settings_of(p)->level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
 }
 
-karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu)
+const char *karst_ilu_differ(const void *settings, const void *others)
+{
+  const karst_ilu_settings *mine = settings, *theirs = others;
+  if (mine->level != theirs->level) return "level";
+  return mine->trisolve != theirs->trisolve ? "trisolve" : NULL;
+}
+
+karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis)
 {
   const karst_matrix *A = p->A;
-  karst_ilu_pattern pattern; /* which ilu takes over */
-  ilu->rows = A->block_rows;
-  ilu->block_size = A->block_size;
+  karst_ilu_pattern pattern; /* which the analysis takes over */
+  analysis->rows = A->block_rows;
+  analysis->block_size = A->block_size;
   if (karst_ilu_settings_of(p)->level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
   karst_status status =
       karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, karst_ilu_settings_of(p)->level, &pattern);
   if (status) return status;
-  ilu->lower_start = pattern.lower_start;
-  ilu->lower_column = pattern.lower_column;
-  ilu->upper_start = pattern.upper_start;
-  ilu->upper_column = pattern.upper_column;
-  ilu->lower_blocks = pattern.lower_start[ilu->rows];
-  ilu->upper_blocks = pattern.upper_start[ilu->rows];
+  analysis->lower_start = pattern.lower_start;
+  analysis->lower_column = pattern.lower_column;
+  analysis->upper_start = pattern.upper_start;
+  analysis->upper_column = pattern.upper_column;
+  analysis->lower_blocks = pattern.lower_start[analysis->rows];
+  analysis->upper_blocks = pattern.upper_start[analysis->rows];
   warn_of_work(p, &pattern);
   return KARST_SUCCESS;
 }
 
-karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu)
+karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis)
 {
-  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
-  const karst_ilu_analysis analysis = {
-      .A = A, .trisolve = (karst_trisolve)settings->trisolve, .trisolve_sweeps = settings->trisolve_sweeps};
-  karst_status status = p->context->backend->ilu->plan(p->context, &analysis, ilu);
-  const int64_t blocks = ilu->lower_blocks + ilu->upper_blocks, starts = 2 * ((int64_t)ilu->rows + 1);
-  p->factor_entries = karst_block_offset(ilu->block_size, blocks + ilu->rows);
-  p->memory = (ilu->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + ilu->plan_memory;
-  if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)ilu->levels_lower);
-  if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)ilu->levels_upper);
-  return status ? status : karst_precond_put_text(p, "trisolve_used", ilu->trisolve);
+  const karst_trisolve trisolve = (karst_trisolve)karst_ilu_settings_of(p)->trisolve;
+  return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);
+}
+
+void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *analysis)
+{
+  context->backend->ilu->analysis_destroy(context, analysis);
+  karst_release(context, analysis->lower_start);
+  karst_release(context, analysis->lower_column);
+  karst_release(context, analysis->upper_start);
+  karst_release(context, analysis->upper_column);
+}
+
+karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+{
+  karst_status status =
+      p->context->backend->ilu->plan(p->context, analysis, karst_ilu_settings_of(p)->trisolve_sweeps, ilu);
+  const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks, starts = 2 * ((int64_t)analysis->rows + 1);
+  p->factor_entries = karst_block_offset(analysis->block_size, blocks + analysis->rows);
+  p->memory = (analysis->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + analysis->plan_memory +
+              ilu->plan_memory;
+  if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
+  if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
+  return status ? status : karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 
 karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
@@ -84,13 +105,4 @@ karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outc
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
   return karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
-}
-
-void karst_ilu_destroy(karst_context *context, karst_ilu *ilu)
-{
-  context->backend->ilu->plan_destroy(context, ilu);
-  karst_release(context, ilu->lower_start);
-  karst_release(context, ilu->lower_column);
-  karst_release(context, ilu->upper_start);
-  karst_release(context, ilu->upper_column);
 }

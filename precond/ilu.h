@@ -18,19 +18,27 @@ extern const karst_option karst_level_rows[], karst_ilu_rows[];
 /* The settings of an incomplete factorization. */
 static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
 
-/* The pattern of ILU(k) of p's matrix, k from the option level, into an ilu that is zero; none for level 0 where the
- * plan takes it from the matrix itself. What it has taken when it fails, karst_ilu_destroy gives back. Warns where the
- * factorization will take very much work. */
-karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu *ilu);
+/* The option of these in which two settings differ and an analysis depends on them, or NULL. */
+const char *karst_ilu_differ(const void *settings, const void *others);
 
-/* The plan of the sweeps, for factorizations of A, on the pattern of ilu, or on A's where ilu has none and the kernels
- * split it; sets factor_entries and memory of p, and puts the level counts and how the triangles are solved. */
-karst_status karst_ilu_make_plan(karst_precond *p, const karst_matrix *A, karst_ilu *ilu);
+/* The pattern of ILU(k) of p's matrix, k from the option level, into an analysis that is zero; none for level 0 where
+ * the kernels take it from the matrix itself. What it has taken when it fails, karst_ilu_analysis_destroy gives back.
+ * Warns where the factorization will take very much work. */
+karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis);
+
+/* The rest of the analysis, for factorizations of A, on its pattern, or on A's where it has none and the kernels split
+ * it. */
+karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis);
+
+/* Gives back what the analysis holds; not the analysis itself. */
+void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *analysis);
+
+/* Begins a factorization on the pattern of an analysis; sets factor_entries and memory of p, in which the analysis
+ * counts, and puts the level counts and how the triangles are solved. What it has taken when it fails, the kernels'
+ * plan_destroy gives back. */
+karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 
 /* Copies the outcome of a factorization into p, and puts the number of pivots replaced. */
 karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
-
-/* Gives back what ilu holds; not ilu itself. */
-void karst_ilu_destroy(karst_context *context, karst_ilu *ilu);
 
 #endif

@@ -8,17 +8,33 @@
  * The pattern half runs once; new values repeat the factorization alone. */
 #include "ilu.h"
 
-static karst_status setup(karst_precond *p)
+static karst_status analyse(karst_precond *p)
 {
   karst_context *context = p->context;
-  karst_ilu *ilu;
+  karst_ilu_analysis *analysis;
   if (!context->backend->ilu)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "iluk is not available on %s", context->backend->name);
-  karst_status status = karst_allocate_zero(context, &ilu, 1, sizeof *ilu, "block ILU");
+  karst_status status = karst_allocate_zero(context, &analysis, 1, sizeof *analysis, "block ILU");
+  if (status) return status;
+  p->analysis->data = analysis;
+  status = karst_ilu_make_pattern(p, analysis);
+  return status ? status : karst_ilu_analyse(p, p->A, analysis);
+}
+
+static void forget(karst_context *context, void *analysis)
+{
+  if (!analysis) return;
+  karst_ilu_analysis_destroy(context, analysis);
+  karst_release(context, analysis);
+}
+
+static karst_status setup(karst_precond *p)
+{
+  karst_ilu *ilu;
+  karst_status status = karst_allocate_zero(p->context, &ilu, 1, sizeof *ilu, "block ILU");
   if (status) return status;
   p->data = ilu;
-  status = karst_ilu_make_pattern(p, ilu);
-  return status ? status : karst_ilu_make_plan(p, p->A, ilu);
+  return karst_ilu_make_plan(p, p->analysis->data, ilu);
 }
 
 static karst_status update(karst_precond *p)
@@ -39,7 +55,7 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
 static void destroy(karst_precond *p)
 {
   if (!p->data) return;
-  karst_ilu_destroy(p->context, p->data);
+  p->context->backend->ilu->plan_destroy(p->context, p->data);
   karst_release(p->context, p->data);
 }
 
@@ -53,6 +69,9 @@ const struct karst_precond_ops karst_precond_iluk = {
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
+    .analyse = analyse,
+    .forget = forget,
+    .differ = karst_ilu_differ,
     .setup = setup,
     .update = update,
     .apply = apply,

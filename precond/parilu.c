@@ -20,21 +20,37 @@
 
 extern const struct karst_precond_ops karst_precond_parilu, karst_precond_paric;
 
+static karst_status analyse(karst_precond *p)
+{
+  karst_context *context = p->context;
+  karst_sweeps_analysis *analysis;
+  if (!context->backend->parilu || !context->backend->ilu)
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", p->ops->name,
+                      context->backend->name);
+  karst_status status = karst_allocate_zero(context, &analysis, 1, sizeof *analysis, "the sweeps");
+  if (status) return status;
+  p->analysis->data = analysis;
+  return karst_sweeps_analyse(p, p->ops == &karst_precond_paric, analysis);
+}
+
+static void forget(karst_context *context, void *analysis)
+{
+  if (!analysis) return;
+  karst_sweeps_analysis_destroy(context, analysis);
+  karst_release(context, analysis);
+}
+
 static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
   karst_sweeps *sweeps;
-  if (!context->backend->parilu || !context->backend->ilu)
-    return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", p->ops->name,
-                      context->backend->name);
   karst_status status = karst_allocate_zero(context, &sweeps, 1, sizeof *sweeps, "the sweeps");
   if (status) return status;
   p->data = sweeps;
-  sweeps->factors.symmetric = p->ops == &karst_precond_paric;
   if (!karst_sweeps_settings_of(p)->scaled)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
                p->ops->name);
-  return karst_sweeps_setup(p, sweeps);
+  return karst_sweeps_setup(p, p->analysis->data, sweeps);
 }
 
 /* Whether the sweeps have come closer to the factors, or are as close as rounding lets them come; says it where not. */
@@ -92,8 +108,8 @@ static karst_status update(karst_precond *p)
   const karst_matrix *A = p->A;
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   if (s->made)
-    context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->place,
-                              A->value, s->made->value);
+    context->backend->scatter(context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
+                              s->analysis->place, A->value, s->made->value);
   if (!s->sound || settings->sweeps == 0) context->backend->parilu->guess(context, settings->scaled, &s->factors);
   s->sound = false;
   double norm[2];
@@ -131,6 +147,9 @@ const struct karst_precond_ops karst_precond_parilu = {
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_sweeps_settings),
+    .analyse = analyse,
+    .forget = forget,
+    .differ = karst_sweeps_differ,
     .setup = setup,
     .update = update,
     .apply = apply,
@@ -144,6 +163,9 @@ const struct karst_precond_ops karst_precond_paric = {
     .for_symmetric = true,
     .options = rows,
     .settings = sizeof(karst_sweeps_settings),
+    .analyse = analyse,
+    .forget = forget,
+    .differ = karst_sweeps_differ,
     .setup = setup,
     .update = update,
     .apply = apply,

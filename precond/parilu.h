@@ -16,19 +16,34 @@ extern const karst_option karst_sweeps_rows[];
 
 static inline const karst_sweeps_settings *karst_sweeps_settings_of(const karst_precond *p) { return p->settings; }
 
+/* What follows from the pattern and the options alone. S is the pattern of ILU(k). */
+typedef struct karst_sweeps_analysis {
+  karst_ilu_analysis ilu;
+  karst_parilu_analysis sweeps;
+  karst_matrix *pattern; /* S, without values; NULL where it is that of A */
+  karst_index *place;    /* [blocks of A] where each block of A goes in it; device memory; or NULL */
+} karst_sweeps_analysis;
+
 typedef struct karst_sweeps {
+  const karst_sweeps_analysis *analysis;
   karst_ilu ilu;               /* the triangular solves */
-  karst_parilu factors;        /* its F is A itself where S, the pattern of ILU(k), is that of A, else made */
+  karst_parilu factors;        /* its F is A itself where S is its pattern, else made */
   karst_matrix *made;          /* A's values on S, or NULL */
-  karst_index *place;          /* [blocks of A] where each block of A goes in made; device memory; or NULL */
   bool sound;                  /* the factors are a guess for the next values */
   int64_t fallbacks;           /* exact factorizations because the sweeps had failed */
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 
-/* Everything that follows from the pattern of p's matrix and the options. What it has taken when it fails,
- * karst_sweeps_destroy gives back. */
-karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *sweeps);
+/* The option in which two settings differ and an analysis depends on them, or NULL. */
+const char *karst_sweeps_differ(const void *settings, const void *others);
+
+/* Everything that follows from the pattern of p's matrix and the options, of parilu or, symmetric, of paric. What it
+ * has taken when it fails, karst_sweeps_analysis_destroy gives back. */
+karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_sweeps_analysis *analysis);
+void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis *analysis);
+
+/* Memory for the values, and work space. What it has taken when it fails, karst_sweeps_destroy gives back. */
+karst_status karst_sweeps_setup(karst_precond *p, const karst_sweeps_analysis *analysis, karst_sweeps *sweeps);
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *sweeps);
 
 #endif

@@ -1,5 +1,5 @@
-/* parilu_setup.c - the pattern half of parilu and paric: the pattern S of ILU(k), the matrix F on it, the order of the
- * tasks, memory for the factors, the plans of the sweeps and of the triangular solves. */
+/* parilu_setup.c - the pattern half of parilu and paric: the pattern S of ILU(k), the order of the tasks, the analyses
+ * of the sweeps and of the triangular solves; then the matrix F on S, memory for the factors, and the plans. */
 #include "parilu.h"
 
 #include "symbolic.h"
@@ -46,25 +46,33 @@ const karst_option karst_sweeps_rows[] = {
     {0},
 };
 
-/* F, and where the blocks of A go in it. */
-static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
+const char *karst_sweeps_differ(const void *settings, const void *others)
+{
+  const karst_sweeps_settings *mine = settings, *theirs = others;
+  if (mine->asynchronous != theirs->asynchronous) return "sweep-mode";
+  if (mine->order != theirs->order) return "sweep-order";
+  if (mine->block != theirs->block) return "sweep-block";
+  if (mine->chunks != theirs->chunks) return "sweep-chunks";
+  if (mine->limit != theirs->limit) return "sweep-limit";
+  return karst_ilu_differ(settings, others);
+}
+
+/* S with its diagonal, and where the blocks of A go in it. */
+static karst_status join_pattern(const karst_matrix *A, karst_sweeps_analysis *analysis)
 {
   karst_context *context = A->context;
-  const karst_ilu *ilu = &s->ilu;
+  const karst_ilu_analysis *ilu = &analysis->ilu;
   const karst_ilu_pattern pattern = {ilu->rows, ilu->lower_start, ilu->lower_column, ilu->upper_start,
                                      ilu->upper_column};
   karst_index *start, *column, *place;
   karst_status status = karst_ilu_pattern_join(context, &pattern, A->row_start, A->column, &start, &column, &place);
   if (status) return status;
-  status = karst_device_indices(context, karst_matrix_blocks(A), place, "the factors' pattern", &s->place);
+  status = karst_device_indices(context, karst_matrix_blocks(A), place, "the factors' pattern", &analysis->place);
   karst_release(context, place);
-  if (status) {
-    karst_release(context, start);
-    karst_release(context, column);
-    return status;
-  }
-  status = karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, start, column, NULL, &s->made);
-  if (!status) context->backend->fill(context, karst_entries(s->made), 0, s->made->value);
+  if (!status)
+    return karst_matrix_adopt_pattern(context, A->block_rows, A->block_size, start, column, &analysis->pattern);
+  karst_release(context, start);
+  karst_release(context, column);
   return status;
 }
 
@@ -89,21 +97,61 @@ static karst_status check_symmetric(const karst_precond *p)
       "paric is for symmetric matrices, and the pattern of this one is not symmetric: use parilu or iluk");
 }
 
-static karst_status make_pattern(karst_precond *p, karst_sweeps *s)
+static karst_status make_pattern(const karst_precond *p, karst_sweeps_analysis *analysis)
 {
-  karst_context *context = p->context;
   const karst_matrix *A = p->A;
-  karst_status status = s->factors.symmetric ? check_symmetric(p) : KARST_SUCCESS;
-  if (!status) status = karst_ilu_make_pattern(p, &s->ilu);
-  if (status) return status;
+  karst_parilu_analysis *sweeps = &analysis->sweeps;
+  karst_status status = sweeps->symmetric ? check_symmetric(p) : KARST_SUCCESS;
+  if (!status) status = karst_ilu_make_pattern(p, &analysis->ilu);
+  if (!status && karst_ilu_settings_of(p)->level > 0) status = join_pattern(A, analysis);
+  const karst_matrix *S = analysis->pattern ? analysis->pattern : A;
+  if (!status) status = karst_matrix_locate_diagonal(S, &sweeps->diagonal);
+  return !status && sweeps->symmetric ? make_mirror(p->context, S, &sweeps->mirror) : status;
+}
+
+static karst_status order_tasks(const karst_precond *p, const karst_matrix *S, karst_parilu_analysis *sweeps)
+{
+  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
+  const karst_sweep_pattern pattern = {S->block_rows, S->row_start, S->column, sweeps->symmetric};
+  sweeps->limit = settings->limit;
+  return karst_sweep_order(p->context, &pattern, (karst_task_order)settings->order, settings->block,
+                           (karst_chunk_order)settings->chunks, &sweeps->task, &sweeps->tasks);
+}
+
+karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_sweeps_analysis *analysis)
+{
+  const struct karst_parilu_kernels *kernels = p->context->backend->parilu;
+  analysis->sweeps.symmetric = symmetric;
+  analysis->sweeps.asynchronous = karst_sweeps_settings_of(p)->asynchronous;
+  karst_status status = make_pattern(p, analysis);
+  const karst_matrix *S = analysis->pattern ? analysis->pattern : p->A;
+  if (!status) status = order_tasks(p, S, &analysis->sweeps);
+  if (!status && kernels->analyse) status = kernels->analyse(p->context, S, &analysis->sweeps);
+  return status ? status : karst_ilu_analyse(p, S, &analysis->ilu);
+}
+
+void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis *analysis)
+{
+  const struct karst_parilu_kernels *kernels = context->backend->parilu;
+  if (kernels->analysis_destroy) kernels->analysis_destroy(context, &analysis->sweeps);
+  karst_ilu_analysis_destroy(context, &analysis->ilu);
+  context->backend->release(context, analysis->sweeps.diagonal);
+  context->backend->release(context, analysis->sweeps.mirror);
+  karst_release(context, analysis->sweeps.task);
+  context->backend->release(context, analysis->place);
+  karst_matrix_destroy(analysis->pattern);
+}
+
+/* F: A itself, or a matrix on S whose fill is zero. */
+static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
+{
   s->factors.F = A;
-  if (karst_ilu_settings_of(p)->level > 0) {
-    status = make_F(A, s);
-    if (status) return status;
-    s->factors.F = s->made;
-  }
-  if (!status) status = karst_matrix_locate_diagonal(s->factors.F, &s->factors.diagonal);
-  return !status && s->factors.symmetric ? make_mirror(context, s->factors.F, &s->factors.mirror) : status;
+  if (!s->analysis->pattern) return KARST_SUCCESS;
+  karst_status status = karst_matrix_on_pattern(s->analysis->pattern, A->rows_unpadded, &s->made);
+  if (status) return status;
+  A->context->backend->fill(A->context, karst_entries(s->made), 0, s->made->value);
+  s->factors.F = s->made;
+  return KARST_SUCCESS;
 }
 
 static karst_status make_factors(karst_context *context, karst_parilu *factors)
@@ -118,45 +166,36 @@ static karst_status make_factors(karst_context *context, karst_parilu *factors)
                 : karst_device_doubles(context, 2 * karst_matrix_rows(factors->F), "the weights", &factors->weight);
 }
 
-static karst_status make_sweeps(karst_precond *p, karst_sweeps *s)
-{
-  const karst_matrix *F = s->factors.F;
-  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
-  const karst_sweep_pattern pattern = {F->block_rows, F->row_start, F->column, s->factors.symmetric};
-  karst_index *task;
-  int64_t tasks;
-  karst_status status = karst_sweep_order(p->context, &pattern, (karst_task_order)settings->order, settings->block,
-                                          (karst_chunk_order)settings->chunks, &task, &tasks);
-  if (status) return status;
-  const karst_parilu_analysis analysis = {task, tasks, settings->limit};
-  status = p->context->backend->parilu->plan(p->context, &analysis, &s->factors);
-  karst_release(p->context, task);
-  return status;
-}
-
 /* Bytes held besides the triangular solves. */
 static int64_t memory_of(const karst_matrix *A, const karst_sweeps *s)
 {
+  const karst_parilu_analysis *sweeps = &s->analysis->sweeps;
   const karst_matrix *F = s->factors.F;
   const int64_t entries = karst_entries(F), blocks = karst_matrix_blocks(F), rows = F->block_rows;
   int64_t values = entries * (1 + (s->factors.next != NULL) + (s->made != NULL) + 2 * (s->residual.matrix != NULL)) +
                    karst_block_offset(F->block_size, rows) + 2 * karst_matrix_rows(F);
   int64_t indices = rows * (1 + (s->residual.matrix != NULL)) + (s->factors.mirror ? blocks : 0) +
-                    (s->made ? blocks + rows + karst_matrix_blocks(A) : 0);
-  return values * (int64_t)sizeof(double) + indices * (int64_t)sizeof(karst_index) + s->factors.plan_memory;
+                    (s->made ? blocks + rows + karst_matrix_blocks(A) : 0) + (sweeps->task ? sweeps->tasks : 0);
+  return values * (int64_t)sizeof(double) + indices * (int64_t)sizeof(karst_index) + s->factors.plan_memory +
+         sweeps->plan_memory;
 }
 
-karst_status karst_sweeps_setup(karst_precond *p, karst_sweeps *s)
+karst_status karst_sweeps_setup(karst_precond *p, const karst_sweeps_analysis *analysis, karst_sweeps *s)
 {
   karst_context *context = p->context;
-  const karst_sweeps_settings *settings = karst_sweeps_settings_of(p);
-  s->factors.asynchronous = settings->asynchronous;
-  karst_status status = make_pattern(p, s);
-  if (!status) status = make_factors(context, &s->factors);
-  if (!status) status = make_sweeps(p, s);
-  if (!status) status = karst_ilu_make_plan(p, s->factors.F, &s->ilu);
-  if (!status && settings->residual)
-    status = karst_backends[0]->ilu_residual->create(s->factors.F, s->factors.diagonal, &s->residual);
+  const karst_parilu_analysis *sweeps = &analysis->sweeps;
+  karst_parilu *factors = &s->factors;
+  s->analysis = analysis;
+  factors->symmetric = sweeps->symmetric;
+  factors->asynchronous = sweeps->asynchronous;
+  factors->diagonal = sweeps->diagonal;
+  factors->mirror = sweeps->mirror;
+  karst_status status = make_F(p->A, s);
+  if (!status) status = make_factors(context, factors);
+  if (!status) status = context->backend->parilu->plan(context, sweeps, factors);
+  if (!status) status = karst_ilu_make_plan(p, &analysis->ilu, &s->ilu);
+  if (!status && karst_sweeps_settings_of(p)->residual)
+    status = karst_backends[0]->ilu_residual->create(factors->F, factors->diagonal, &s->residual);
   if (!status) p->memory += memory_of(p->A, s);
   return status;
 }
@@ -165,13 +204,10 @@ void karst_sweeps_destroy(karst_context *context, karst_sweeps *s)
 {
   karst_backends[0]->ilu_residual->destroy(context, &s->residual);
   context->backend->parilu->plan_destroy(context, &s->factors);
-  karst_ilu_destroy(context, &s->ilu);
-  context->backend->release(context, s->factors.diagonal);
-  context->backend->release(context, s->factors.mirror);
+  context->backend->ilu->plan_destroy(context, &s->ilu);
   context->backend->release(context, s->factors.value);
   context->backend->release(context, s->factors.next);
   context->backend->release(context, s->factors.inverse);
   context->backend->release(context, s->factors.weight);
-  context->backend->release(context, s->place);
   karst_matrix_destroy(s->made);
 }

@@ -3,6 +3,7 @@
  * setup runs the pattern half of each and then update; update runs the numeric halves; solve.c uses what they made. */
 #include "solver.h"
 
+#include "analysis.h"
 #include "clock.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
@@ -107,39 +108,82 @@ karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_func
   return KARST_SUCCESS;
 }
 
-karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+/* Makes the system and the preconditioner, with what the analysis has, which may be NULL. */
+static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
   karst_context *context = solver->context;
-  if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
   const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
   const karst_scale scale = (karst_scale)solver->chosen.scale;
-  karst_status status = karst_solver_check_idle(solver);
-  if (status) return status;
-  clear(solver);
-  status = karst_precond_check(precond, solver->options, A);
+  karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
+  karst_status status = karst_precond_check(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
-  if (!status) status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A, &solver->system);
-  if (!status) {
-    karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
-    status = karst_precond_prepare(precond, solver->options, solver->system.matrix, &solver->precond);
-  }
-  if (!status && solver->product.multiply) status = karst_product_prepare(&solver->product, &solver->system);
-  if (!status) {
-    const karst_operator system = choose_operators(solver);
-    status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
-                                 solver->precond, &solver->krylov);
-  }
+  if (!status)
+    status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A,
+                                analysis ? analysis->ordered : NULL, &solver->system);
+  if (status) return status;
+  if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
+  return karst_precond_prepare_with(precond, solver->options, solver->system.matrix, analysed, &solver->precond);
+}
+
+/* Makes the Krylov method on them, and the work space of the solver itself. */
+static karst_status make_krylov(karst_solver *solver)
+{
+  karst_context *context = solver->context;
+  const int64_t rows = karst_matrix_rows(solver->system.original);
+  karst_status status =
+      solver->product.multiply ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
+  if (status) return status;
+  const karst_operator system = choose_operators(solver);
+  status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
+                               solver->precond, &solver->krylov);
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
   if (!status && karst_solver_is_scaled(solver))
-    status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual", &solver->residual);
+    status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
   if (!status && karst_solver_is_scaled(solver))
-    status = karst_device_doubles(context, karst_matrix_rows(A), "the true residual's error", &solver->size);
+    status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
+  return status;
+}
+
+static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
+{
+  if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
+  if (A->context != solver->context)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  return karst_solver_check_idle(solver);
+}
+
+static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  clear(solver);
+  karst_status status = make_system(solver, A, analysis);
+  if (!status) status = make_krylov(solver);
   if (!status) status = karst_solver_update(solver);
   if (status) clear(solver);
   return status;
+}
+
+karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+{
+  const karst_status status = check_setup(solver, A);
+  return status ? status : set_up(solver, A, NULL);
+}
+
+karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_status status = check_setup(solver, A);
+  if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
+  if (!status) status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
+  return status ? status : set_up(solver, A, analysis);
+}
+
+karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysis **analysis)
+{
+  if (analysis) *analysis = NULL;
+  if (!solver || !analysis) return karst_missing(solver ? solver->context : NULL, "the place for the analysis");
+  const karst_status status = karst_solver_check_ready(solver);
+  return status ? status : karst_analysis_create(&solver->system, solver->precond, &solver->chosen, analysis);
 }
 
 karst_status karst_solver_check_ready(const karst_solver *solver)

@@ -3,50 +3,18 @@
 
 #include "clock.h"
 #include "grid.h"
-#include "symbolic.h"
 
 #include <string.h>
 
-/* permutation[new] = old; the identity where only scaling asks for a copy. */
-static karst_status make_permutation(karst_system *s, const struct karst_ordering_ops *ordering)
-{
-  const karst_matrix *A = s->original;
-  karst_status status =
-      karst_allocate(s->context, &s->permutation, A->block_rows, sizeof *s->permutation, "the ordering");
-  if (status) return status;
-  const karst_ordering_pattern pattern = {s->context, A->block_rows, A->row_start, A->column,
-                                          karst_has_grid(A) ? &A->grid : NULL};
-  if (ordering->compute) return ordering->compute(&pattern, s->permutation);
-  for (karst_index i = 0; i < A->block_rows; i++) s->permutation[i] = i;
-  return KARST_SUCCESS;
-}
-
-/* The permuted pattern with room for values, which are undefined, and where each block comes from. */
+/* Makes the ordered pattern with room for values, which are undefined. */
 static karst_status make_copy(karst_system *s)
 {
-  karst_context *context = s->context;
   const karst_matrix *A = s->original;
-  karst_index *row_start = NULL, *column = NULL, *source = NULL;
-  int64_t blocks = karst_matrix_blocks(A), values = karst_block_offset(A->block_size, blocks);
-  karst_status status = karst_pattern_permute(context, A->block_rows, A->row_start, A->column, s->permutation,
-                                              &row_start, &column, &source);
-  if (status) return status;
-  status = karst_device_indices(context, blocks, source, "the ordering", &s->device_source);
-  karst_release(context, source);
-  if (!status)
-    status = karst_device_indices(context, A->block_rows, s->permutation, "the ordering", &s->device_permutation);
-  if (status) {
-    karst_release(context, row_start);
-    karst_release(context, column);
-    return status;
-  }
-  status =
-      karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, NULL, &s->copy);
-  if (!status) status = karst_matrix_copy_grid(A, s->permutation, s->copy);
+  karst_status status = karst_matrix_on_pattern(s->ordered->pattern, A->rows_unpadded, &s->copy);
+  if (!status) status = karst_matrix_copy_grid(A, s->ordered->permutation, s->copy);
   if (status) return status;
   s->matrix = s->copy;
-  s->memory +=
-      values * (int64_t)sizeof(double) + (2 * blocks + 3 * (int64_t)A->block_rows) * (int64_t)sizeof(karst_index);
+  s->memory += karst_entries(A) * (int64_t)sizeof(double) + s->ordered->memory;
   if (s->copy->grid.cell) s->memory += (int64_t)A->block_rows * (int64_t)sizeof(karst_index);
   return KARST_SUCCESS;
 }
@@ -70,7 +38,7 @@ static karst_status make_vectors(karst_system *s, karst_scale scale)
 }
 
 karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
-                                karst_system *system)
+                                karst_ordered *ordered, karst_system *system)
 {
   karst_context *context = A->context;
   double begin = karst_clock();
@@ -81,8 +49,12 @@ karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst
     karst_status missing = karst_matrix_check_diagonal(A); /* here, where the row has the caller's number */
     if (missing) return missing;
   }
-  karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->name);
-  karst_status status = make_permutation(system, ordering);
+  karst_status status = KARST_SUCCESS;
+  system->ordered = karst_ordered_hold(ordered);
+  if (!ordered) {
+    karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->name);
+    status = karst_ordered_create(ordering, A, &system->ordered);
+  }
   if (!status) status = make_copy(system);
   if (!status) status = make_vectors(system, scale);
   system->time_order = karst_clock() - begin;
@@ -120,8 +92,8 @@ karst_status karst_system_update(karst_system *s)
   s->block_row = -1;
   if (!s->copy) return KARST_SUCCESS;
   if (follows_caller(s)) s->fingerprint = fingerprint(s);
-  backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size, s->device_source,
-                  A->value, s->copy->value);
+  backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
+                  s->ordered->device_source, A->value, s->copy->value);
   if (s->diagonal_scale) {
     backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
     backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
@@ -140,9 +112,6 @@ void karst_system_destroy(karst_system *s)
 {
   karst_context *context = s->context;
   if (!context) return;
-  karst_release(context, s->permutation);
-  context->backend->release(context, s->device_permutation);
-  context->backend->release(context, s->device_source);
   context->backend->release(context, s->diagonal);
   context->backend->release(context, s->diagonal_scale);
   context->backend->release(context, s->block_scale);
@@ -150,6 +119,7 @@ void karst_system_destroy(karst_system *s)
   context->backend->release(context, s->rhs);
   context->backend->release(context, s->solution);
   karst_matrix_destroy(s->copy);
+  karst_ordered_release(s->ordered);
   *s = (karst_system){0};
 }
 
@@ -159,10 +129,10 @@ void karst_system_enter_rhs(const karst_system *s, const double *b, double *spac
   const karst_index rows = s->original->block_rows;
   const int size = s->original->block_size;
   if (s->block_scale) { /* S A x = S b */
-    backend->gather(s->context, rows, size, s->device_permutation, b, space);
+    backend->gather(s->context, rows, size, s->ordered->device_permutation, b, space);
     backend->multiply_diagonal(s->context, rows, size, s->block_scale, space, rhs);
   } else {
-    backend->gather(s->context, rows, size, s->device_permutation, b, rhs);
+    backend->gather(s->context, rows, size, s->ordered->device_permutation, b, rhs);
   }
   if (s->diagonal_scale) /* (D A D) (D^-1 x) = D b */
     backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, rhs, rhs);
@@ -173,7 +143,7 @@ void karst_system_enter(const karst_system *s, const double *b, const double *x)
   const struct karst_backend *backend = s->context->backend;
   const karst_matrix *A = s->original;
   karst_system_enter_rhs(s, b, s->solution, s->rhs);
-  backend->gather(s->context, A->block_rows, A->block_size, s->device_permutation, x, s->solution);
+  backend->gather(s->context, A->block_rows, A->block_size, s->ordered->device_permutation, x, s->solution);
   if (s->diagonal_scale)
     backend->divide_elements(s->context, karst_matrix_rows(A), s->diagonal_scale, s->solution, s->solution);
 }
@@ -185,7 +155,8 @@ void karst_system_leave(const karst_system *s, const double *solution, double *s
     backend->multiply_elements(s->context, karst_matrix_rows(s->original), s->diagonal_scale, solution, space);
     solution = space;
   }
-  backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->device_permutation, solution, x);
+  backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->ordered->device_permutation,
+                   solution, x);
 }
 
 void karst_system_unscale(const karst_system *s, const double *r, double *unscaled)
@@ -200,5 +171,5 @@ void karst_system_unscale(const karst_system *s, const double *r, double *unscal
 
 karst_index karst_system_original_row(const karst_system *s, karst_index block_row)
 {
-  return block_row >= 0 && s->permutation ? s->permutation[block_row] : block_row;
+  return block_row >= 0 && s->ordered ? s->ordered->permutation[block_row] : block_row;
 }

@@ -3,6 +3,7 @@
 #define KARST_SOLVER_SYSTEM_H
 
 #include "methods.h"
+#include "ordered.h"
 
 /* With natural ordering and no scaling, matrix is the caller's own; else an owned copy
  *     B = P (D A D) P^T      scale diagonal: D = diag(|a_rr|)^-1/2, keeps symmetry
@@ -12,24 +13,23 @@ typedef struct karst_system {
   const karst_matrix *original; /* not owned */
   const karst_matrix *matrix;   /* what preconditioner and Krylov method work on */
   karst_matrix *copy;           /* owns matrix when it is a copy, else NULL */
-  karst_index *permutation;     /* [block_rows] new to old, host; NULL: natural */
-  karst_index *device_permutation;
-  karst_index *device_source; /* [blocks] which block of the original a block of the copy is, device; NULL: natural */
-  karst_index *diagonal;      /* [block_rows] diagonal blocks of the copy, device; only for scaling */
-  double *diagonal_scale;     /* [rows] D in the new order, device; NULL unless scale is diagonal */
-  double *block_scale;        /* [b*b*block_rows] S, device; NULL unless scale is block */
-  double *block_unscale;      /* [b*b*block_rows] the diagonal blocks themselves, likewise */
-  double *rhs, *solution;     /* [rows] work vectors in the new order, device; NULL for the caller's own system */
-  double fingerprint;         /* of the values that the copy was made from, where the matrix refers to the caller's */
-  karst_reason reason;        /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
-  karst_index block_row;      /* in the caller's order */
-  int64_t memory;             /* bytes held */
+  karst_ordered *ordered; /* the pattern of the copy and where it comes from; held; NULL: natural, without a copy */
+  karst_index *diagonal;  /* [block_rows] diagonal blocks of the copy, device; only for scaling */
+  double *diagonal_scale; /* [rows] D in the new order, device; NULL unless scale is diagonal */
+  double *block_scale;    /* [b*b*block_rows] S, device; NULL unless scale is block */
+  double *block_unscale;  /* [b*b*block_rows] the diagonal blocks themselves, likewise */
+  double *rhs, *solution; /* [rows] work vectors in the new order, device; NULL for the caller's own system */
+  double fingerprint;     /* of the values that the copy was made from, where the matrix refers to the caller's */
+  karst_reason reason;    /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
+  karst_index block_row;  /* in the caller's order */
+  int64_t memory;         /* bytes held */
   double time_order;
 } karst_system;
 
-/* The pattern half: ordering, permuted pattern, work space. On failure destroy gives back what was made. */
+/* The pattern half: ordering, permuted pattern, work space. ordered: that of another system of this ordering and
+ * pattern, NULL: none. On failure destroy gives back what was made. */
 karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
-                                karst_system *system);
+                                karst_ordered *ordered, karst_system *system);
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);
 void karst_system_destroy(karst_system *system);

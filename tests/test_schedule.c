@@ -110,24 +110,23 @@ static void check_lines(karst_context *context, karst_index lines, karst_index c
   }
   karst_ilu_pattern pattern;
   tap_need(context, karst_ilu_symbolic(context, A.n, A.start, A.column, 0, &pattern), "symbolic");
-  karst_ilu ilu = {.rows = A.n,
-                   .block_size = 1,
-                   .lower_start = pattern.lower_start,
-                   .lower_column = pattern.lower_column,
-                   .upper_start = pattern.upper_start,
-                   .upper_column = pattern.upper_column,
-                   .lower_blocks = pattern.lower_start[A.n],
-                   .upper_blocks = pattern.upper_start[A.n]};
-  const karst_ilu_analysis analysis = {.trisolve = KARST_TRISOLVE_AUTO};
+  karst_ilu_analysis analysis = {.rows = A.n,
+                                 .block_size = 1,
+                                 .lower_start = pattern.lower_start,
+                                 .lower_column = pattern.lower_column,
+                                 .upper_start = pattern.upper_start,
+                                 .upper_column = pattern.upper_column,
+                                 .lower_blocks = pattern.lower_start[A.n],
+                                 .upper_blocks = pattern.upper_start[A.n]};
   tap_need(context, karst_context_set_threads(context, 2), "threads");
-  tap_need(context, context->backend->ilu->plan(context, &analysis, &ilu), "plan");
-  const karst_ilu_plan *plan = ilu.plan;
+  tap_need(context, context->backend->ilu->analyse(context, NULL, KARST_TRISOLVE_AUTO, &analysis), "analysis");
+  const karst_ilu_plan *plan = analysis.plan;
   tap_ok(is_valid(&plan->lower, A.n, pattern.lower_start, pattern.lower_column, true) && plan->lower.levels == 1 &&
              karst_schedule_runs(&plan->lower) >= lines && karst_schedule_runs(&plan->upper) >= lines,
          "%ld lines of %ld cells: %ld runs in one level", (long)lines, (long)cells,
          (long)karst_schedule_runs(&plan->lower));
   tap_ok(plan->threads == 2, "the two threads that are there share them");
-  context->backend->ilu->plan_destroy(context, &ilu);
+  context->backend->ilu->analysis_destroy(context, &analysis);
   tap_need(context, karst_context_set_threads(context, 1), "one thread");
   karst_ilu_pattern_destroy(context, &pattern);
   pattern_free(&A);

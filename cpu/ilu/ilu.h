@@ -39,11 +39,15 @@ typedef struct karst_ilu_workspace {
   int *pivot;            /* [b] */
 } karst_ilu_workspace;
 
+/* The plan of an analysis has no workspace and no vectors; that of a factorization has its own, and the schedules of
+ * the analysis. */
 typedef struct karst_ilu_plan {
   karst_schedule lower, upper;
   int threads;                    /* of the factorization and the sweeps: one workspace each */
   karst_ilu_workspace *workspace; /* [threads] */
   bool searching;                 /* whether some row of U is so long that others may search it */
+  bool by_jacobi;                 /* whether Jacobi sweeps solve the triangles */
+  int64_t widest;                 /* blocks of the widest row of L, D and U */
   int jacobi_sweeps;
   double *jacobi; /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
@@ -77,7 +81,11 @@ extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /
 
 /* The entries of the table. Each is in the file of its name; solve.c and jacobi.c have the two ways to solve. */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;
-karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                   karst_ilu_analysis *analysis);
+void karst_ilu_analysis_destroy_cpu(karst_context *context, karst_ilu_analysis *analysis);
+karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                karst_ilu *ilu);
 void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu);
 karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
                                   karst_factor_outcome *outcome);

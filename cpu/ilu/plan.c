@@ -1,11 +1,11 @@
-/* plan.c - the plan of factorization and sweeps on the CPU: schedules, work space, memory for the values, and how the
- * runs of a schedule are shared out. */
+/* plan.c - the analysis of factorization and sweeps on the CPU, which is their schedules; work space and memory for the
+ * values; and how the runs of a schedule are shared out. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
 
 /* Returns the number of blocks of the widest row of L, D and U. */
-static int64_t widest_row(const karst_ilu *ilu)
+static int64_t widest_row(const karst_ilu_analysis *ilu)
 {
   int64_t widest = 1;
   for (karst_index i = 0; i < ilu->rows; i++) {
@@ -38,7 +38,7 @@ void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
 }
 
 /* Returns the number of blocks of the longest row of U. */
-static karst_index longest_upper_row(const karst_ilu *ilu)
+static karst_index longest_upper_row(const karst_ilu_analysis *ilu)
 {
   karst_index longest = 0;
   for (karst_index i = 0; i < ilu->rows; i++) {
@@ -60,7 +60,7 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
 }
 
 /* For the report; a few threads want longer runs of rows than level sets have. */
-static karst_status count_levels(karst_context *context, karst_ilu *ilu)
+static karst_status count_levels(karst_context *context, karst_ilu_analysis *ilu)
 {
   karst_levels lower = {0}, upper = {0};
   karst_status status = karst_levels_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &lower);
@@ -72,42 +72,69 @@ static karst_status count_levels(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
-static karst_status make_jacobi(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                   karst_ilu_analysis *analysis)
+{
+  const karst_index rows = analysis->rows;
+  const int64_t blocks = rows + analysis->lower_blocks + analysis->upper_blocks;
+  const int threads = karst_crew_worth(context->threads, karst_block_offset(analysis->block_size, blocks));
+  karst_ilu_plan *made;
+  (void)A; /* the analysis has the pattern */
+  karst_status status = count_levels(context, analysis);
+  if (!status) status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
+  if (status) return status;
+  analysis->plan = made;
+  made->by_jacobi = trisolve == KARST_TRISOLVE_JACOBI;
+  analysis->trisolve = made->by_jacobi ? "jacobi" : "runs";
+  status =
+      karst_schedule_create(context, rows, analysis->lower_start, analysis->lower_column, true, threads, &made->lower);
+  if (!status)
+    status = karst_schedule_create(context, rows, analysis->upper_start, analysis->upper_column, false, threads,
+                                   &made->upper);
+  if (status) return status;
+  made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
+  made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
+  made->widest = widest_row(analysis);
+  const int64_t runs = (int64_t)karst_schedule_runs(&made->lower) + karst_schedule_runs(&made->upper);
+  analysis->plan_memory = runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
+  return KARST_SUCCESS;
+}
+
+void karst_ilu_analysis_destroy_cpu(karst_context *context, karst_ilu_analysis *analysis)
+{
+  karst_ilu_plan *made = analysis->plan;
+  if (!made) return;
+  karst_schedule_destroy(context, &made->lower);
+  karst_schedule_destroy(context, &made->upper);
+  karst_release(context, made);
+}
+
+static karst_status make_jacobi(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_plan *made = ilu->plan;
-  int64_t scalars = 2 * (int64_t)ilu->rows * ilu->block_size;
-  if (analysis->trisolve != KARST_TRISOLVE_JACOBI) return KARST_SUCCESS;
-  made->jacobi_sweeps = analysis->trisolve_sweeps;
-  ilu->trisolve = "jacobi";
+  const int64_t scalars = 2 * (int64_t)ilu->rows * ilu->block_size;
+  if (!made->by_jacobi) return KARST_SUCCESS;
   ilu->plan_memory += scalars * (int64_t)sizeof(double);
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
 
-karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                karst_ilu *ilu)
 {
-  karst_index rows = ilu->rows;
-  int64_t blocks = rows + ilu->lower_blocks + ilu->upper_blocks;
-  int threads = karst_crew_worth(context->threads, karst_block_offset(ilu->block_size, blocks));
+  const karst_index rows = analysis->rows;
   karst_ilu_plan *made;
-  karst_status status = count_levels(context, ilu);
-  if (!status) status = karst_allocate_zero(context, &made, 1, sizeof *made, "block ILU");
+  *ilu = karst_ilu_on(analysis);
+  karst_status status = karst_allocate(context, &made, 1, sizeof *made, "block ILU");
   if (status) return status;
+  *made = *(const karst_ilu_plan *)analysis->plan;
+  made->jacobi_sweeps = trisolve_sweeps;
   ilu->plan = made;
-  ilu->trisolve = "runs";
-  status = karst_schedule_create(context, rows, ilu->lower_start, ilu->lower_column, true, threads, &made->lower);
-  if (!status)
-    status = karst_schedule_create(context, rows, ilu->upper_start, ilu->upper_column, false, threads, &made->upper);
-  if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "block ILU");
-  if (status) return status;
-  made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
+  status = karst_allocate_zero(context, &made->workspace, made->threads, sizeof *made->workspace, "block ILU");
   for (int t = 0; t < made->threads && !status; t++)
-    status = karst_ilu_workspace_create(context, rows, ilu->block_size, widest_row(ilu), 1, &made->workspace[t]);
-  made->searching = karst_ilu_searches(longest_upper_row(ilu), 1);
-  int64_t runs = (int64_t)karst_schedule_runs(&made->lower) + karst_schedule_runs(&made->upper);
-  int64_t row = karst_block_offset(ilu->block_size, widest_row(ilu)) * (int64_t)sizeof(double);
-  ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index)) +
-                     runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
-  if (!status) status = make_jacobi(context, analysis, ilu);
+    status = karst_ilu_workspace_create(context, rows, ilu->block_size, made->widest, 1, &made->workspace[t]);
+  const int64_t row = karst_block_offset(ilu->block_size, made->widest) * (int64_t)sizeof(double);
+  ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index));
+  if (!status) status = make_jacobi(context, ilu);
   return status ? status : make_values(context, ilu);
 }
 
@@ -121,8 +148,6 @@ void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu)
   for (int t = 0; t < made->threads && made->workspace; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);
   context->backend->release(context, made->jacobi);
-  karst_schedule_destroy(context, &made->lower);
-  karst_schedule_destroy(context, &made->upper);
   karst_release(context, made);
 }
 

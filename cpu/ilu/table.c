@@ -8,6 +8,8 @@ static void solve(karst_context *context, const karst_ilu *ilu, const double *r,
 }
 
 const struct karst_ilu_kernels karst_ilu_kernels_cpu = {
+    .analyse = karst_ilu_analyse_cpu,
+    .analysis_destroy = karst_ilu_analysis_destroy_cpu,
     .plan = karst_ilu_plan_cpu,
     .plan_destroy = karst_ilu_plan_destroy_cpu,
     .factor = karst_ilu_factor_cpu,

@@ -5,21 +5,6 @@
  * sweep's values, and the squares of the rows' residuals are added in the rows' order. */
 #include "sweeps.h"
 
-#include <string.h>
-
-static karst_status make_order(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *s)
-{
-  karst_parilu_plan *made = s->plan;
-  if (!analysis->task || !s->asynchronous) return KARST_SUCCESS;
-  karst_status status =
-      karst_allocate(context, &made->task, analysis->tasks, sizeof *made->task, "the order of the sweeps");
-  if (status) return status;
-  made->tasks = analysis->tasks;
-  memcpy(made->task, analysis->task, (size_t)analysis->tasks * sizeof *made->task);
-  s->plan_memory += analysis->tasks * (int64_t)sizeof *made->task;
-  return KARST_SUCCESS;
-}
-
 static karst_status plan(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *s)
 {
   enum { BLOCKS = 3 };
@@ -38,12 +23,16 @@ static karst_status plan(karst_context *context, const karst_parilu_analysis *an
   if (!status) status = karst_allocate_zero(context, &made->workspace, threads, sizeof *made->workspace, "the sweeps");
   if (status) return status;
   made->threads = threads;
+  if (s->asynchronous && analysis->task) {
+    made->task = analysis->task;
+    made->tasks = analysis->tasks;
+  }
   for (int t = 0; t < threads && !status; t++)
     status = karst_ilu_workspace_create(context, F->block_rows, F->block_size, widest, BLOCKS, &made->workspace[t]);
   s->plan_memory = (int64_t)F->block_rows * (int64_t)sizeof(double) +
                    threads * ((widest + BLOCKS) * bb * (int64_t)sizeof(double) +
                               (int64_t)F->block_rows * (int64_t)sizeof(karst_index));
-  return status ? status : make_order(context, analysis, s);
+  return status;
 }
 
 static void plan_destroy(karst_context *context, karst_parilu *s)
@@ -53,7 +42,6 @@ static void plan_destroy(karst_context *context, karst_parilu *s)
   for (int t = 0; t < made->threads; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);
   karst_release(context, made->row_sum);
-  karst_release(context, made->task);
   karst_release(context, made);
 }
 

@@ -12,7 +12,7 @@ typedef struct karst_parilu_plan {
   int threads;
   karst_ilu_workspace *workspace; /* [threads] */
   double *row_sum;                /* [rows] the squares of each row's residual */
-  karst_index *task;              /* [tasks] the order of asynchronous updates, or NULL: row after row */
+  const karst_index *task;        /* [tasks] the analysis's order of asynchronous updates, or NULL: row after row */
   int64_t tasks;
 } karst_parilu_plan;
 

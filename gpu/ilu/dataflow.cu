@@ -197,7 +197,7 @@ struct dataflow_state {
 };
 
 /* Lanes and blocks of threads of one of the two sweeps. */
-karst_status plan_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
+karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
 {
   const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
@@ -207,18 +207,17 @@ karst_status plan_sweep(karst_context *context, int b, bool upper, int64_t level
                                  levels, grid);
 }
 
-karst_status plan_dataflow(karst_context *context, const karst_ilu_analysis *analysis,
-                           const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                              karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int b = plan->block_size;
   dataflow_state *state;
-  (void)analysis;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->sweep_state = state;
-  status = plan_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
-  if (!status) status = plan_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
+  status = analyse_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+  if (!status) status = analyse_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
   return status;
 }
 
@@ -250,9 +249,9 @@ void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const do
   }
 }
 
-void destroy_dataflow(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->sweep_state); }
+void forget_dataflow(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->sweep_state); }
 
 } // namespace
 
-const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {"dataflow", plan_dataflow, solve_dataflow,
-                                                               destroy_dataflow};
+const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {
+    "dataflow", analyse_dataflow, forget_dataflow, solve_dataflow, NULL, NULL};

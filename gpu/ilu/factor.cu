@@ -245,15 +245,15 @@ const void *kernel_for(int block_size)
   return table[block_size];
 }
 
-karst_status plan_slices(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                         karst_ilu *ilu)
+karst_status analyse_slices(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                            karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   slice_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->factor_state = state;
-  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_SLICES, plan->lower.tasks,
                                  shape->levels, &state->grid);
@@ -265,8 +265,8 @@ void launch_slices(karst_context *context, const karst_matrix *A, double shift, 
   karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
 }
 
-void destroy_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+void forget_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {plan_slices, launch_slices, destroy_slices};
+const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {analyse_slices, forget_slices, launch_slices, NULL, NULL};

@@ -195,25 +195,33 @@ size_t shared_bytes(int b)
   return work > inversion ? work : inversion;
 }
 
-/* factor_state */
+/* factor_state; factor_work is done, int [rows] in device memory: which slots of lower are factored */
 struct large_state {
-  int grid;  /* blocks of threads that are resident together */
-  int *done; /* [rows] device memory: which slots of lower are factored */
+  int grid; /* blocks of threads that are resident together */
 };
 
-karst_status plan_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                        karst_ilu *ilu)
+karst_status analyse_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                           karst_ilu_analysis *analysis)
 {
   large_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
-  karst_ilu_cuda_of(ilu)->factor_state = state;
-  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
-  if (!status) status = karst_ilu_take(context, shape->rows, "block ILU", &state->done, &ilu->plan_memory);
+  karst_ilu_cuda_of(analysis)->factor_state = state;
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (status) return status;
   /* A row counts as many times as it has warps. */
   return karst_ilu_resident_cuda(context, (const void *)factor_large, shared_bytes(shape->block_size),
                                  KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &state->grid);
+}
+
+void forget_large(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+
+karst_status plan_large(karst_context *context, karst_ilu *ilu)
+{
+  int *done;
+  karst_status status = karst_ilu_take(context, ilu->rows, "block ILU", &done, &ilu->plan_memory);
+  karst_ilu_cuda_of(ilu)->factor_work = done;
+  return status;
 }
 
 void launch_large(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
@@ -222,7 +230,7 @@ void launch_large(karst_context *context, const karst_matrix *A, double shift, c
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
   karst_ilu_finding_cuda *finding = plan->finding;
-  int b = plan->block_size, *done = state->done;
+  int b = plan->block_size, *done = static_cast<int *>(plan->factor_work);
   const double *value = A->value;
   void *arguments[] = {&lower, &upper, &b, &value, &shift, &done, &finding};
   cudaMemsetAsync(done, 0, (size_t)lower.rows * sizeof *done, stream);
@@ -232,12 +240,10 @@ void launch_large(karst_context *context, const karst_matrix *A, double shift, c
 
 void destroy_large(karst_context *context, karst_ilu_cuda *plan)
 {
-  large_state *state = static_cast<large_state *>(plan->factor_state);
-  if (!state) return;
-  context->backend->release(context, state->done);
-  karst_release(context, state);
+  context->backend->release(context, plan->factor_work);
 }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {plan_large, launch_large, destroy_large};
+const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large, plan_large,
+                                                              destroy_large};

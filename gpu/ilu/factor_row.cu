@@ -463,17 +463,17 @@ size_t shared_bytes(int b, const row_state *state)
   return (size_t)rows * (size_t)state->longest * (size_t)(b * b) * sizeof(double);
 }
 
-karst_status plan_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                       karst_ilu *ilu)
+karst_status analyse_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                          karst_ilu_analysis *analysis)
 {
   const int b = shape->block_size;
   row_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
-  karst_ilu_cuda_of(ilu)->factor_state = state;
+  karst_ilu_cuda_of(analysis)->factor_state = state;
   state->longest = (int)shape->longest;
   state->rows_of_warp = karst_ilu_choose_rows_of_warp(shape);
-  status = karst_ilu_list_by_rows_cuda(context, pattern, state->rows_of_warp, ilu, &state->lists);
+  status = karst_ilu_list_by_rows_cuda(context, pattern, state->rows_of_warp, analysis, &state->lists);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(b, state->rows_of_warp), shared_bytes(b, state),
                                  KARST_ILU_HELD_ROWS, state->lists.tasks, shape->levels, &state->grid);
@@ -494,7 +494,7 @@ void launch_rows(karst_context *context, const karst_matrix *A, double shift, co
                               arguments, shared_bytes(b, state), stream);
 }
 
-void destroy_rows(karst_context *context, karst_ilu_cuda *plan)
+void forget_rows(karst_context *context, karst_ilu_cuda *plan)
 {
   row_state *state = static_cast<row_state *>(plan->factor_state);
   if (!state) return;
@@ -507,4 +507,4 @@ void destroy_rows(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {plan_rows, launch_rows, destroy_rows};
+const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {analyse_rows, forget_rows, launch_rows, NULL, NULL};

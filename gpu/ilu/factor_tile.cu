@@ -392,15 +392,15 @@ struct tile_state {
 
 const void *kernel_for(int block_size) { return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>; }
 
-karst_status plan_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                        karst_ilu *ilu)
+karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                           karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   tile_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->factor_state = state;
-  status = karst_ilu_list_by_blocks_cuda(context, pattern, ilu);
+  status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_ROWS, shape->rows,
                                  shape->levels, &state->grid);
@@ -412,8 +412,8 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
   karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
 }
 
-void destroy_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+void forget_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_tile_cuda = {plan_tiles, launch_tiles, destroy_tiles};
+const karst_ilu_factor_variant karst_ilu_factor_tile_cuda = {analyse_tiles, forget_tiles, launch_tiles, NULL, NULL};

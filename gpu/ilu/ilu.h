@@ -80,21 +80,28 @@ struct karst_ilu_factor_variant;
 struct karst_ilu_sweep_variant;
 
 /* The plan. The values of both triangles and what is found in them are common to all kernels; what one way of factoring
- * or of solving needs besides is its own state, which no other file knows. */
+ * or of solving needs besides is its own state, which follows from the pattern, and work space, which no other file
+ * knows. The plan of an analysis has no value, x, finding and work; that of a factorization has its own of these, and
+ * refers to the analysis's arrays in all else. */
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
   karst_ilu_finding_cuda *finding;
   const struct karst_ilu_factor_variant *factor;
-  void *factor_state;
+  void *factor_state, *factor_work;
   const struct karst_ilu_sweep_variant *sweep;
-  void *sweep_state;
+  void *sweep_state, *sweep_work;
 } karst_ilu_cuda;
 
 /* The largest number that a karst_index holds. */
 static const int64_t KARST_ILU_INDEX_MAX = (int64_t)(((uint64_t)1 << (8 * sizeof(karst_index) - 1)) - 1);
 
 static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu *ilu) { return (karst_ilu_cuda *)ilu->plan; }
+
+static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu_analysis *analysis)
+{
+  return (karst_ilu_cuda *)analysis->plan;
+}
 
 /* Level l of a triangle has the slots start[l] .. start[l + 1] - 1. */
 typedef struct karst_ilu_levels_cuda {
@@ -112,23 +119,31 @@ typedef struct karst_ilu_pattern_cuda {
 /* A way to factor. The rule by which one is chosen is in choice.h. */
 typedef struct karst_ilu_factor_variant {
   /* Makes what launch needs besides the triangles, from their pattern and shape, into factor_state: the lists of
-   * products, work space, the grid. What a plan that fails has taken, destroy gives back. */
-  karst_status (*plan)(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                       karst_ilu *ilu);
+   * products, the grid. What an analyse that fails has taken, forget gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
+                          karst_ilu_analysis *analysis);
+  void (*forget)(karst_context *context, karst_ilu_cuda *plan);
   /* Queues the factorization of A, which reports into finding. shift is that of the kernel table. */
   void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
+  /* Takes work space into factor_work, and gives back what it took, also when it failed; both NULL where there is
+   * none. */
+  karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_factor_variant;
 
 /* A way to solve with the triangles, by the name that users know it by. */
 typedef struct karst_ilu_sweep_variant {
   const char *name;
-  /* Makes what solve needs besides the triangles, which have their values' memory by now, into sweep_state. What a plan
-   * that fails has taken, destroy gives back. */
-  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis,
-                       const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu);
+  /* Makes what solve needs besides the triangles, from their pattern, into sweep_state. What an analyse that fails has
+   * taken, forget gives back. Both NULL where there is none. */
+  karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
+  void (*forget)(karst_context *context, karst_ilu_cuda *plan);
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+  /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work; sweeps:
+   * the trisolve_sweeps of the kernel table. What a plan that fails has taken, destroy gives back. Both NULL where
+   * there is none. */
+  karst_status (*plan)(karst_context *context, int sweeps, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;
 
@@ -151,7 +166,7 @@ typedef struct karst_ilu_row_lists {
 
 /* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
  * What is left when they fail, release gives back. */
-karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
                                         karst_index *lower_row, karst_index *upper_row);
@@ -164,7 +179,11 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
 /* plan.cu */
-karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                    karst_ilu_analysis *analysis);
+void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                 karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
 /* resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
  * together, and they hold the tasks of some levels, one a warp; shared: bytes of shared memory of each block. */
@@ -176,12 +195,12 @@ void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid,
                            const karst_ilu_cuda *plan);
 /* lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
  * triangles; the same by rows, as many a task as rows_of_warp. */
-karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu);
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
 karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                           karst_ilu *ilu);
+                                           karst_ilu_analysis *analysis);
 karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                         int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists);
+                                         int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
 

@@ -46,38 +46,36 @@ __global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, in
   g[slot * b + r] = sum;
 }
 
-/* sweep_state */
-struct jacobi_state {
+/* sweep_work */
+struct jacobi_work {
   int sweeps;
   double *vectors; /* [2][b*(slots + 1)] device memory */
 };
 
-karst_status plan_jacobi(karst_context *context, const karst_ilu_analysis *analysis,
-                         const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status plan_jacobi(karst_context *context, int sweeps, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   /* The padding reads a block of zeros after the last slot. */
   const int64_t length = ((int64_t)plan->lower.slots + 1) * plan->block_size;
-  jacobi_state *state;
-  (void)pattern;
-  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  jacobi_work *work;
+  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "the plan of block ILU");
   if (status) return status;
-  plan->sweep_state = state;
-  state->sweeps = analysis->trisolve_sweeps;
-  status = karst_ilu_take(context, 2 * length, "the vectors of block ILU", &state->vectors, &ilu->plan_memory);
+  plan->sweep_work = work;
+  work->sweeps = sweeps;
+  status = karst_ilu_take(context, 2 * length, "the vectors of block ILU", &work->vectors, &ilu->plan_memory);
   if (!status)
-    cudaMemsetAsync(state->vectors, 0, (size_t)(2 * length) * sizeof *state->vectors, karst_cuda_of(context)->stream);
+    cudaMemsetAsync(work->vectors, 0, (size_t)(2 * length) * sizeof *work->vectors, karst_cuda_of(context)->stream);
   return status;
 }
 
 void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
-  const jacobi_state *state = static_cast<const jacobi_state *>(plan->sweep_state);
+  const jacobi_work *work = static_cast<const jacobi_work *>(plan->sweep_work);
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
-  const int b = plan->block_size, sweeps = state->sweeps;
+  const int b = plan->block_size, sweeps = work->sweeps;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
-  double *vector[2] = {state->vectors, state->vectors + ((int64_t)lower.slots + 1) * b};
+  double *vector[2] = {work->vectors, work->vectors + ((int64_t)lower.slots + 1) * b};
   context->backend->gather(context, lower.rows, b, lower.row, r, vector[0]);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
@@ -95,12 +93,13 @@ void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const doub
 
 void destroy_jacobi(karst_context *context, karst_ilu_cuda *plan)
 {
-  jacobi_state *state = static_cast<jacobi_state *>(plan->sweep_state);
-  if (!state) return;
-  context->backend->release(context, state->vectors);
-  karst_release(context, state);
+  jacobi_work *work = static_cast<jacobi_work *>(plan->sweep_work);
+  if (!work) return;
+  context->backend->release(context, work->vectors);
+  karst_release(context, work);
 }
 
 } // namespace
 
-const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda = {"jacobi", plan_jacobi, solve_jacobi, destroy_jacobi};
+const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda = {"jacobi",     NULL,        NULL,
+                                                             solve_jacobi, plan_jacobi, destroy_jacobi};

@@ -252,11 +252,11 @@ karst_status make_room(karst_context *context, unsigned long long products, kars
 
 } // namespace
 
-karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu)
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_status status = start_blocks(context, A, false, &plan->lower, &ilu->plan_memory);
-  if (!status) status = start_blocks(context, A, true, &plan->upper, &ilu->plan_memory);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_status status = start_blocks(context, A, false, &plan->lower, &analysis->plan_memory);
+  if (!status) status = start_blocks(context, A, true, &plan->upper, &analysis->plan_memory);
   return status;
 }
 
@@ -276,25 +276,25 @@ karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu
 }
 
 karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                           karst_ilu *ilu)
+                                           karst_ilu_analysis *analysis)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_triangle *lower = &plan->lower, *upper = &plan->upper;
-  const unsigned grid = karst_ilu_grid(ilu->rows, THREADS);
+  const unsigned grid = karst_ilu_grid(analysis->rows, THREADS);
   unsigned long long products[2] = {0, 0}, *total = NULL;
   karst_index *lower_next = NULL, *upper_next = NULL;
   int64_t passing = 0;
   karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
-  if (!status) status = start_list(context, lower, &ilu->plan_memory);
-  if (!status) status = start_list(context, upper, &ilu->plan_memory);
+  if (!status) status = start_list(context, lower, &analysis->plan_memory);
+  if (!status) status = start_list(context, upper, &analysis->plan_memory);
   if (!status) {
     cudaMemsetAsync(total, 0, sizeof products, stream);
     count_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), total);
     status = context->backend->download(context, products, total, sizeof products);
   }
-  if (!status) status = make_room(context, products[0], lower, &lower_next, &ilu->plan_memory);
-  if (!status) status = make_room(context, products[1], upper, &upper_next, &ilu->plan_memory);
+  if (!status) status = make_room(context, products[0], lower, &lower_next, &analysis->plan_memory);
+  if (!status) status = make_room(context, products[1], upper, &upper_next, &analysis->plan_memory);
   if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
   context->backend->release(context, total);
   context->backend->release(context, lower_next);
@@ -303,26 +303,26 @@ karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_i
 }
 
 karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                         int rows_of_warp, karst_ilu *ilu, karst_ilu_row_lists *lists)
+                                         int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const both_triangles both = both_of(plan, pattern);
-  const int64_t rows = ilu->rows;
+  const int64_t rows = analysis->rows;
   const unsigned grid = karst_ilu_grid(rows * 32, THREADS);
   int64_t products;
-  karst_status status =
-      karst_ilu_cut_levels_cuda(context, &pattern->lower, rows_of_warp, &lists->tasks, &lists->task, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows, what, &lists->row, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows + 1, what, &lists->list, &ilu->plan_memory);
+  karst_status status = karst_ilu_cut_levels_cuda(context, &pattern->lower, rows_of_warp, &lists->tasks, &lists->task,
+                                                  &analysis->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows, what, &lists->row, &analysis->plan_memory);
+  if (!status) status = karst_ilu_take(context, rows + 1, what, &lists->list, &analysis->plan_memory);
   if (status) return status;
   place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, lists->row);
   cudaMemsetAsync(lists->list + rows, 0, sizeof *lists->list, stream);
   find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, NULL);
   status = karst_ilu_sum_offsets_cuda(context, rows + 1, lists->list);
   if (!status) status = context->backend->download(context, &products, lists->list + rows, sizeof products);
-  if (!status) status = karst_ilu_take(context, products, what, &lists->product, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, products, what, &lists->product, &analysis->plan_memory);
   if (status) return status;
   find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, lists->product);
   return KARST_SUCCESS;

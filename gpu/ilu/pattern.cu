@@ -58,11 +58,12 @@ template <typename T> karst_status sum(karst_context *context, int64_t count, T 
 }
 
 /* The two triangles of A. */
-karst_status split(karst_context *context, const karst_matrix *A, karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
+karst_status split(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
+                   karst_ilu_pattern_cuda *pattern)
 {
   const struct karst_backend *backend = context->backend;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_index rows = ilu->rows;
+  const karst_index rows = analysis->rows;
   int64_t passing = 0;
   karst_index blocks[2];
   karst_status status = karst_ilu_take(context, (int64_t)rows + 1, what, &pattern->lower_start, &passing);
@@ -77,22 +78,24 @@ karst_status split(karst_context *context, const karst_matrix *A, karst_ilu *ilu
   if (!status) status = karst_ilu_take(context, blocks[0], what, &pattern->lower_column, &passing);
   if (!status) status = karst_ilu_take(context, blocks[1], what, &pattern->upper_column, &passing);
   if (status) return status;
-  ilu->lower_blocks = blocks[0];
-  ilu->upper_blocks = blocks[1];
+  analysis->lower_blocks = blocks[0];
+  analysis->upper_blocks = blocks[1];
   copy_triangles<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, A->device_row_start, A->device_column,
                                                                         *pattern);
   return KARST_SUCCESS;
 }
 
-karst_status upload(karst_context *context, const karst_ilu *ilu, karst_ilu_pattern_cuda *pattern)
+karst_status upload(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_pattern_cuda *pattern)
 {
-  const int64_t rows = ilu->rows;
-  karst_status status = karst_device_indices(context, rows + 1, ilu->lower_start, what, &pattern->lower_start);
-  if (!status) status = karst_device_indices(context, rows + 1, ilu->upper_start, what, &pattern->upper_start);
+  const int64_t rows = analysis->rows;
+  karst_status status = karst_device_indices(context, rows + 1, analysis->lower_start, what, &pattern->lower_start);
+  if (!status) status = karst_device_indices(context, rows + 1, analysis->upper_start, what, &pattern->upper_start);
   if (!status)
-    status = karst_device_indices(context, ilu->lower_blocks, ilu->lower_column, what, &pattern->lower_column);
+    status =
+        karst_device_indices(context, analysis->lower_blocks, analysis->lower_column, what, &pattern->lower_column);
   if (!status)
-    status = karst_device_indices(context, ilu->upper_blocks, ilu->upper_column, what, &pattern->upper_column);
+    status =
+        karst_device_indices(context, analysis->upper_blocks, analysis->upper_column, what, &pattern->upper_column);
   return status;
 }
 
@@ -280,13 +283,14 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
   return sum(context, count, list);
 }
 
-karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu *ilu,
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern)
 {
   int64_t passing = 0;
-  karst_status status = ilu->lower_start ? upload(context, ilu, pattern) : split(context, A, ilu, pattern);
-  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->lower_slot, &passing);
-  if (!status) status = karst_ilu_take(context, ilu->rows, what, &pattern->upper_slot, &passing);
+  karst_status status =
+      analysis->lower_start ? upload(context, analysis, pattern) : split(context, A, analysis, pattern);
+  if (!status) status = karst_ilu_take(context, analysis->rows, what, &pattern->lower_slot, &passing);
+  if (!status) status = karst_ilu_take(context, analysis->rows, what, &pattern->upper_slot, &passing);
   return status;
 }
 

@@ -1,6 +1,6 @@
-/* plan.cu - the plan of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
+/* plan.cu - the analysis of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
  * from the patterns and the level sets (pattern.cu); and which kernels are to factor and to solve, by the rules of
- * choice.h.
+ * choice.h. Then the plan of a factorization, which adds its values and work space to that.
  *
  * What is left on the host is a pass over the level starts. */
 #include "ilu.h"
@@ -138,18 +138,18 @@ karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern
 }
 
 /* Which rows have their neighbours sorted. */
-karst_status choose_order(karst_context *context, const karst_ilu *ilu, const karst_ilu_pattern_cuda *pattern,
-                          karst_ilu_cuda *plan)
+karst_status choose_order(karst_context *context, const karst_ilu_analysis *analysis,
+                          const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_index *found, different = 1;
   int64_t passing = 0;
   karst_status status = KARST_SUCCESS;
-  if (ilu->lower_blocks == ilu->upper_blocks) {
+  if (analysis->lower_blocks == analysis->upper_blocks) {
     status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
     if (status) return status;
     cudaMemsetAsync(found, 0, sizeof *found, stream);
-    compare_triangles<<<karst_ilu_grid(ilu->rows, THREADS), THREADS, 0, stream>>>(ilu->rows, *pattern, found);
+    compare_triangles<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern, found);
     status = context->backend->download(context, &different, found, sizeof different);
     context->backend->release(context, found);
   }
@@ -185,13 +185,13 @@ const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda};
 
-void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu *ilu)
+void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  const int64_t lower = ilu->levels_lower, upper = ilu->levels_upper;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
   const enum karst_ilu_sweep_kind kind = karst_ilu_choose_sweep(trisolve, lower + upper);
   plan->sweep = sweep_variants[kind];
-  ilu->trisolve = plan->sweep->name;
+  analysis->trisolve = plan->sweep->name;
   if (trisolve == KARST_TRISOLVE_AUTO)
     karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)",
                kind == KARST_ILU_SWEEP_LEVEL ? "a launch for each level" : "dataflow, one launch", (long long)lower,
@@ -199,11 +199,15 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu *il
 }
 
 /* Chooses how to factor and makes what that takes. The longest row is measured where the choice depends on it. */
-karst_status plan_factor(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu *ilu)
+karst_status analyse_factor(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_shape shape = {ilu->block_size,      ilu->rows, ilu->lower_blocks + ilu->upper_blocks,
-                           pattern->lower.count, 0,         karst_cuda_of(context)->multiprocessors};
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_ilu_shape shape = {analysis->block_size,
+                           analysis->rows,
+                           analysis->lower_blocks + analysis->upper_blocks,
+                           pattern->lower.count,
+                           0,
+                           karst_cuda_of(context)->multiprocessors};
   enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
     karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
@@ -211,32 +215,41 @@ karst_status plan_factor(karst_context *context, const karst_ilu_pattern_cuda *p
     kind = karst_ilu_choose_factor(&shape);
   }
   plan->factor = factor_variants[kind];
-  return plan->factor->plan(context, pattern, &shape, ilu);
+  return plan->factor->analyse(context, pattern, &shape, analysis);
 }
 
-karst_status make_plan(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_pattern_cuda *pattern,
-                       karst_ilu *ilu)
+karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                           karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  const int b = ilu->block_size;
-  karst_status status = karst_ilu_pattern_create_cuda(context, analysis->A, ilu, pattern);
-  if (!status) status = find_levels(context, pattern, plan, &ilu->plan_memory);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
+  if (!status) status = find_levels(context, pattern, plan, &analysis->plan_memory);
   if (status) return status;
-  ilu->levels_lower = pattern->lower.count;
-  ilu->levels_upper = pattern->upper.count;
-  choose_sweep(context, analysis->trisolve, ilu);
-  status = choose_order(context, ilu, pattern, plan);
-  if (!status) status = lay_out_both(context, pattern, plan, &ilu->plan_memory);
-  if (!status) status = karst_ilu_find_sources_cuda(context, analysis->A, ilu);
-  if (!status) status = plan_factor(context, pattern, ilu);
-  if (!status) status = make_values(context, b, &plan->lower, &ilu->plan_memory);
-  if (!status) status = make_values(context, b, &plan->upper, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status) status = plan->sweep->plan(context, analysis, pattern, ilu);
+  analysis->levels_lower = pattern->lower.count;
+  analysis->levels_upper = pattern->upper.count;
+  choose_sweep(context, trisolve, analysis);
+  status = choose_order(context, analysis, pattern, plan);
+  if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
+  if (!status) status = karst_ilu_find_sources_cuda(context, A, analysis);
+  if (!status) status = analyse_factor(context, pattern, analysis);
+  if (!status && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
+karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_status status = make_values(context, plan->block_size, &plan->lower, &ilu->plan_memory);
+  if (!status) status = make_values(context, plan->block_size, &plan->upper, &ilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
+  if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
+  if (!status && plan->sweep->plan) status = plan->sweep->plan(context, trisolve_sweeps, ilu);
+  if (status) return status;
+  return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
+}
+
+/* The pattern. */
 void release_triangle(karst_context *context, karst_triangle *t)
 {
   context->backend->release(context, t->row);
@@ -244,8 +257,6 @@ void release_triangle(karst_context *context, karst_triangle *t)
   context->backend->release(context, t->task);
   context->backend->release(context, t->start);
   context->backend->release(context, t->column);
-  context->backend->release(context, t->value);
-  context->backend->release(context, t->x);
   context->backend->release(context, t->source);
   context->backend->release(context, t->list);
   context->backend->release(context, t->product);
@@ -253,28 +264,54 @@ void release_triangle(karst_context *context, karst_triangle *t)
 
 } // namespace
 
-karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                    karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan;
   karst_ilu_pattern_cuda pattern = {};
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "block ILU");
   if (status) return status;
-  ilu->plan = plan;
-  plan->block_size = ilu->block_size;
-  plan->lower.rows = plan->upper.rows = ilu->rows;
-  if (ilu->rows > 0) status = make_plan(context, analysis, &pattern, ilu);
+  analysis->plan = plan;
+  plan->block_size = analysis->block_size;
+  plan->lower.rows = plan->upper.rows = analysis->rows;
+  if (analysis->rows > 0) status = make_analysis(context, A, trisolve, &pattern, analysis);
   karst_ilu_pattern_release_cuda(context, &pattern);
   return status;
+}
+
+void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  if (!plan) return;
+  if (plan->factor) plan->factor->forget(context, plan);
+  if (plan->sweep && plan->sweep->forget) plan->sweep->forget(context, plan);
+  release_triangle(context, &plan->lower);
+  release_triangle(context, &plan->upper);
+  karst_release(context, plan);
+}
+
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                 karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan;
+  *ilu = karst_ilu_on(analysis);
+  karst_status status = karst_allocate(context, &plan, 1, sizeof *plan, "block ILU");
+  if (status) return status;
+  *plan = *karst_ilu_cuda_of(analysis);
+  ilu->plan = plan;
+  return ilu->rows > 0 ? make_plan(context, trisolve_sweeps, ilu) : KARST_SUCCESS;
 }
 
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (!plan) return;
-  if (plan->factor) plan->factor->destroy(context, plan);
-  if (plan->sweep) plan->sweep->destroy(context, plan);
-  release_triangle(context, &plan->lower);
-  release_triangle(context, &plan->upper);
+  if (plan->factor && plan->factor->destroy) plan->factor->destroy(context, plan);
+  if (plan->sweep && plan->sweep->destroy) plan->sweep->destroy(context, plan);
+  for (const karst_triangle *t : {&plan->lower, &plan->upper}) {
+    context->backend->release(context, t->value);
+    context->backend->release(context, t->x);
+  }
   context->backend->release(context, plan->finding);
   karst_release(context, plan);
 }

@@ -77,6 +77,8 @@ void solve(karst_context *context, const karst_ilu *ilu, const double *r, double
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;
 const struct karst_ilu_kernels karst_ilu_kernels_cuda = {true,
+                                                         karst_cuda_entry<karst_ilu_analyse_cuda>::call,
+                                                         karst_cuda_entry<karst_ilu_analysis_destroy_cuda>::call,
                                                          karst_cuda_entry<karst_ilu_plan_cuda>::call,
                                                          karst_cuda_entry<karst_ilu_plan_destroy_cuda>::call,
                                                          karst_cuda_entry<factor>::call,

@@ -1,4 +1,4 @@
-/* lists.cu - the plan of parilu and paric on the GPU: the tasks in their order, and the products that each block of
+/* lists.cu - the analysis of parilu and paric on the GPU: the tasks in their order, and the products that each block of
  * sums is made of. They are found once, on the GPU:
  *
  *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
@@ -63,30 +63,30 @@ __global__ void fill_products(karst_parilu_cuda plan, pattern S)
 }
 
 /* Lists the blocks as tasks, row after row and from left to right; for paric, those of the lower triangle. */
-karst_status list_in_order(karst_context *context, const karst_parilu *parilu, karst_index **task, int64_t *tasks)
+karst_status list_in_order(karst_context *context, const karst_matrix *F, bool symmetric, karst_index **task,
+                           int64_t *tasks)
 {
-  const karst_matrix *F = parilu->F;
   karst_status status = karst_allocate(context, task, F->row_start[F->block_rows], sizeof **task, what);
   *tasks = 0;
   if (status) return status;
   for (karst_index i = 0; i < F->block_rows; i++)
     for (karst_index k = F->row_start[i]; k < F->row_start[i + 1]; k++)
-      if (!parilu->symmetric || F->column[k] <= i) (*task)[(*tasks)++] = k;
+      if (!symmetric || F->column[k] <= i) (*task)[(*tasks)++] = k;
   return KARST_SUCCESS;
 }
 
-karst_status upload_tasks(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
+karst_status upload_tasks(karst_context *context, const karst_matrix *F, karst_parilu_analysis *analysis)
 {
-  karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
+  karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
   karst_index *made = NULL;
   const karst_index *task = analysis->task;
   karst_status status = KARST_SUCCESS;
   plan->tasks = analysis->tasks;
-  if (!parilu->asynchronous || !task) { /* the order makes no difference otherwise */
-    status = list_in_order(context, parilu, &made, &plan->tasks);
+  if (!analysis->asynchronous || !task) { /* the order makes no difference otherwise */
+    status = list_in_order(context, F, analysis->symmetric, &made, &plan->tasks);
     task = made;
   }
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->task, &parilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->task, &analysis->plan_memory);
   if (!status) status = context->backend->upload(context, plan->task, task, (size_t)plan->tasks * sizeof *plan->task);
   karst_release(context, made);
   return status;
@@ -106,12 +106,11 @@ karst_status sum_counts(karst_context *context, int64_t count, karst_index *list
   return karst_cuda_status(context, error, what);
 }
 
-karst_status make_lists(karst_context *context, const karst_index *row_of_block, unsigned long long *total,
-                        karst_parilu *parilu)
+karst_status make_lists(karst_context *context, const karst_matrix *F, const karst_index *row_of_block,
+                        unsigned long long *total, karst_parilu_analysis *analysis)
 {
-  karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
-  const karst_matrix *F = parilu->F;
-  const pattern S = {F->device_row_start, F->device_column, parilu->diagonal, parilu->mirror};
+  karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
+  const pattern S = {F->device_row_start, F->device_column, analysis->diagonal, analysis->mirror};
   const unsigned grid = karst_ilu_grid(plan->tasks, KARST_CUDA_THREADS);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   unsigned long long products;
@@ -124,7 +123,7 @@ karst_status make_lists(karst_context *context, const karst_index *row_of_block,
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the products of the sweeps cannot be numbered: %llu",
                       products);
   status = sum_counts(context, plan->tasks, plan->list);
-  if (!status) status = karst_ilu_take(context, (int64_t)products, what, &plan->product, &parilu->plan_memory);
+  if (!status) status = karst_ilu_take(context, (int64_t)products, what, &plan->product, &analysis->plan_memory);
   if (status) return status;
   fill_products<<<grid, KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
@@ -132,19 +131,18 @@ karst_status make_lists(karst_context *context, const karst_index *row_of_block,
 
 } // namespace
 
-karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
+karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matrix *F, karst_parilu_analysis *analysis)
 {
-  const karst_matrix *F = parilu->F;
   karst_parilu_cuda *plan;
   karst_index *row_of_block = NULL;
   unsigned long long *total = NULL;
-  int64_t passing = 0, *bytes = &parilu->plan_memory;
+  int64_t passing = 0, *bytes = &analysis->plan_memory;
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, what);
   if (status) return status;
-  parilu->plan = plan;
+  analysis->plan = plan;
   plan->limit = analysis->limit;
   if (F->block_rows == 0) return KARST_SUCCESS;
-  status = upload_tasks(context, analysis, parilu);
+  status = upload_tasks(context, F, analysis);
   if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->row, bytes);
   if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->pivot, bytes);
   if (!status) status = karst_ilu_take(context, plan->tasks + 1, what, &plan->list, bytes);
@@ -153,16 +151,16 @@ karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_a
   if (!status) {
     number_rows<<<karst_ilu_grid(F->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0,
                   karst_cuda_of(context)->stream>>>(F->block_rows, F->device_row_start, row_of_block);
-    status = make_lists(context, row_of_block, total, parilu);
+    status = make_lists(context, F, row_of_block, total, analysis);
   }
   context->backend->release(context, row_of_block);
   context->backend->release(context, total);
   return status;
 }
 
-void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu)
+void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_analysis *analysis)
 {
-  karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
+  karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
   if (!plan) return;
   context->backend->release(context, plan->task);
   context->backend->release(context, plan->row);

@@ -97,6 +97,20 @@ karst_parilu_pass_cuda make_pass(const karst_parilu *parilu, double *partial)
           partial};
 }
 
+/* A factorization needs no plan of its own. */
+karst_status plan_cuda(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *parilu)
+{
+  (void)context;
+  parilu->plan = analysis->plan;
+  return KARST_SUCCESS;
+}
+
+void plan_destroy_cuda(karst_context *context, karst_parilu *parilu)
+{
+  (void)context;
+  parilu->plan = NULL;
+}
+
 void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu)
 {
   const karst_parilu_pass_cuda pass = make_pass(parilu, NULL);
@@ -197,6 +211,11 @@ void expand_cuda(karst_context *context, karst_parilu *parilu)
 extern "C" {
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;
 const struct karst_parilu_kernels karst_parilu_kernels_cuda = {
-    karst_cuda_entry<karst_parilu_plan_cuda>::call, karst_cuda_entry<karst_parilu_plan_destroy_cuda>::call,
-    karst_cuda_entry<guess_cuda>::call, karst_cuda_entry<sweep_cuda>::call, karst_cuda_entry<expand_cuda>::call};
+    karst_cuda_entry<karst_parilu_analyse_cuda>::call,
+    karst_cuda_entry<karst_parilu_analysis_destroy_cuda>::call,
+    karst_cuda_entry<plan_cuda>::call,
+    karst_cuda_entry<plan_destroy_cuda>::call,
+    karst_cuda_entry<guess_cuda>::call,
+    karst_cuda_entry<sweep_cuda>::call,
+    karst_cuda_entry<expand_cuda>::call};
 }

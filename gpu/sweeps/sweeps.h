@@ -22,7 +22,7 @@ typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
   karst_index left, right;
 } karst_parilu_product;
 
-/* The plan. All arrays are in device memory. */
+/* The plan of an analysis, which all factorizations that share it use. All arrays are in device memory. */
 typedef struct karst_parilu_cuda {
   int64_t tasks;
   int limit;          /* thread blocks of a sweep at most, 0: as many as there is work for */
@@ -72,9 +72,8 @@ static inline karst_parilu_cuda *karst_parilu_cuda_of(const karst_parilu *parilu
 }
 
 /* lists.cu */
-karst_status karst_parilu_plan_cuda(karst_context *context, const karst_parilu_analysis *analysis,
-                                    karst_parilu *parilu);
-void karst_parilu_plan_destroy_cuda(karst_context *context, karst_parilu *parilu);
+karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matrix *F, karst_parilu_analysis *analysis);
+void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_analysis *analysis);
 /* sweep.cu has a pass for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE, large.cu for larger ones. how is UPDATE,
  * UPDATE | IN_PLACE, UPDATE | MEASURE or MEASURE. Each returns the thread blocks of its pass. */
 unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu *parilu, int how,

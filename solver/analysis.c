@@ -1,0 +1,99 @@
+/* analysis.c - see analysis.h: what two solvers of one pattern share, as an object. */
+#include "analysis.h"
+
+#include <string.h>
+
+/* The caller's matrix may be destroyed before the analysis is used. */
+static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis)
+{
+  karst_context *context = A->context;
+  const int64_t starts = (int64_t)A->block_rows + 1, blocks = karst_matrix_blocks(A);
+  analysis->block_rows = A->block_rows;
+  analysis->block_size = A->block_size;
+  karst_status status =
+      karst_allocate(context, &analysis->row_start, starts, sizeof *analysis->row_start, "an analysis");
+  if (!status) status = karst_allocate(context, &analysis->column, blocks, sizeof *analysis->column, "an analysis");
+  if (status) return status;
+  memcpy(analysis->row_start, A->row_start, (size_t)starts * sizeof *analysis->row_start);
+  if (blocks > 0) memcpy(analysis->column, A->column, (size_t)blocks * sizeof *analysis->column);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
+                                   const karst_methods *chosen, karst_analysis **analysis)
+{
+  karst_context *context = system->context;
+  karst_status status = karst_allocate_zero(context, analysis, 1, sizeof **analysis, "an analysis");
+  if (status) return status;
+  (*analysis)->context = context;
+  (*analysis)->chosen = *chosen;
+  (*analysis)->ordered = karst_ordered_hold(system->ordered);
+  (*analysis)->precond = karst_precond_analysis_hold(precond->analysis);
+  karst_count_object(context, 1);
+  status = copy_pattern(system->original, *analysis);
+  if (status) {
+    karst_analysis_destroy(*analysis);
+    *analysis = NULL;
+  }
+  return status;
+}
+
+void karst_analysis_destroy(karst_analysis *analysis)
+{
+  if (!analysis) return;
+  karst_context *context = analysis->context;
+  karst_ordered_release(analysis->ordered);
+  karst_precond_analysis_release(analysis->precond);
+  karst_release(context, analysis->row_start);
+  karst_release(context, analysis->column);
+  karst_release(context, analysis);
+  karst_count_object(context, -1);
+}
+
+/* The first block row whose columns differ, or -1. */
+static karst_index find_difference(const karst_analysis *analysis, const karst_matrix *A)
+{
+  for (karst_index i = 0; i < A->block_rows; i++) {
+    const karst_index begin = A->row_start[i], end = A->row_start[i + 1];
+    if (analysis->row_start[i] != begin || analysis->row_start[i + 1] != end) return i;
+    for (karst_index k = begin; k < end; k++)
+      if (analysis->column[k] != A->column[k]) return i;
+  }
+  return -1;
+}
+
+static karst_status check_pattern(const karst_analysis *analysis, const karst_matrix *A)
+{
+  karst_context *context = analysis->context;
+  if (A->block_rows != analysis->block_rows)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix has %lld block rows, that of the analysis %lld",
+                      (long long)A->block_rows, (long long)analysis->block_rows);
+  if (A->block_size != analysis->block_size)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix has blocks of size %d, that of the analysis of %d",
+                      A->block_size, analysis->block_size);
+  const karst_index row = find_difference(analysis, A);
+  if (row < 0) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_ARGUMENT,
+                    "the pattern of the matrix is not that of the analysis: they differ in block row %lld",
+                    (long long)row);
+}
+
+karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
+                                  const karst_options *options)
+{
+  karst_context *context = A->context;
+  const karst_methods *made = &analysis->chosen;
+  if (analysis->context != context)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the analysis belongs to another context");
+  karst_status status = check_pattern(analysis, A);
+  if (status) return status;
+  if (chosen->ordering != made->ordering)
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "the solver has the ordering %s, and the analysis was made with %s",
+                      karst_ordering_table[chosen->ordering]->name, karst_ordering_table[made->ordering]->name);
+  if (chosen->precond != made->precond)
+    return karst_fail(
+        context, KARST_ERROR_ARGUMENT, "the solver has the preconditioner %s, and the analysis was made with %s",
+        karst_precond_name(context, (size_t)chosen->precond), karst_precond_name(context, (size_t)made->precond));
+  return analysis->precond ? karst_precond_check_analysis(analysis->precond, options) : KARST_SUCCESS;
+}

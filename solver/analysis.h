@@ -1,0 +1,26 @@
+/* analysis.h - what two solvers of one pattern share: the ordering with the permuted pattern, and the preconditioner's
+ * analysis; with what it takes to tell whether a matrix and a solver's options fit it. */
+#ifndef KARST_SOLVER_ANALYSIS_H
+#define KARST_SOLVER_ANALYSIS_H
+
+#include "system.h"
+
+struct karst_analysis {
+  karst_context *context;
+  karst_index block_rows;
+  int block_size;
+  karst_index *row_start, *column; /* the pattern before the ordering: a copy, host */
+  karst_methods chosen;
+  karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
+  karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
+};
+
+/* From what a solver of A has made. */
+karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
+                                   const karst_methods *chosen, karst_analysis **analysis);
+
+/* KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. */
+karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
+                                  const karst_options *options);
+
+#endif
