@@ -5,8 +5,8 @@
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 
 extern "C" {
-extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;           /* ilu/table.cu */
-extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;     /* sweeps/passes.cu */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table.cu */
+extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/passes.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {

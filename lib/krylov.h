@@ -118,8 +118,8 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
  * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
- * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in the
- * middle of a cycle. */
+ * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in
+ * the middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 

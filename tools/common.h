@@ -90,8 +90,8 @@ struct tool_command {
   /* Why an option of the library does not take a value, where the tool knows better than the library, which does not
    * know the value; else NULL. May be NULL itself. */
   const char *(*explain)(const char *option, const char *value);
-  bool gallery;                      /* whether the help lists the gallery */
-  const char *exit_statuses;         /* ends the help */
+  bool gallery;              /* whether the help lists the gallery */
+  const char *exit_statuses; /* ends the help */
 };
 
 /* Parses the command line. --name VALUE and --name=VALUE are equal, and the last value of a name counts. Returns
