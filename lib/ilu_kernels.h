@@ -50,7 +50,7 @@ typedef struct karst_ilu {
   int64_t plan_memory;      /* bytes of the work space and the values */
 } karst_ilu;
 
-/* A factorization on an analysed pattern that has no memory of its own yet. */
+/* Returns a factorization on an analysed pattern that has no memory of its own yet. */
 static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
 {
   karst_ilu ilu = {0};

@@ -111,14 +111,15 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
  * factoring. */
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond);
-/* The same with an analysis that karst_precond_check_analysis accepts, of a matrix of the same pattern; NULL: none. */
+/* Does the same with an analysis that karst_precond_check_analysis accepts, of a matrix of the same pattern; NULL:
+ * none. */
 karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
                                         const karst_matrix *A, karst_precond_analysis *analysis,
                                         karst_precond **precond);
 
-/* KARST_ERROR_ARGUMENT where the options are others than those that the analysis depends on. */
+/* Fails with KARST_ERROR_ARGUMENT where the options are others than those that the analysis depends on. */
 karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options);
-/* One that holds the analysis more, or less, which the last destroys; NULL is accepted. hold returns it. */
+/* Counts one more that holds the analysis, or one less, and the last destroys it; NULL is accepted. hold returns it. */
 karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis);
 void karst_precond_analysis_release(karst_precond_analysis *analysis);
 

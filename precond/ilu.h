@@ -18,16 +18,16 @@ extern const karst_option karst_level_rows[], karst_ilu_rows[];
 /* The settings of an incomplete factorization. */
 static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
 
-/* The option of these in which two settings differ and an analysis depends on them, or NULL. */
+/* Returns the option of these in which two settings differ and an analysis depends on them, or NULL. */
 const char *karst_ilu_differ(const void *settings, const void *others);
 
-/* The pattern of ILU(k) of p's matrix, k from the option level, into an analysis that is zero; none for level 0 where
- * the kernels take it from the matrix itself. What it has taken when it fails, karst_ilu_analysis_destroy gives back.
- * Warns where the factorization will take very much work. */
+/* Makes the pattern of ILU(k) of p's matrix, k from the option level, in an analysis that is zero; none for level 0
+ * where the kernels take it from the matrix itself. What it has taken when it fails, karst_ilu_analysis_destroy gives
+ * back. Warns where the factorization will take very much work. */
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis);
 
-/* The rest of the analysis, for factorizations of A, on its pattern, or on A's where it has none and the kernels split
- * it. */
+/* Makes the rest of the analysis, for factorizations of A, on its pattern, or on A's where it has none and the kernels
+ * split it. */
 karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis);
 
 /* Gives back what the analysis holds; not the analysis itself. */

@@ -34,15 +34,15 @@ typedef struct karst_sweeps {
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 
-/* The option in which two settings differ and an analysis depends on them, or NULL. */
+/* Returns the option in which two settings differ and an analysis depends on them, or NULL. */
 const char *karst_sweeps_differ(const void *settings, const void *others);
 
-/* Everything that follows from the pattern of p's matrix and the options, of parilu or, symmetric, of paric. What it
- * has taken when it fails, karst_sweeps_analysis_destroy gives back. */
+/* Makes everything that follows from the pattern of p's matrix and the options, of parilu or, symmetric, of paric. What
+ * it has taken when it fails, karst_sweeps_analysis_destroy gives back. */
 karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_sweeps_analysis *analysis);
 void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis *analysis);
 
-/* Memory for the values, and work space. What it has taken when it fails, karst_sweeps_destroy gives back. */
+/* Takes memory for the values and work space. What it has taken when it fails, karst_sweeps_destroy gives back. */
 karst_status karst_sweeps_setup(karst_precond *p, const karst_sweeps_analysis *analysis, karst_sweeps *sweeps);
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *sweeps);
 

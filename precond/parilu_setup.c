@@ -57,7 +57,7 @@ const char *karst_sweeps_differ(const void *settings, const void *others)
   return karst_ilu_differ(settings, others);
 }
 
-/* S with its diagonal, and where the blocks of A go in it. */
+/* Makes S with its diagonal, and finds where the blocks of A go in it. */
 static karst_status join_pattern(const karst_matrix *A, karst_sweeps_analysis *analysis)
 {
   karst_context *context = A->context;
@@ -142,7 +142,7 @@ void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis
   karst_matrix_destroy(analysis->pattern);
 }
 
-/* F: A itself, or a matrix on S whose fill is zero. */
+/* F is A itself, or a matrix on S whose fill is zero. */
 static karst_status make_F(const karst_matrix *A, karst_sweeps *s)
 {
   s->factors.F = A;

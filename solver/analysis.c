@@ -1,9 +1,9 @@
-/* analysis.c - see analysis.h: what two solvers of one pattern share, as an object. */
+/* analysis.c - makes what two solvers of one pattern share an object; see analysis.h. */
 #include "analysis.h"
 
 #include <string.h>
 
-/* The caller's matrix may be destroyed before the analysis is used. */
+/* Copies the pattern, for the caller's matrix may be destroyed before the analysis is used. */
 static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis)
 {
   karst_context *context = A->context;
@@ -50,7 +50,7 @@ void karst_analysis_destroy(karst_analysis *analysis)
   karst_count_object(context, -1);
 }
 
-/* The first block row whose columns differ, or -1. */
+/* Returns the first block row whose columns differ, or -1. */
 static karst_index find_difference(const karst_analysis *analysis, const karst_matrix *A)
 {
   for (karst_index i = 0; i < A->block_rows; i++) {

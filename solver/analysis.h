@@ -1,5 +1,5 @@
-/* analysis.h - what two solvers of one pattern share: the ordering with the permuted pattern, and the preconditioner's
- * analysis; with what it takes to tell whether a matrix and a solver's options fit it. */
+/* analysis.h - declares what two solvers of one pattern share: the ordering with the permuted pattern, and the
+ * preconditioner's analysis; with what it takes to tell whether a matrix and a solver's options fit it. */
 #ifndef KARST_SOLVER_ANALYSIS_H
 #define KARST_SOLVER_ANALYSIS_H
 
@@ -15,11 +15,12 @@ struct karst_analysis {
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
 };
 
-/* From what a solver of A has made. */
+/* Makes an analysis of what a solver has made. */
 karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
                                    const karst_methods *chosen, karst_analysis **analysis);
 
-/* KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. */
+/* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
+ * are not compared, for no ordering of karst_ordering_table looks at one. */
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options);
 

@@ -1,10 +1,10 @@
-/* ordered.c - see ordered.h: an ordering and the pattern that it makes. */
+/* ordered.c - makes an ordering and the pattern that comes of it; see ordered.h. */
 #include "ordered.h"
 
 #include "grid.h"
 #include "symbolic.h"
 
-/* permutation[new] = old; the identity where only scaling asks for a copy. */
+/* Makes the permutation, which is the identity where only scaling asks for a copy. */
 static karst_status make_permutation(const struct karst_ordering_ops *ordering, const karst_matrix *A, karst_ordered *o)
 {
   karst_status status =
@@ -17,7 +17,7 @@ static karst_status make_permutation(const struct karst_ordering_ops *ordering, 
   return KARST_SUCCESS;
 }
 
-/* The permuted pattern, and where each block comes from. */
+/* Makes the permuted pattern, and finds where each block comes from. */
 static karst_status make_pattern(const karst_matrix *A, karst_ordered *o)
 {
   karst_context *context = o->context;

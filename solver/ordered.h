@@ -1,5 +1,5 @@
-/* ordered.h - the pattern half of an ordered system: the permutation and the permuted pattern, which solvers of one
- * pattern share. */
+/* ordered.h - declares the pattern half of an ordered system: the permutation and the permuted pattern, which solvers
+ * of one pattern share. */
 #ifndef KARST_SOLVER_ORDERED_H
 #define KARST_SOLVER_ORDERED_H
 
@@ -17,10 +17,10 @@ typedef struct karst_ordered {
   int64_t references;         /* systems and others that hold it; changed atomically */
 } karst_ordered;
 
-/* For matrices of the pattern of A; the identity for the natural ordering. Held by the caller. */
+/* Orders matrices of the pattern of A; the natural ordering is the identity. The caller holds what is made. */
 karst_status karst_ordered_create(const struct karst_ordering_ops *ordering, const karst_matrix *A,
                                   karst_ordered **ordered);
-/* One that holds it more, or less, which the last destroys; NULL is accepted. hold returns it. */
+/* Counts one more that holds it, or one less, and the last destroys it; NULL is accepted. hold returns it. */
 karst_ordered *karst_ordered_hold(karst_ordered *ordered);
 void karst_ordered_release(karst_ordered *ordered);
 

@@ -249,7 +249,7 @@ karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *i
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
-/* The pattern. */
+/* Gives back what belongs to the analysis: the pattern, and what is made from it alone. */
 void release_triangle(karst_context *context, karst_triangle *t)
 {
   context->backend->release(context, t->row);
