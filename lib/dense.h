@@ -125,7 +125,8 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double
  * b = 1 only 0 is singular.
  *
  * All inversions judge by this number. They are one algorithm, karst_block_invert below, which the threads of a GPU run
- * that have a block each. For threads that share a block gpu/invert.h has it as a template. */
+ * that have a block each. For threads that share a block gpu/invert.h has it as a template, and
+ * gpu/ilu/invert.h once more for the lanes of a warp. */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }

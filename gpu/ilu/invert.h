@@ -3,8 +3,7 @@
 #define KARST_GPU_ILU_INVERT_H
 
 #include "ilu.h"
-
-#include "gpu/invert.h"
+#include "dense.h"
 
 /* Where a lane works. */
 struct karst_ilu_place {
@@ -18,107 +17,80 @@ static __device__ __forceinline__ bool karst_any_of_group(const karst_ilu_place 
   return (__ballot_sync(~0u, mine) & at.group) != 0;
 }
 
-/* The block of a group of lanes as a holder for karst_cuda_invert (gpu/invert.h). row is the scalar row that this lane
- * holds. Rows are exchanged between lanes as in lib/dense.h. The whole warp takes all steps. */
-template <int B> struct karst_block_in_lanes {
-  static constexpr bool ALONE = false;
-  static constexpr int SIZE = B;
-  const karst_ilu_place at; /* a copy: with a reference, nvcc 13 needs up to 6 registers more */
-  double (&row)[B];
-  double row_scale, column_size[B];
+/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the whole
+ * warp takes all steps. The reason is that of the lane's block.
+ *
+ * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
+ * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, double (&a)[B])
+{
+  const int base = at.q * B;
+  double row_scale = 0, column_size[B];
+  bool singular = false, finite = true;
   int pivot[B];
-
-  __device__ __forceinline__ karst_block_in_lanes(const karst_ilu_place &place, double (&mine)[B])
-      : at(place), row(mine)
-  {
-  }
-
-  static constexpr __device__ int size() { return B; }
-
-  __device__ __forceinline__ bool finite()
-  {
-    bool all = true;
-    row_scale = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) {
-      all = all && fabs(row[c]) <= DBL_MAX;
-      row_scale = fmax(row_scale, fabs(row[c]));
-    }
-    return !karst_any_of_group(at, !all);
+  for (int c = 0; c < B; c++) {
+    finite = finite && fabs(a[c]) <= DBL_MAX;
+    row_scale = fmax(row_scale, fabs(a[c]));
   }
-
-  __device__ __forceinline__ bool measure()
-  {
-    const int base = at.q * B;
-    const bool regular = !karst_any_of_group(at, row_scale == 0);
-    row_scale = B > 1 ? 1 / row_scale : 1; /* of b = 1 any number but 0 will do */
+  const bool not_finite = karst_any_of_group(at, !finite);
+  singular = karst_any_of_group(at, row_scale == 0);
+  row_scale = B > 1 ? 1 / row_scale : 1; /* of b = 1 any number but 0 will do */
 #pragma unroll
-    for (int c = 0; c < B; c++) {
-      column_size[c] = 0;
-      if (B > 1)
+  for (int c = 0; c < B; c++) {
+    column_size[c] = 0;
+    if (B > 1)
 #pragma unroll
-        for (int j = 0; j < B; j++)
-          column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(row[c]) * row_scale, base + j));
-    }
-    return regular;
+      for (int j = 0; j < B; j++)
+        column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j));
   }
-
-  __device__ __forceinline__ bool choose(int c)
-  {
-    double best_size = -1;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    double best_size = -1, pivot_row[B];
     int best = c;
 #pragma unroll
     for (int j = c; j < B; j++) {
-      const double candidate =
-          B > 1 ? __shfl_sync(~0u, fabs(row[c]) * row_scale, at.q * B + j) : fabs(row[c]) * row_scale;
-      if (candidate > best_size) {
+      double size = B > 1 ? __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j) : fabs(a[c]) * row_scale;
+      if (size > best_size) {
         best = j;
-        best_size = candidate;
+        best_size = size;
       }
     }
+    if (!karst_block_pivot_stands(B, best_size, column_size[c])) singular = true;
     pivot[c] = best;
-    return karst_block_pivot_stands(B, best_size, column_size[c]);
-  }
-
-  __device__ __forceinline__ void eliminate(int c)
-  {
-    const int base = at.q * B, best = pivot[c], from = base + (at.r == c ? best : at.r == best ? c : at.r);
-    double pivot_row[B];
+    const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
 #pragma unroll
-    for (int j = 0; j < B && c < B - 1; j++) row[j] = __shfl_sync(~0u, row[j], from);
+    for (int j = 0; j < B && c < B - 1; j++) a[j] = __shfl_sync(~0u, a[j], from);
     if (c < B - 1) row_scale = __shfl_sync(~0u, row_scale, from);
 #pragma unroll
-    for (int j = 0; j < B; j++) pivot_row[j] = B > 1 ? __shfl_sync(~0u, row[j], base + c) : row[j];
-    const double inverse = 1 / pivot_row[c], factor = row[c];
+    for (int j = 0; j < B; j++) pivot_row[j] = B > 1 ? __shfl_sync(~0u, a[j], base + c) : a[j];
+    const double inverse = 1 / pivot_row[c], factor = a[c];
     pivot_row[c] = 1;
-    if (at.r != c) row[c] = 0;
+    if (at.r != c) a[c] = 0;
 #pragma unroll
     for (int j = 0; j < B; j++) {
       pivot_row[j] *= inverse;
-      row[j] = at.r == c ? pivot_row[j] : row[j] - factor * pivot_row[j];
+      a[j] = at.r == c ? pivot_row[j] : a[j] - factor * pivot_row[j];
     }
   }
-
-  __device__ __forceinline__ void reorder()
-  {
 #pragma unroll
-    for (int c = B - 1; c >= 0; c--)
+  for (int c = B - 1; c >= 0; c--)
 #pragma unroll
-      for (int j = c + 1; j < B; j++)
-        if (pivot[c] == j) {
-          const double entry = row[c];
-          row[c] = row[j];
-          row[j] = entry;
-        }
-  }
-};
-
-/* Inverts the blocks that the warp holds. The reason is that of the lane's block. */
-template <int B>
-static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, double (&row)[B])
-{
-  karst_block_in_lanes<B> block(at, row);
-  return karst_cuda_invert(block);
+    for (int j = c + 1; j < B; j++)
+      if (pivot[c] == j) {
+        double entry = a[c];
+        a[c] = a[j];
+        a[j] = entry;
+      }
+  finite = true;
+#pragma unroll
+  for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
+  const bool overflow = karst_any_of_group(at, !finite);
+  if (not_finite) return KARST_NOT_FINITE;
+  if (singular) return KARST_SINGULAR_BLOCK;
+  if (overflow) return karst_block_overflow(B);
+  return KARST_SOUND;
 }
 
 #endif
