@@ -1,6 +1,6 @@
 /* operator.h - what a Krylov method solves with: a product, a residual, and who is to blame for what is not finite.
  *
- * A matrix is one; solver/operator.c makes one of a caller's function. A driver knows no more of its system than this,
+ * A matrix is one; solver/product.c makes one of a caller's function. A driver knows no more of its system than this,
  * and of vectors only the part that the layout describes. */
 #ifndef KARST_LIB_OPERATOR_H
 #define KARST_LIB_OPERATOR_H

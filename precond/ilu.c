@@ -97,7 +97,8 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
               ilu->plan_memory;
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
-  return status ? status : karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
+  if (status || !analysis->trisolve) return status; /* a GPU solves nothing for a matrix of no rows */
+  return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 
 karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)

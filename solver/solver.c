@@ -87,12 +87,18 @@ void karst_solver_monitor(karst_solver *solver, karst_monitor_function function,
   solver->monitor_user = user;
 }
 
-/* The operators of the caller's system and of the solver's. */
+/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how long
+ * the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
 static karst_operator choose_operators(karst_solver *solver)
 {
-  const bool own = solver->product.multiply != NULL;
-  solver->caller = own ? karst_product_of_caller(&solver->product) : karst_operator_of_matrix(solver->system.original);
-  return own ? karst_product_of_system(&solver->product) : karst_operator_of_matrix(solver->system.matrix);
+  if (solver->product.multiply) {
+    solver->caller = karst_product_of_caller(&solver->product);
+    return karst_product_of_system(&solver->product);
+  }
+  solver->caller = karst_operator_of_matrix(solver->system.original);
+  karst_operator system = solver->caller;
+  system.data = solver->system.matrix;
+  return system;
 }
 
 karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
