@@ -7,6 +7,8 @@
  * Constrained Residual Acceleration of Conjugate Residual Methods, SPE 13536, 1985). */
 #include "precond.h"
 
+#include <string.h>
+
 enum { STAGES = 2 };
 
 struct settings {
@@ -55,18 +57,29 @@ static karst_status setup(karst_precond *p)
   return status;
 }
 
+/* The pivot blocks that a stage says it has replaced. */
+static double shifted(const karst_precond *stage)
+{
+  karst_value value;
+  for (size_t i = 0; karst_precond_report(stage, i, &value); i++)
+    if (strcmp(value.name, "shifted") == 0) return value.number;
+  return 0;
+}
+
 /* The first stage that has failed is the outcome. */
 static karst_status update(karst_precond *p)
 {
   struct two_stage *own = p->data;
   karst_status status = KARST_SUCCESS;
+  double replaced = 0;
   for (int i = 0; i < STAGES && !status && p->reason == KARST_SOUND; i++) {
     karst_precond *stage = own->stage[i];
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
-    p->shifted += stage->shifted;
+    replaced += shifted(stage);
   }
+  if (!status && replaced > 0) status = karst_precond_put(p, "shifted", "blocks", replaced);
   return status;
 }
 
