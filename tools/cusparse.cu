@@ -8,6 +8,7 @@
  * On the same pattern this is the same M as iluk's, up to rounding. cuSPARSE does not pivot within a block, so that a
  * block whose leading entry is 0 counts as singular; the option shift has no effect. Level sets are not reported:
  * cuSPARSE keeps its own to itself, and finding them here would count as its set-up time. */
+#include "cusparse.h"
 #include "cusparse_plan.h"
 
 #include <stddef.h>

@@ -3,9 +3,9 @@
 #ifndef KARST_TOOLS_CUSPARSE_PLAN_H
 #define KARST_TOOLS_CUSPARSE_PLAN_H
 
-#include "cusparse.h"
 #include "cusparse_device.h"
 #include "cusparse_library.h"
+#include "karst.h"
 
 #include <cuda_runtime.h>
 
