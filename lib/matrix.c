@@ -60,13 +60,24 @@ static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
 }
 
+karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix)
+{
+  int64_t *known = (int64_t *)&matrix->undiagonal, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  if (answer == 0) {
+    karst_index i = 0;
+    while (i < matrix->block_rows && find_diagonal(matrix, i) >= 0) i++;
+    answer = 1 + (int64_t)i;
+    __atomic_store_n(known, answer, __ATOMIC_RELAXED);
+  }
+  return answer > matrix->block_rows ? -1 : (karst_index)(answer - 1);
+}
+
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;
-  for (karst_index i = 0; i < matrix->block_rows; i++)
-    if (find_diagonal(matrix, i) < 0)
-      return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry", (long long)i);
-  return KARST_SUCCESS;
+  const karst_index row = karst_matrix_find_missing_diagonal(matrix);
+  if (row < 0) return KARST_SUCCESS;
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry", (long long)row);
 }
 
 karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal)

@@ -27,7 +27,12 @@ struct karst_matrix {
   const double *source;        /* the array referred to, else NULL; value is that array itself or a copy of it */
   double *adopted;             /* an array from karst_allocate that value is and the matrix owns, else NULL */
   karst_grid grid;             /* owns its map, allocated with karst_allocate */
+  int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows where all have it; 0: nobody
+                       * has asked yet. Read and written atomically, for threads share matrices */
 };
+
+/* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
+karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
 
 enum { KARST_FAULT_SIZE = 200 };
 

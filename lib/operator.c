@@ -1,8 +1,6 @@
 /* operator.c - see operator.h: a matrix as an operator. */
 #include "operator.h"
 
-#include "search.h"
-
 static karst_status multiply(const karst_operator *A, const double *x, double *y)
 {
   A->context->backend->multiply(A->context, A->data, x, y);
@@ -20,14 +18,6 @@ static karst_status find_not_finite(const karst_operator *A, karst_index *block_
   return karst_matrix_find_not_finite(A->data, block_row);
 }
 
-/* Certainly none is where each block row has its diagonal block. */
-static bool may_be_unread(const karst_matrix *A)
-{
-  for (karst_index i = 0; i < A->block_rows; i++)
-    if (karst_find_column(A->column, A->row_start[i], A->row_start[i + 1], i) < 0) return true;
-  return false;
-}
-
 karst_operator karst_operator_of_matrix(const karst_matrix *A)
 {
   return (karst_operator){.context = A->context,
@@ -35,7 +25,7 @@ karst_operator karst_operator_of_matrix(const karst_matrix *A)
                           .data = A,
                           .unit = karst_residual_unit(A),
                           .product = "the matrix times a vector",
-                          .unread = may_be_unread(A),
+                          .unread = karst_matrix_find_missing_diagonal(A) >= 0,
                           .multiply = multiply,
                           .residual = residual,
                           .find_not_finite = find_not_finite};
