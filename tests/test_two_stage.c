@@ -208,7 +208,8 @@ static karst_status own_setup(karst_precond *p)
 
 static karst_status own_update(karst_precond *p)
 {
-  (void)p;
+  karst_precond_set_entries(p, 1000);
+  karst_precond_set_memory(p, 1000000);
   return KARST_SUCCESS;
 }
 
@@ -237,6 +238,12 @@ static void test_own_stage(karst_context *context)
   tap_need(context, karst_gallery_create(context, "convdiff:6x5x4", 1, &A, NULL), "matrix");
   tap_need(context, solve(context, A, pairs, 3, &result), "solve");
   tap_ok(result.reason == KARST_CONVERGED_RTOL, "a registered method is a stage");
+  karst_precond *M = make_precond(A, context, pairs, 2);
+  karst_solver_info info;
+  tap_need(context, karst_precond_get_info(M, &info), "info");
+  tap_ok(info.factor_entries == 1000 + karst_matrix_blocks(A) && info.memory > 1000000 && info.memory < 2000000,
+         "what it takes in its update counts");
+  karst_precond_destroy(M);
   own.varies = 1;
   karst_status status = (karst_status)solve(context, A, pairs, 3, &result);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "two-stage varies"),
