@@ -34,6 +34,18 @@ static karst_status make_stage(const karst_precond *p, int i, karst_precond **st
   return karst_precond_prepare(ops, settings->stage[i], p->A, stage);
 }
 
+/* What the stages hold by now: one from outside may take its own in its first update. */
+static void count_stages(karst_precond *p)
+{
+  const struct two_stage *own = p->data;
+  p->factor_entries = 0;
+  p->memory = (2 * karst_matrix_rows(p->A) + 1) * (int64_t)sizeof(double);
+  for (int i = 0; i < STAGES; i++) {
+    p->factor_entries += own->stage[i]->factor_entries;
+    p->memory += own->stage[i]->memory;
+  }
+}
+
 static karst_status setup(karst_precond *p)
 {
   karst_context *context = p->context;
@@ -44,16 +56,13 @@ static karst_status setup(karst_precond *p)
   p->data = own;
   for (int i = 0; i < STAGES && !status; i++) {
     status = make_stage(p, i, &own->stage[i]);
-    if (status) break;
-    p->varies = p->varies || own->stage[i]->varies;
-    p->factor_entries += own->stage[i]->factor_entries;
-    p->memory += own->stage[i]->memory;
+    if (!status) p->varies = p->varies || own->stage[i]->varies;
   }
   if (!status) status = karst_device_doubles(context, rows, "the residual between the stages", &own->residual);
   if (!status) status = karst_device_doubles(context, rows, "the step of the second stage", &own->step);
   if (!status) status = karst_device_doubles(context, 1, "the number 1", &own->one);
   if (!status) context->backend->fill(context, 1, 1, own->one);
-  p->memory += (2 * rows + 1) * (int64_t)sizeof(double);
+  if (!status) count_stages(p);
   return status;
 }
 
@@ -73,18 +82,23 @@ static karst_status pass_on(karst_precond *p, int i)
   return status;
 }
 
-/* The first stage that has failed is the outcome. */
+/* The first stage that has failed is the outcome; one behind it forgets what it put in the update before. */
 static karst_status update(karst_precond *p)
 {
   struct two_stage *own = p->data;
   karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < STAGES && !status && p->reason == KARST_SOUND; i++) {
+  for (int i = 0; i < STAGES && !status; i++) {
     karst_precond *stage = own->stage[i];
+    if (p->reason != KARST_SOUND) {
+      karst_report_begin_update(&stage->report);
+      continue;
+    }
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
   }
   for (int i = 0; i < STAGES && !status; i++) status = pass_on(p, i);
+  count_stages(p);
   return status;
 }
 

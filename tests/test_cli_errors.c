@@ -227,13 +227,16 @@ static void test_options_inside(void)
   tap_ok(run->status == 0 && strstr(run->out, "two-stage: jacobi, then iluk"), "two-stage is a preconditioner");
   const long less = factor_entries(run);
   run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--first=none", "--second.level", "1");
-  tap_ok(run->status == 0 && strstr(run->out, "two-stage: none, then iluk"), "its stages are options");
+  tap_ok(run->status == 0 && strstr(run->out, "two-stage: none, then iluk of level 1"), "its stages are options");
   const long more = factor_entries(run);
   tap_ok(more > less && less > 0, "and these have options: %ld entries and %ld", less, more);
   run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--second.level=1", "--first.precond=none");
   tap_ok(run->status == 0 && factor_entries(run) == more, "in either form");
   run = CLI_RUN("solve", matrix, "--second.level");
-  tap_ok(run->status == 2 && strstr(run->err, "--second.level needs a value"), "and need a value");
+  tap_ok(run->status == 2 && strstr(run->err, "--second.level needs a value: N"), "and need a value");
+  run = CLI_RUN("solve", matrix, "--second.sweep-limit", "1");
+  tap_ok(run->status == 2 && strstr(run->err, "unknown option --second.sweep-limit"),
+         "those for experiments are none inside either");
   run = CLI_RUN("solve", matrix, "--first.levl=1");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "first has precond, level, "),
          "one that is unknown is answered with those there are");
@@ -244,12 +247,13 @@ static void test_options_inside(void)
 static void test_own_method(void)
 {
   const bool listed = strstr(CLI_RUN("solve", "--help")->out, "\n  cusparse ") != NULL;
-  for (int i = 0; i < 2; i++) {
-    const struct cli_run *run = i ? CLI_RUN("bench", "poisson2d:9x9", "--quick", "--set", "precond=cusparse")
-                                  : CLI_RUN("solve", matrix, "--precond", "cusparse");
+  for (int i = 0; i < 3; i++) {
+    const struct cli_run *run = i == 1   ? CLI_RUN("bench", "poisson2d:9x9", "--quick", "--set", "precond=cusparse")
+                                : i == 0 ? CLI_RUN("solve", matrix, "--precond", "cusparse")
+                                         : CLI_RUN("solve", matrix, "--precond", "two-stage", "--first", "cusparse");
     const bool says = listed ? strstr(run->err, "it runs on cuda") != NULL
                              : strstr(run->err, "--with-cusparse") || strstr(run->err, "--enable-int64");
-    tap_ok(run->status == 2 && cli_is_one_sentence(run, i ? "bench" : "solve") && says,
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, i == 1 ? "bench" : "solve") && says,
            "cusparse, which is %s, is refused on the CPU", listed ? "listed" : "not listed");
     tap_note("%s", run->err);
   }

@@ -121,6 +121,41 @@ static void test_json_without_values(struct solve_report report)
   tap_ok(right, "a method that reports nothing leaves the keys that programs read");
   json_decref(object);
 }
+
+/* Sets values under names, the last NULL. */
+static void set(karst_context *context, karst_options *options, const char *const (*pair)[2])
+{
+  for (; (*pair)[0]; pair++) tap_need(context, karst_options_set(options, (*pair)[0], (*pair)[1]), (*pair)[0]);
+}
+
+/* The last test: it changes the options. */
+static void test_options_inside(karst_context *context, struct solve_report report)
+{
+  json_t *object = parse(&report);
+  tap_ok(!json_object_get(object, "second_level"), "without two-stage its stages have no options");
+  json_decref(object);
+  set(context, report.settings->options,
+      (const char *const[][2]){{"precond", "two-stage"},
+                               {"second.level", "3"},
+                               {"first", "two-stage"},
+                               {"first.second.shift", "0.5"},
+                               {"level", "7"},
+                               {NULL}});
+  karst_value residual = {.name = "second_ilu_residual", .unit = "", .number = 0.75};
+  report.values = (struct tool_values){1, &residual};
+  object = parse(&report);
+  tap_ok(is_number(object, "level", 7) && is_number(object, "second_level", 3) &&
+             is_number(object, "first_second_shift", 0.5),
+         "the options of stages have keys, at any depth");
+  tap_ok(!json_object_get(object, "first_rtol") && !json_object_get(object, "first_second_first"),
+         "and no others than they have");
+  tap_ok(is_number(object, "second_ilu_residual", 0.75), "a value that a stage reports replaces its option");
+  json_decref(object);
+  char *text = output_of(print_text, &report);
+  tap_ok(strstr(text, "two-stage: two-stage (jacobi, then iluk of level 0), then iluk of level 3,") != NULL,
+         "the text names the stages and their levels");
+  free(text);
+}
 #endif
 
 int main(void)
@@ -142,6 +177,7 @@ int main(void)
 #ifdef HAVE_JANSSON
   test_json(&report);
   test_json_without_values(report);
+  test_options_inside(context, report);
 #else
   tap_skip("built without jansson", "the JSON report");
 #endif

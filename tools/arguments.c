@@ -170,17 +170,32 @@ static int set(karst_context *context, const struct tool_command *command, const
   return why ? tool_fail(TOOL_FAILED, "--%s %s: %s", info->name, value, why) : tool_fail_library(context, status);
 }
 
-/* Whether name, of which length characters count, is an option of the library that has others inside. */
-static bool has_options_inside(const karst_context *context, const char *name, size_t length)
+/* The option of the library that name means, of which length characters count; false where there is none. */
+static bool find_known(const karst_context *context, const char *name, size_t length, karst_option_info *known)
 {
-  karst_option_info known;
-  for (size_t n = 0; karst_options_info(context, n, &known); n++)
-    if (known.kind == KARST_OPTION_PRECOND && is_named(name, length, known.name)) return true;
+  for (size_t n = 0; karst_options_info(context, n, known); n++)
+    if (is_named(name, length, known->name)) return true;
   return false;
 }
 
-/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. Of --first.level the
- * library is asked whether there is such an option: the name is that of the argument, up to an '='. */
+/* An option such as first.level, which the library will be asked for: here the first part has to be one with others
+ * inside. The last part says what it takes, and is none for experiments. */
+static bool find_inside(const karst_context *context, const char *name, size_t length, struct tool_info *info)
+{
+  const char *point = memchr(name, '.', length), *last = point;
+  karst_option_info known;
+  if (!point || !find_known(context, name, (size_t)(point - name), &known) || known.kind != KARST_OPTION_PRECOND)
+    return false;
+  for (const char *c = point; c < name + length; c++)
+    if (*c == '.') last = c + 1;
+  *info = (struct tool_info){.name = name, .value = "VALUE", .default_value = "", .help = ""};
+  if (!find_known(context, last, (size_t)(name + length - last), &known)) return true;
+  memcpy(info->value, known.value, sizeof info->value);
+  return !known.experiment;
+}
+
+/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. The name of
+ * --first.level is that of the argument, up to an '='. */
 static bool find_option(const karst_context *context, const struct tool_command *command, const char *argument,
                         struct tool_info *info, const char **value)
 {
@@ -189,10 +204,7 @@ static bool find_option(const karst_context *context, const struct tool_command 
   *value = equals ? equals + 1 : NULL;
   for (size_t i = 0; option_info(context, command, i, info); i++)
     if (is_named(name, length, info->name)) return true;
-  const char *point = memchr(name, '.', length);
-  if (!command->library_options || !point || !has_options_inside(context, name, (size_t)(point - name))) return false;
-  *info = (struct tool_info){.name = name, .value = "VALUE", .default_value = "", .help = ""};
-  return true;
+  return command->library_options && find_inside(context, name, length, info);
 }
 
 /* Handles the option at argv[*i] and advances *i over a value of its own. */

@@ -52,21 +52,40 @@ static void set_input(json_t *object, const struct solve_report *report)
   set_integer(object, "threads", report->threads);
 }
 
-/* All that are not for experiments, by their names with '_' for '-'. A result of the same name replaces one. */
-static void set_options(json_t *object, const karst_options *options)
+static void set_option(json_t *object, const char *key, karst_option_kind kind, const char *text)
 {
+  if (kind == KARST_OPTION_INTEGER)
+    set_integer(object, key, strtoll(text, NULL, 10));
+  else if (kind == KARST_OPTION_REAL)
+    set_real(object, key, strtod(text, NULL));
+  else
+    set_text(object, key, text);
+}
+
+/* All that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner inside where
+ * two-stage was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin with there,
+ * such as "first.". A value of the same name takes the place of an option inside. */
+static void set_options(json_t *object, const struct solve_report *report, const char *prefix)
+{
+  const karst_options *options = report->settings->options;
   karst_option_info info;
+  char name[256], key[256];
+  const char *text;
+  snprintf(name, sizeof name, "%sprecond", prefix);
+  const bool two_stage = strcmp(tool_option_text(options, name), "two-stage") == 0;
   for (size_t i = 0; karst_options_info(NULL, i, &info); i++) {
-    char key[64];
-    if (info.experiment) continue;
-    snprintf(key, sizeof key, "%s", info.name);
-    for (char *dash = key; (dash = strchr(dash, '-'));) *dash = '_';
-    if (info.kind == KARST_OPTION_INTEGER)
-      set_integer(object, key, (int64_t)tool_option_number(options, info.name));
-    else if (info.kind == KARST_OPTION_REAL)
-      set_real(object, key, tool_option_number(options, info.name));
-    else
-      set_text(object, key, tool_option_text(options, info.name));
+    const bool has_stage = two_stage && info.kind == KARST_OPTION_PRECOND;
+    const bool is_told = *prefix && (strcmp(info.name, "precond") == 0 || /* under the name of the stage */
+                                     (info.kind == KARST_OPTION_PRECOND && !two_stage));
+    snprintf(name, sizeof name, "%s%s", prefix, info.name);
+    if (info.experiment || is_told || karst_options_get(options, name, &text)) continue; /* no option of a stage */
+    snprintf(key, sizeof key, "%s", name);
+    for (char *mark = key; (mark = strpbrk(mark, "-."));) *mark = '_';
+    if (!*prefix || !tool_value(&report->values, key)) set_option(object, key, info.kind, text);
+    if (has_stage) {
+      snprintf(name, sizeof name, "%s%s.", prefix, info.name);
+      set_options(object, report, name);
+    }
   }
 }
 
@@ -174,7 +193,7 @@ int solve_print_json(const struct solve_report *report)
   json_t *object = json_object();
   if (!object) return tool_fail_memory("the JSON report");
   set_input(object, report);
-  set_options(object, report->settings->options);
+  set_options(object, report, "");
   set_result(object, report);
   set_info(object, report);
   set_extras(object, report);

@@ -28,6 +28,26 @@ static void print_bytes(int64_t bytes)
   printf("%.*f %s", unit ? 1 : 0, size, units[unit]);
 }
 
+/* The preconditioner that an option names, with its fill level where it has one; stages in brackets. */
+static void print_stage(const karst_options *options, const char *option)
+{
+  const char *precond = tool_option_text(options, option);
+  char name[256];
+  printf("%s", precond);
+  if (strcmp(precond, "two-stage") == 0) {
+    snprintf(name, sizeof name, "%s.first", option);
+    printf(" (");
+    print_stage(options, name);
+    snprintf(name, sizeof name, "%s.second", option);
+    printf(", then ");
+    print_stage(options, name);
+    printf(")");
+  } else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0) {
+    snprintf(name, sizeof name, "%s.level", option);
+    printf(" of level %d", (int)tool_option_number(options, name));
+  }
+}
+
 static void print_method(const karst_options *options, const struct tool_values *values)
 {
   const char *solver = tool_option_text(options, "solver"), *precond = tool_option_text(options, "precond");
@@ -39,10 +59,14 @@ static void print_method(const karst_options *options, const struct tool_values 
   printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
   printf("precond     %s", precond);
-  if (strcmp(precond, "two-stage") == 0)
-    printf(": %s, then %s", tool_option_text(options, "first"), tool_option_text(options, "second"));
-  else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0)
+  if (strcmp(precond, "two-stage") == 0) {
+    printf(": ");
+    print_stage(options, "first");
+    printf(", then ");
+    print_stage(options, "second");
+  } else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0) {
     printf(", level %d", (int)tool_option_number(options, "level"));
+  }
   const char *trisolve = tool_value_text(values, "trisolve_used");
   if (trisolve && strcmp(trisolve, "jacobi") == 0)
     printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
