@@ -73,7 +73,7 @@ static karst_status pass_on(karst_precond *p, int i)
   return status;
 }
 
-/* The first stage that has failed is the outcome. */
+/* The first stage that has failed is the outcome. One behind it is not updated and has nothing to report. */
 static karst_status update(karst_precond *p)
 {
   struct two_stage *own = p->data;
@@ -83,8 +83,8 @@ static karst_status update(karst_precond *p)
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
+    if (!status) status = pass_on(p, i);
   }
-  for (int i = 0; i < STAGES && !status; i++) status = pass_on(p, i);
   return status;
 }
 
