@@ -141,8 +141,8 @@ static karst_status fail_unknown(karst_context *context, const char *name, const
                     found->depth ? found->name : "", found->depth ? " has " : "", names);
 }
 
-/* Checks a value by the row at hand, or by another method's of the name that takes it. Only the row at hand says what is
- * wrong: a call that is refused leaves one sentence, and one that is not leaves none. */
+/* Checks a value by the row at hand, or by another method's of the name that takes it. Only the row at hand says what
+ * is wrong: a call that is refused leaves one sentence, and one that is not leaves none. */
 static karst_status check_value(karst_context *context, const struct found *found, const char *text,
                                 karst_option_value *value)
 {
