@@ -84,8 +84,8 @@ struct karst_backend {
    * norm2[1] = size . size */
   void (*residual_bounded)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                            double *size, double *norm2);
-  /* The residual to twice the working precision, rounded once: where r is as small as the rounding errors of residual.
-   * */
+  /* The residual to twice the working precision, rounded once, for an r that is as small as the rounding errors of
+   * residual. */
   void (*residual_precise)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                            double *norm2);
   /* inverse(i) = A(i,i)^-1, b-by-b blocks one after the other; diagonal[i]: where block (i,i) stands in A, device.

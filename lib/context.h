@@ -37,6 +37,14 @@ void karst_count_object(karst_context *context, int change);
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* How many sentences the context has had, which tells whether a call has left one. */
+unsigned karst_failures(const karst_context *context);
+/* What a function of the caller's has returned, as a status that has a sentence: its own where it has left one since
+ * there were so many failures, else one that names it, by function and owner one after the other. What is no status
+ * becomes KARST_ERROR_ARGUMENT. */
+karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
+                         const char *owner);
+
 /* KARST_ERROR_ARGUMENT for an argument that is NULL, with a sentence where there is a context to keep it. */
 karst_status karst_missing(karst_context *context, const char *what);
 

@@ -104,8 +104,8 @@ struct karst_krylov {
 };
 
 /* Settings from the options, and work space for systems with A's size; A itself is copied, and may be exchanged between
- * solves for one of its size. limits must outlive the driver. An M that varies
- * under a driver that is not flexible is KARST_ERROR_OPTION. */
+ * solves for one of its size. limits must outlive the driver. An M that varies under a driver that is not flexible is
+ * KARST_ERROR_OPTION. */
 karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
                                  const karst_krylov_limits *limits, const karst_operator *A, const karst_precond *M,
                                  karst_krylov **krylov);

@@ -13,9 +13,14 @@ void karst_context_set_message(karst_context *context, karst_message_function fu
   context->message_user = user;
 }
 
+unsigned karst_failures(const karst_context *context)
+{
+  return __atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE);
+}
+
 const char *karst_context_error(const karst_context *context)
 {
-  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE) % KARST_SENTENCES] : "";
+  return context ? context->sentence[karst_failures(context) % KARST_SENTENCES] : "";
 }
 
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
@@ -36,6 +41,17 @@ karst_status karst_context_fail(karst_context *context, karst_status status, con
 {
   if (context && status) karst_fail(context, status, "%s", sentence ? sentence : karst_status_text(status));
   return status;
+}
+
+karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
+                         const char *owner)
+{
+  if (returned == KARST_SUCCESS) return KARST_SUCCESS;
+  if (returned > 0 || returned < KARST_ERROR_INDEX_OVERFLOW)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s%s returned %d, which is no status", function, owner, returned);
+  const karst_status status = (karst_status)returned;
+  if (karst_failures(context) != failures) return status;
+  return karst_fail(context, status, "%s%s failed: %s", function, owner, karst_status_text(status));
 }
 
 karst_status karst_missing(karst_context *context, const char *what)

@@ -75,60 +75,71 @@ static size_t find_choice(const karst_context *context, const karst_option *row,
   return i;
 }
 
-static karst_status check_name(karst_context *context, const karst_option *row, const char *text)
+/* Reads the whole text as a number, which is whole where the row takes integers. */
+static bool read_number(const karst_option *row, const char *text, double *number)
 {
-  char choices[256], word[KARST_WORD_SIZE];
-  if (karst_option_choice(context, row, find_choice(context, row, text))) return KARST_SUCCESS;
-  karst_option_takes(context, row, choices, sizeof choices);
-  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, karst_quote_text(text, word),
-                    choices);
-}
-
-static karst_status check_sizes(karst_context *context, const karst_option *row, const char *text, karst_index size[3])
-{
-  char word[KARST_WORD_SIZE];
-  int64_t number[3];
-  if (!karst_parse_sizes(text, KARST_INDEX_MAX, number))
-    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not NXxNYxNZ, NXxNY or NX with sizes from 1",
-                      row->name, karst_quote_text(text, word));
-  for (int axis = 0; axis < 3; axis++) size[axis] = (karst_index)number[axis];
-  return KARST_SUCCESS;
-}
-
-static karst_status check_number(karst_context *context, const karst_option *row, const char *text, double *number)
-{
-  char word[KARST_WORD_SIZE];
-  const bool integer = row->kind == KARST_OPTION_INTEGER;
   int64_t whole = 0;
+  const bool integer = row->kind == KARST_OPTION_INTEGER;
   const char *end = integer ? karst_parse_integer(text, &whole) : karst_parse_real(text, number);
   if (integer) *number = (double)whole;
-  if (!end || *end != '\0')
-    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, karst_quote_text(text, word),
-                      integer ? "a whole number" : "a finite number");
-  if (*number < row->least || (integer && *number > INT_MAX))
-    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
-                      karst_quote_text(text, word), row->least,
-                      integer && *number > INT_MAX ? ", at most 2147483647" : "");
-  return KARST_SUCCESS;
+  return end && *end == '\0';
 }
 
-karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
-                                karst_option_value *value)
+static bool is_too_large(const karst_option *row, double number)
+{
+  return row->kind == KARST_OPTION_INTEGER && number > INT_MAX;
+}
+
+static bool read_sizes(const char *text, karst_index size[3])
+{
+  int64_t number[3];
+  if (!karst_parse_sizes(text, KARST_INDEX_MAX, number)) return false;
+  for (int axis = 0; axis < 3; axis++) size[axis] = (karst_index)number[axis];
+  return true;
+}
+
+bool karst_option_allows(const karst_context *context, const karst_option *row, const char *text,
+                         karst_option_value *value)
 {
   *value = (karst_option_value){0};
   switch (row->kind) {
   case KARST_OPTION_INTEGER:
   case KARST_OPTION_REAL:
-    return check_number(context, row, text, &value->number);
+    return read_number(row, text, &value->number) && value->number >= row->least && !is_too_large(row, value->number);
   case KARST_OPTION_SIZES:
-    return check_sizes(context, row, text, value->size);
+    return read_sizes(text, value->size);
   case KARST_OPTION_NAME:
   case KARST_OPTION_PRECOND:
-    return check_name(context, row, text);
+    return karst_option_choice(context, row, find_choice(context, row, text));
   case KARST_OPTION_FILE:
     break;
   }
-  return KARST_SUCCESS;
+  return true;
+}
+
+static karst_status refuse_number(karst_context *context, const karst_option *row, const char *text)
+{
+  char word[KARST_WORD_SIZE];
+  double number = 0;
+  if (!read_number(row, text, &number))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, karst_quote_text(text, word),
+                      row->kind == KARST_OPTION_INTEGER ? "a whole number" : "a finite number");
+  return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
+                    karst_quote_text(text, word), row->least, is_too_large(row, number) ? ", at most 2147483647" : "");
+}
+
+karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
+                                karst_option_value *value)
+{
+  char choices[256], word[KARST_WORD_SIZE];
+  if (karst_option_allows(context, row, text, value)) return KARST_SUCCESS;
+  if (row->kind == KARST_OPTION_SIZES)
+    return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not NXxNYxNZ, NXxNY or NX with sizes from 1",
+                      row->name, karst_quote_text(text, word));
+  if (!takes_name(row)) return refuse_number(context, row, text);
+  karst_option_takes(context, row, choices, sizeof choices);
+  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, karst_quote_text(text, word),
+                    choices);
 }
 
 karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number)
@@ -255,7 +266,7 @@ karst_status karst_options_check(karst_context *context, const karst_options *op
   for (; list && *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
       const char *text = karst_options_find(options, row->name);
-      if (!text || karst_option_check(context, row, text, &value) == KARST_SUCCESS) continue;
+      if (!text || karst_option_allows(context, row, text, &value)) continue;
       karst_option_takes(context, row, takes, sizeof takes);
       return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not for %s, which takes %s", row->name, text, owner,
                         takes);

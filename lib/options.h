@@ -31,7 +31,10 @@ const char *karst_option_choice(const karst_context *context, const karst_option
 /* "N", "R", "NXxNYxNZ", "FILE", or the names allowed, "right|left", of which the last is "..." where there is no room
  * for all. */
 void karst_option_takes(const karst_context *context, const karst_option *row, char *text, size_t size);
-/* Whether text is a value for the row, and what it means; if not, a sentence says why. */
+/* Whether text is a value for the row, and what it means. */
+bool karst_option_allows(const karst_context *context, const karst_option *row, const char *text,
+                         karst_option_value *value);
+/* The same; if it is none, a sentence says why. */
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
                                 karst_option_value *value);
 /* The same of a number, which is whole where the row takes integers. */

@@ -2,6 +2,7 @@
 #include "precond.h"
 
 #include "clock.h"
+#include "number.h"
 #include "residual.h"
 #include "vector.h"
 
@@ -16,6 +17,17 @@ static karst_status check_symmetric(const char *name, const karst_matrix *A)
                "%s is for symmetric matrices, and the values of this one are not symmetric, first in block row %lld",
                name, (long long)row);
   return status;
+}
+
+karst_status karst_precond_chosen(karst_context *context, const karst_options *inner,
+                                  const struct karst_precond_ops **ops)
+{
+  const char *name = karst_options_find(inner, "precond");
+  char word[KARST_WORD_SIZE];
+  *ops = karst_precond_find(context, name ? name : "");
+  if (*ops) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_OPTION, "the context has no preconditioner \"%s\"",
+                    karst_quote_text(name ? name : "", word));
 }
 
 /* Calls visit for each preconditioner inside one that options describe. */

@@ -1,8 +1,6 @@
 /* precond_list.c - the preconditioners that a context has: the library's own, and behind them those registered. */
 #include "precond.h"
 
-#include "number.h"
-
 #include <string.h>
 
 const char *karst_precond_choice(size_t i) { return karst_precond_name(NULL, i); }
@@ -28,17 +26,6 @@ const struct karst_precond_ops *karst_precond_find(const karst_context *context,
   for (size_t i = 0; (ops = karst_precond_at(context, i)); i++)
     if (strcmp(ops->name, name) == 0) return ops;
   return NULL;
-}
-
-karst_status karst_precond_chosen(karst_context *context, const karst_options *inner,
-                                  const struct karst_precond_ops **ops)
-{
-  const char *name = karst_options_find(inner, "precond");
-  char word[KARST_WORD_SIZE];
-  *ops = karst_precond_find(context, name ? name : "");
-  if (*ops) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_OPTION, "the context has no preconditioner \"%s\"",
-                    karst_quote_text(name ? name : "", word));
 }
 
 void karst_precond_forget(karst_context *context)

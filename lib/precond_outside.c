@@ -3,36 +3,17 @@
 #include "precond.h"
 #include "vector.h"
 
-/* Tells the sentences of a context apart: whether one was left during a call. */
-static unsigned last_failure(const karst_context *context)
-{
-  return __atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE);
-}
-
-/* What a function of the method has returned, as a status that has a sentence. before: the last failure before. */
-static karst_status judge(const karst_precond *p, const char *function, int returned, unsigned before)
-{
-  karst_context *context = p->context;
-  if (returned == KARST_SUCCESS) return KARST_SUCCESS;
-  if (returned > 0 || returned < KARST_ERROR_INDEX_OVERFLOW)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s of the preconditioner %s returned %d, which is no status",
-                      function, p->ops->name, returned);
-  const karst_status status = (karst_status)returned;
-  if (last_failure(context) != before) return status;
-  return karst_fail(context, status, "%s of the preconditioner %s failed: %s", function, p->ops->name,
-                    karst_status_text(status));
-}
-
 static karst_status setup(karst_precond *p)
 {
-  const unsigned before = last_failure(p->context);
-  return judge(p, "setup", p->ops->outside->setup(p), before);
+  const unsigned before = karst_failures(p->context);
+  return karst_judge(p->context, p->ops->outside->setup(p), before, "setup of the preconditioner ", p->ops->name);
 }
 
 static karst_status update(karst_precond *p)
 {
-  const unsigned before = last_failure(p->context);
-  karst_status status = judge(p, "update", p->ops->outside->update(p), before);
+  const unsigned before = karst_failures(p->context);
+  karst_status status =
+      karst_judge(p->context, p->ops->outside->update(p), before, "update of the preconditioner ", p->ops->name);
   if (status) return status;
   if (p->reason == KARST_SOUND) p->block_row = -1;
   if (p->reason != KARST_SOUND && p->reason != KARST_SINGULAR_BLOCK && p->reason != KARST_NOT_FINITE)
@@ -53,8 +34,9 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   const int64_t rows = karst_matrix_rows(p->A);
   const karst_vector in = {.context = p->context, .length = rows, .values = (double *)r};
   karst_vector out = {.context = p->context, .length = rows, .values = z};
-  const unsigned before = last_failure(p->context);
-  return judge(p, "apply", p->ops->outside->apply((karst_precond *)p, &in, &out), before);
+  const unsigned before = karst_failures(p->context);
+  const karst_status status = p->ops->outside->apply((karst_precond *)p, &in, &out);
+  return karst_judge(p->context, status, before, "apply of the preconditioner ", p->ops->name);
 }
 
 static void destroy(karst_precond *p) { p->ops->outside->destroy(p); }

@@ -82,22 +82,18 @@ static karst_status pass_on(karst_precond *p, int i)
   return status;
 }
 
-/* The first stage that has failed is the outcome; one behind it forgets what it put in the update before. */
+/* The first stage that has failed is the outcome. One behind it is not updated and has nothing to report. */
 static karst_status update(karst_precond *p)
 {
   struct two_stage *own = p->data;
   karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < STAGES && !status; i++) {
+  for (int i = 0; i < STAGES && !status && p->reason == KARST_SOUND; i++) {
     karst_precond *stage = own->stage[i];
-    if (p->reason != KARST_SOUND) {
-      karst_report_begin_update(&stage->report);
-      continue;
-    }
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
+    if (!status) status = pass_on(p, i);
   }
-  for (int i = 0; i < STAGES && !status; i++) status = pass_on(p, i);
   count_stages(p);
   return status;
 }

@@ -22,7 +22,6 @@ const struct karst_krylov_ops *const karst_krylov_table[] = {
 };
 
 static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
-static const char *ordering_name(size_t i) { return karst_ordering_table[i] ? karst_ordering_table[i]->name : NULL; }
 
 static const char *scale_name(size_t i)
 {
@@ -36,7 +35,8 @@ static const char *scale_name(size_t i)
 const karst_option karst_methods_rows[] = {
     {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method"},
     {"precond", KARST_OPTION_NAME, false, FIELD(precond), karst_precond_choice, 0, "iluk", "the preconditioner"},
-    {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), ordering_name, 0, "natural", "the order of the block rows"},
+    {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), karst_ordering_name, 0, "natural",
+     "the order of the block rows"},
     {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none",
      "scale by diagonal entries (symmetric) or diagonal blocks"},
     {0},

@@ -141,19 +141,20 @@ static karst_status fail_unknown(karst_context *context, const char *name, const
                     found->depth ? found->name : "", found->depth ? " has " : "", names);
 }
 
-/* Checks a value by the row at hand, or by another method's of the name that takes it. */
+/* Checks a value by the row at hand, or by another method's of the name that takes it. Only the row at hand says what
+ * is wrong: a call that is refused leaves one sentence, and one that is not leaves none. */
 static karst_status check_value(karst_context *context, const struct found *found, const char *text,
                                 karst_option_value *value)
 {
   const karst_option *const *list;
-  karst_status status = karst_option_check(context, &found->named, text, value);
-  for (size_t i = 0; status && (list = karst_methods_rows_of(context, i)); i++)
-    for (; status && *list; list++)
-      for (const karst_option *row = *list; status && row->name; row++)
-        if (row != found->row && karst_option_is(row, found->row->name, strlen(found->row->name)))
-          status = karst_option_check(context, row, text, value);
-  /* with the first one's sentence */
-  return status ? karst_option_check(context, &found->named, text, value) : KARST_SUCCESS;
+  if (karst_option_allows(context, found->row, text, value)) return KARST_SUCCESS;
+  for (size_t i = 0; (list = karst_methods_rows_of(context, i)); i++)
+    for (; *list; list++)
+      for (const karst_option *row = *list; row->name; row++)
+        if (karst_option_is(row, found->row->name, strlen(found->row->name)) &&
+            karst_option_allows(context, row, text, value))
+          return KARST_SUCCESS;
+  return karst_option_check(context, &found->named, text, value);
 }
 
 karst_status karst_options_set(karst_options *options, const char *name, const char *value)

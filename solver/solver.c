@@ -87,8 +87,8 @@ void karst_solver_monitor(karst_solver *solver, karst_monitor_function function,
   solver->monitor_user = user;
 }
 
-/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how long
- * the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
+/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how
+ * long the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
 static karst_operator choose_operators(karst_solver *solver)
 {
   if (solver->product.multiply) {

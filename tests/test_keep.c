@@ -214,6 +214,54 @@ static void test_scaling(const struct problem *p)
   karst_solver_destroy(solver);
 }
 
+/* A preconditioner of the program's with the library's own inside, of the same matrix. */
+static karst_status own_setup(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+static karst_status own_update(karst_precond *p)
+{
+  karst_precond *M = karst_precond_data(p);
+  const karst_status status =
+      M ? karst_precond_update(M) : karst_precond_create(karst_precond_context(p), NULL, karst_precond_matrix(p), &M);
+  karst_precond_set_data(p, M);
+  return status;
+}
+
+static karst_status own_apply(karst_precond *p, const karst_vector *r, karst_vector *z)
+{
+  const karst_status status = karst_precond_keep(karst_precond_data(p));
+  return status ? status : karst_precond_apply(karst_precond_data(p), r, z);
+}
+
+static void own_destroy(karst_precond *p) { karst_precond_destroy(karst_precond_data(p)); }
+
+/* It keeps what is inside in apply, and goes on with the factors of the earlier values as iluk does. */
+static void test_inside(const struct problem *p)
+{
+  static const karst_precond_method method = {.name = "own",
+                                              .help = "iluk inside",
+                                              .needs_diagonal = 1,
+                                              .setup = own_setup,
+                                              .update = own_update,
+                                              .apply = own_apply,
+                                              .destroy = own_destroy};
+  karst_result result[2];
+  tap_need(p->context, karst_precond_register(p->context, &method), "method");
+  for (int i = 0; i < 2; i++) {
+    karst_solver *solver = make_solver(p, i ? "own" : "iluk", "natural", "none");
+    tap_need(p->context, karst_matrix_update_values(p->A, p->after), "values");
+    tap_need(p->context, karst_solver_keep(solver), "keep");
+    result[i] = solve(p, solver);
+    karst_solver_destroy(solver);
+  }
+  tap_ok(result[1].reason > 0 && result[1].iterations == result[0].iterations,
+         "a method of the program's keeps what is inside: %d, %d iterations", result[1].iterations,
+         result[0].iterations);
+}
+
 struct meddler {
   karst_solver *solver;
   karst_status status;
@@ -237,6 +285,7 @@ static void test_all(karst_context *context)
   }
   test_refusals(&p);
   test_scaling(&p);
+  test_inside(&p);
   karst_solver *solver = make_solver(&p, "iluk", "natural", "none");
   struct meddler meddler = {solver, KARST_SUCCESS};
   karst_solver_monitor(solver, meddle, &meddler);

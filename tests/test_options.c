@@ -292,6 +292,18 @@ static void test_unknown(void)
   karst_options_destroy(options);
 }
 
+/* Two methods have the option side; neither takes the value. A sentence is the context's until four more calls fail. */
+static void test_sentences(void)
+{
+  karst_options *options = make_options();
+  tap_ok(karst_options_set(options, "rtol", "-7") == KARST_ERROR_OPTION, "a value that is refused");
+  const char *sentence = karst_context_error(context);
+  for (int i = 0; i < 4; i++) karst_options_set(options, "side", "wrong");
+  tap_ok(strstr(sentence, "rtol -7") && strstr(karst_context_error(context), "side \"wrong\""),
+         "has its sentence after four more: %s", sentence);
+  karst_options_destroy(options);
+}
+
 static void test_null(void)
 {
   karst_options *options = make_options(), *none;
@@ -377,6 +389,7 @@ int main(void)
   }
   test_locale();
   test_unknown();
+  test_sentences();
   test_null();
   test_copy();
   test_from_numbers();

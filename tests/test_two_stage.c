@@ -347,6 +347,34 @@ static void test_through(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* Returns whether the preconditioner reports a value of that name. */
+static bool reports(const karst_precond *M, const char *name)
+{
+  karst_value value;
+  for (size_t i = 0; karst_precond_report(M, i, &value); i++)
+    if (strcmp(value.name, name) == 0) return true;
+  return false;
+}
+
+/* A second stage that is not updated, because the first has failed, has nothing to say of its last update. */
+static void test_report_of_failure(karst_context *context)
+{
+  static const karst_index start[] = {0, 1, 2}, column[] = {0, 1};
+  static const double value[] = {2, 3}, singular[] = {2, 0};
+  static const char *const pairs[][2] = {{"precond", "two-stage"}, {"first", "jacobi"}, {"second", "iluk"}};
+  karst_matrix *A;
+  tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "matrix");
+  karst_precond *M = make_precond(A, context, pairs, 3);
+  const bool before = reports(M, "second_shifted");
+  tap_need(context, karst_matrix_update_values(A, singular), "values");
+  tap_need(context, karst_precond_update(M), "update");
+  karst_index row;
+  tap_ok(before && karst_precond_outcome(M, &row) == KARST_SINGULAR_BLOCK && row == 1 && !reports(M, "second_shifted"),
+         "what the second stage found in an earlier update is forgotten");
+  karst_precond_destroy(M);
+  karst_matrix_destroy(A);
+}
+
 static void test_all(karst_context *context)
 {
   test_composition(context, "convdiff:7x6x5", 1);
@@ -357,6 +385,7 @@ static void test_all(karst_context *context)
   test_report_of_failure(context);
   test_own_stage(context);
   test_through(context);
+  test_report_of_failure(context);
 }
 
 /* Each allocation fails once. */

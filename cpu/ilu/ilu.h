@@ -54,8 +54,7 @@ typedef struct karst_ilu_plan {
 
 /* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is
  * so much longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of
- * both, times a logarithm, and a nearly full row costs no more for each row that depends on it than those have entries.
- * */
+ * both, times a logarithm, and a nearly full row costs each row that depends on it no more than that has entries. */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
 
 static inline karst_index karst_schedule_runs(const karst_schedule *schedule)

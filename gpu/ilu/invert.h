@@ -17,8 +17,8 @@ static __device__ __forceinline__ bool karst_any_of_group(const karst_ilu_place 
   return (__ballot_sync(~0u, mine) & at.group) != 0;
 }
 
-/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the whole
- * warp takes all steps. The reason is that of the lane's block.
+/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
+ * whole warp takes all steps. The reason is that of the lane's block.
  *
  * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
  * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */

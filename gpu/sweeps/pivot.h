@@ -1,6 +1,6 @@
 /* pivot.h - what the pivots of parilu and paric become on the GPU. A pivot without an inverse gives NaN. */
-#ifndef KARST_GPU_PARILU_PIVOT_H
-#define KARST_GPU_PARILU_PIVOT_H
+#ifndef KARST_GPU_SWEEPS_PIVOT_H
+#define KARST_GPU_SWEEPS_PIVOT_H
 
 #include "sweeps.h"
 

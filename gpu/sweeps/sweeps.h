@@ -6,8 +6,8 @@
  *     A_ij - sum_{k < min(i,j)} L_ik U_kj         paric: A_ij - sum_{k < j} L_ik L_jk^T
  *
  * is made from the list of its products, which is found once (lists.cu). */
-#ifndef KARST_GPU_PARILU_H
-#define KARST_GPU_PARILU_H
+#ifndef KARST_GPU_SWEEPS_H
+#define KARST_GPU_SWEEPS_H
 
 #include "gpu/ilu/ilu.h"
 
