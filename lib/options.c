@@ -105,10 +105,10 @@ static karst_status check_number(karst_context *context, const karst_option *row
   if (!end || *end != '\0')
     return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, karst_quote_text(text, word),
                       integer ? "a whole number" : "a finite number");
-  if (*number < row->least || (integer && *number > INT_MAX))
-    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
-                      karst_quote_text(text, word), row->least,
-                      integer && *number > INT_MAX ? ", at most 2147483647" : "");
+  const double least = integer ? fmax(row->least, INT_MIN) : row->least; /* a field of int holds no less */
+  if (*number < least || (integer && *number > INT_MAX))
+    return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %.10g%s", row->name,
+                      karst_quote_text(text, word), least, integer && *number > INT_MAX ? ", at most 2147483647" : "");
   return KARST_SUCCESS;
 }
 
