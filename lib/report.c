@@ -1,17 +1,20 @@
 /* report.c - see report.h. */
 #include "report.h"
 
+#include "number.h"
+
 #include <string.h>
 
 static karst_status check_name(karst_context *context, const char *name)
 {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  char word[KARST_WORD_SIZE];
   if (!name) return karst_missing(context, "the name of a value");
   const size_t length = strlen(name);
   if (length > 0 && length < KARST_REPORT_NAME && strspn(name, allowed) == length) return KARST_SUCCESS;
   return karst_fail(context, KARST_ERROR_ARGUMENT,
-                    "a value's name has 1 to %d of the characters a-z, 0-9 and '_', unlike '%.64s'",
-                    KARST_REPORT_NAME - 1, name);
+                    "a value's name has 1 to %d of the characters a-z, 0-9 and '_', unlike \"%s\"",
+                    KARST_REPORT_NAME - 1, karst_quote_text(name, word));
 }
 
 static karst_status check_length(karst_context *context, const karst_value *value, const char *what, const char *text,
