@@ -33,6 +33,8 @@ struct karst_context {
 /* An object was made (1) or destroyed (-1), perhaps in several threads at once. */
 void karst_count_object(karst_context *context, int change);
 
+/* The number of the sentence recorded last: whether a call has left one. */
+unsigned karst_last_failure(const karst_context *context);
 /* Records the sentence of an error and returns status, so that a function can end with "return karst_fail(...)". */
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

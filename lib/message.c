@@ -13,9 +13,14 @@ void karst_context_set_message(karst_context *context, karst_message_function fu
   context->message_user = user;
 }
 
+unsigned karst_last_failure(const karst_context *context)
+{
+  return __atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE);
+}
+
 const char *karst_context_error(const karst_context *context)
 {
-  return context ? context->sentence[__atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE) % KARST_SENTENCES] : "";
+  return context ? context->sentence[karst_last_failure(context) % KARST_SENTENCES] : "";
 }
 
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)

@@ -3,12 +3,6 @@
 #include "precond.h"
 #include "vector.h"
 
-/* Tells the sentences of a context apart: whether one was left during a call. */
-static unsigned last_failure(const karst_context *context)
-{
-  return __atomic_load_n(&context->last_failure, __ATOMIC_ACQUIRE);
-}
-
 /* What a function of the method has returned, as a status that has a sentence. before: the last failure before. */
 static karst_status judge(const karst_precond *p, const char *function, int returned, unsigned before)
 {
@@ -18,23 +12,19 @@ static karst_status judge(const karst_precond *p, const char *function, int retu
     return karst_fail(context, KARST_ERROR_ARGUMENT, "%s of the preconditioner %s returned %d, which is no status",
                       function, p->ops->name, returned);
   const karst_status status = (karst_status)returned;
-  if (last_failure(context) != before) return status;
+  if (karst_last_failure(context) != before) return status;
   return karst_fail(context, status, "%s of the preconditioner %s failed: %s", function, p->ops->name,
                     karst_status_text(status));
 }
 
 static karst_status setup(karst_precond *p)
 {
-  const unsigned before = last_failure(p->context);
+  const unsigned before = karst_last_failure(p->context);
   return judge(p, "setup", p->ops->outside->setup(p), before);
 }
 
-static karst_status update(karst_precond *p)
+static karst_status check_outcome(const karst_precond *p)
 {
-  const unsigned before = last_failure(p->context);
-  karst_status status = judge(p, "update", p->ops->outside->update(p), before);
-  if (status) return status;
-  if (p->reason == KARST_SOUND) p->block_row = -1;
   if (p->reason != KARST_SOUND && p->reason != KARST_SINGULAR_BLOCK && p->reason != KARST_NOT_FINITE)
     return karst_fail(p->context, KARST_ERROR_ARGUMENT,
                       "update of the preconditioner %s left the outcome %d, which is "
@@ -46,6 +36,19 @@ static karst_status update(karst_precond *p)
   return KARST_SUCCESS;
 }
 
+static karst_status update(karst_precond *p)
+{
+  const unsigned before = karst_last_failure(p->context);
+  karst_status status = judge(p, "update", p->ops->outside->update(p), before);
+  if (status) return status;
+  if (p->reason == KARST_SOUND) p->block_row = -1;
+  status = check_outcome(p);
+  if (!status) return KARST_SUCCESS;
+  p->reason = KARST_SOUND; /* karst_precond_outcome tells no rubbish */
+  p->block_row = -1;
+  return status;
+}
+
 /* The vectors stand on the stack: an apply takes no memory. The checker does not know that the method writes to z.
  * NOLINTNEXTLINE(readability-non-const-parameter) */
 static karst_status apply(const karst_precond *p, const double *r, double *z)
@@ -53,7 +56,7 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   const int64_t rows = karst_matrix_rows(p->A);
   const karst_vector in = {.context = p->context, .length = rows, .values = (double *)r};
   karst_vector out = {.context = p->context, .length = rows, .values = z};
-  const unsigned before = last_failure(p->context);
+  const unsigned before = karst_last_failure(p->context);
   return judge(p, "apply", p->ops->outside->apply((karst_precond *)p, &in, &out), before);
 }
 
@@ -100,19 +103,27 @@ void karst_precond_set_varies(karst_precond *precond, int varies)
   if (is_outside(precond)) precond->varies = varies != 0;
 }
 
+/* Counts of preconditioners inside one another are added up, which overflows with none of these. */
+static int64_t clamp(int64_t count)
+{
+  const int64_t most = (int64_t)1 << 56;
+  return count < 0 ? 0 : count > most ? most : count;
+}
+
 void karst_precond_set_entries(karst_precond *precond, int64_t entries)
 {
-  if (is_outside(precond)) precond->factor_entries = entries;
+  if (is_outside(precond)) precond->factor_entries = clamp(entries);
 }
 
 void karst_precond_set_memory(karst_precond *precond, int64_t bytes)
 {
-  if (is_outside(precond)) precond->memory = bytes;
+  if (is_outside(precond)) precond->memory = clamp(bytes);
 }
 
 void karst_precond_set_outcome(karst_precond *precond, karst_reason reason, karst_index block_row)
 {
-  if (!is_outside(precond)) return;
+  const bool updating = is_outside(precond) && precond->generation < 0;
+  if (!updating) return;
   precond->reason = reason;
   precond->block_row = block_row;
 }

@@ -49,12 +49,12 @@ static karst_status call(const karst_product *product, const double *x, double *
   const karst_vector from = {.context = context, .length = rows, .values = (double *)x};
   karst_vector to = from;
   to.values = y;
-  const unsigned failures = context->last_failure;
+  const unsigned failures = karst_last_failure(context);
   const karst_status status = product->multiply(product->user, &from, &to);
   if (status > 0 || status < KARST_ERROR_INDEX_OVERFLOW)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the operator's function returned %d, which is no karst_status",
                       (int)status);
-  if (status && context->last_failure == failures)
+  if (status && karst_last_failure(context) == failures)
     karst_fail(context, status, "the operator's function failed: %s", karst_status_text(status));
   return status;
 }
