@@ -85,6 +85,12 @@ static bool read_number(const karst_option *row, const char *text, double *numbe
   return end && *end == '\0';
 }
 
+/* A field of int holds no less than INT_MIN. */
+static double least_of(const karst_option *row)
+{
+  return row->kind == KARST_OPTION_INTEGER ? fmax(row->least, INT_MIN) : row->least;
+}
+
 static bool is_too_large(const karst_option *row, double number)
 {
   return row->kind == KARST_OPTION_INTEGER && number > INT_MAX;
@@ -105,7 +111,8 @@ bool karst_option_allows(const karst_context *context, const karst_option *row, 
   switch (row->kind) {
   case KARST_OPTION_INTEGER:
   case KARST_OPTION_REAL:
-    return read_number(row, text, &value->number) && value->number >= row->least && !is_too_large(row, value->number);
+    return read_number(row, text, &value->number) && value->number >= least_of(row) &&
+           !is_too_large(row, value->number);
   case KARST_OPTION_SIZES:
     return read_sizes(text, value->size);
   case KARST_OPTION_NAME:
@@ -124,8 +131,9 @@ static karst_status refuse_number(karst_context *context, const karst_option *ro
   if (!read_number(row, text, &number))
     return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is not %s", row->name, karst_quote_text(text, word),
                       row->kind == KARST_OPTION_INTEGER ? "a whole number" : "a finite number");
-  return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %g%s", row->name,
-                    karst_quote_text(text, word), row->least, is_too_large(row, number) ? ", at most 2147483647" : "");
+  return karst_fail(context, KARST_ERROR_OPTION, "%s %s is out of range: at least %.10g%s", row->name,
+                    karst_quote_text(text, word), least_of(row),
+                    is_too_large(row, number) ? ", at most 2147483647" : "");
 }
 
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,

@@ -9,13 +9,8 @@ static karst_status setup(karst_precond *p)
   return karst_judge(p->context, p->ops->outside->setup(p), before, "setup of the preconditioner ", p->ops->name);
 }
 
-static karst_status update(karst_precond *p)
+static karst_status check_outcome(const karst_precond *p)
 {
-  const unsigned before = karst_failures(p->context);
-  karst_status status =
-      karst_judge(p->context, p->ops->outside->update(p), before, "update of the preconditioner ", p->ops->name);
-  if (status) return status;
-  if (p->reason == KARST_SOUND) p->block_row = -1;
   if (p->reason != KARST_SOUND && p->reason != KARST_SINGULAR_BLOCK && p->reason != KARST_NOT_FINITE)
     return karst_fail(p->context, KARST_ERROR_ARGUMENT,
                       "update of the preconditioner %s left the outcome %d, which is "
@@ -25,6 +20,20 @@ static karst_status update(karst_precond *p)
     return karst_fail(p->context, KARST_ERROR_ARGUMENT, "update of the preconditioner %s named block row %lld of %lld",
                       p->ops->name, (long long)p->block_row, (long long)p->A->block_rows);
   return KARST_SUCCESS;
+}
+
+static karst_status update(karst_precond *p)
+{
+  const unsigned before = karst_failures(p->context);
+  karst_status status =
+      karst_judge(p->context, p->ops->outside->update(p), before, "update of the preconditioner ", p->ops->name);
+  if (status) return status;
+  if (p->reason == KARST_SOUND) p->block_row = -1;
+  status = check_outcome(p);
+  if (!status) return KARST_SUCCESS;
+  p->reason = KARST_SOUND; /* karst_precond_outcome tells no rubbish */
+  p->block_row = -1;
+  return status;
 }
 
 /* The vectors stand on the stack: an apply takes no memory. The checker does not know that the method writes to z.
@@ -82,19 +91,27 @@ void karst_precond_set_varies(karst_precond *precond, int varies)
   if (is_outside(precond)) precond->varies = varies != 0;
 }
 
+/* Counts of preconditioners inside one another are added up, which overflows with none of these. */
+static int64_t clamp(int64_t count)
+{
+  const int64_t most = (int64_t)1 << 56;
+  return count < 0 ? 0 : count > most ? most : count;
+}
+
 void karst_precond_set_entries(karst_precond *precond, int64_t entries)
 {
-  if (is_outside(precond)) precond->factor_entries = entries;
+  if (is_outside(precond)) precond->factor_entries = clamp(entries);
 }
 
 void karst_precond_set_memory(karst_precond *precond, int64_t bytes)
 {
-  if (is_outside(precond)) precond->memory = bytes;
+  if (is_outside(precond)) precond->memory = clamp(bytes);
 }
 
 void karst_precond_set_outcome(karst_precond *precond, karst_reason reason, karst_index block_row)
 {
-  if (!is_outside(precond)) return;
+  const bool updating = is_outside(precond) && precond->generation < 0;
+  if (!updating) return;
   precond->reason = reason;
   precond->block_row = block_row;
 }

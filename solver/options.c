@@ -55,6 +55,7 @@ struct found {
   char name[KARST_OPTION_NAME_SIZE]; /* as the rows have it, "first.level"; "first.precond" where that is "first" */
   size_t used;
   int depth; /* of what is in name where there is no such option: 0, or that many preconditioners inside one another */
+  bool too_deep; /* there is no such option because one more preconditioner would stand inside those */
 };
 
 static void append(struct found *found, const karst_option *row)
@@ -73,7 +74,8 @@ static bool find_option(const karst_context *context, const char *name, struct f
     const size_t length = point ? (size_t)(point - name) : strlen(name);
     row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0);
     const bool inside = row && row->kind == KARST_OPTION_PRECOND;
-    if (!row || (point && !inside) || (inside && found->depth == KARST_OPTION_DEPTH)) return false;
+    found->too_deep = inside && found->depth == KARST_OPTION_DEPTH;
+    if (!row || (point && !inside) || found->too_deep) return false;
     append(found, row);
     if (!point) break;
     name = point + 1;
@@ -131,7 +133,7 @@ static karst_status fail_unknown(karst_context *context, const char *name, const
   char names[400], word[KARST_WORD_SIZE];
   size_t used = 0;
   const karst_option *row;
-  if (found->depth == KARST_OPTION_DEPTH)
+  if (found->too_deep)
     return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\": preconditioners stand at most %d inside one another",
                       karst_quote_text(name, word), (int)KARST_OPTION_DEPTH);
   for (size_t i = 0; (row = row_at(context, i)) && used < sizeof names; i++)

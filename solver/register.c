@@ -31,8 +31,12 @@ static karst_status check_method(karst_context *context, const karst_precond_met
                         : !method->apply   ? "apply"
                         : !method->destroy ? "destroy"
                                            : NULL;
-  if (!missing) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_ARGUMENT, "the preconditioner %s has no %s", method->name, missing);
+  if (missing)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the preconditioner %s has no %s", method->name, missing);
+  if (method->settings > PTRDIFF_MAX)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the settings of the preconditioner %s have %zu bytes, too many",
+                      method->name, method->settings);
+  return KARST_SUCCESS;
 }
 
 /* Bytes of a value of that kind in the settings; 0 where there is no such kind. */
@@ -84,6 +88,17 @@ static karst_status check_clash(karst_context *context, const karst_precond_meth
   return KARST_SUCCESS;
 }
 
+/* The rows up to this one lie in the settings. Two that own what is in one place would both destroy it. */
+static karst_status check_overlap(karst_context *context, const karst_precond_method *method, const karst_option *row)
+{
+  for (const karst_option *before = method->options; before != row; before++)
+    if (row->field < before->field + size_of_kind(before->kind) && before->field < row->field + size_of_kind(row->kind))
+      return karst_fail(context, KARST_ERROR_ARGUMENT,
+                        "option %s of the preconditioner %s: its field overlaps that of option %s", row->name,
+                        method->name, before->name);
+  return KARST_SUCCESS;
+}
+
 static karst_status check_row(karst_context *context, const karst_precond_method *method, const karst_option *row)
 {
   karst_option_value unused;
@@ -93,6 +108,7 @@ static karst_status check_row(karst_context *context, const karst_precond_method
     return karst_fail(context, KARST_ERROR_ARGUMENT, "option %s of the preconditioner %s: %s",
                       karst_quote_text(row->name, word), method->name, fault);
   karst_status status = check_clash(context, method, row);
+  if (!status) status = check_overlap(context, method, row);
   if (status) return status;
   status = karst_option_check(context, row, row->default_value, &unused);
   if (!status) return KARST_SUCCESS;

@@ -206,9 +206,9 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   if (!status) status = check_arguments(solver, b, x);
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
-  solver->solving = true;
+  solver->busy = "a solve";
   status = solve(solver, b->values, x->values, result, &place);
-  solver->solving = false;
+  solver->busy = NULL;
   const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
   if (!status) status = waited;
   if (status) {

@@ -152,6 +152,32 @@ static karst_status make_krylov(karst_solver *solver)
   return status;
 }
 
+/* The ordered and scaled copy of the matrix's values. Where that fails, nothing is ready for a solve. */
+static karst_status take_values(karst_solver *solver)
+{
+  const double begin = karst_clock();
+  solver->generation = -1;
+  karst_status status = karst_system_update(&solver->system);
+  solver->time_transfer = karst_clock() - begin;
+  if (!status) solver->generation = solver->system.original->generation;
+  return status;
+}
+
+/* The numeric half of set-up. */
+static karst_status factor(karst_solver *solver)
+{
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
+  solver->factored = false;
+  karst_status status = take_values(solver);
+  if (!status) status = karst_precond_update(solver->precond);
+  if (status) {
+    solver->generation = -1;
+    return status;
+  }
+  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
+  return KARST_SUCCESS;
+}
+
 static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
 {
   if (!solver || !A) return karst_missing(solver ? solver->context : NULL, "the matrix");
@@ -162,11 +188,13 @@ static karst_status check_setup(const karst_solver *solver, const karst_matrix *
 
 static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
+  solver->busy = "a set-up";
   clear(solver);
   karst_status status = make_system(solver, A, analysis);
   if (!status) status = make_krylov(solver);
-  if (!status) status = karst_solver_update(solver);
+  if (!status) status = factor(solver);
   if (status) clear(solver);
+  solver->busy = NULL;
   return status;
 }
 
@@ -200,20 +228,10 @@ karst_status karst_solver_check_ready(const karst_solver *solver)
 
 karst_status karst_solver_check_idle(const karst_solver *solver)
 {
-  if (!solver->solving) return KARST_SUCCESS;
+  if (!solver->busy) return KARST_SUCCESS;
   return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
-                    "the solver is in the middle of a solve, whose monitor and operator cannot change it");
-}
-
-/* The ordered and scaled copy of the matrix's values. Where that fails, nothing is ready for a solve. */
-static karst_status take_values(karst_solver *solver)
-{
-  const double begin = karst_clock();
-  solver->generation = -1;
-  karst_status status = karst_system_update(&solver->system);
-  solver->time_transfer = karst_clock() - begin;
-  if (!status) solver->generation = solver->system.original->generation;
-  return status;
+                    "the solver is in the middle of %s, and the functions called from it cannot change the solver",
+                    solver->busy);
 }
 
 karst_status karst_solver_update(karst_solver *solver)
@@ -222,16 +240,10 @@ karst_status karst_solver_update(karst_solver *solver)
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
-  solver->factored = false;
-  status = take_values(solver);
-  if (!status) status = karst_precond_update(solver->precond);
-  if (status) {
-    solver->generation = -1;
-    return status;
-  }
-  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
-  return KARST_SUCCESS;
+  solver->busy = "an update";
+  status = factor(solver);
+  solver->busy = NULL;
+  return status;
 }
 
 karst_status karst_solver_keep(karst_solver *solver)

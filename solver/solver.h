@@ -16,7 +16,7 @@ struct karst_solver {
   karst_operator caller; /* the caller's system, in his order and not scaled */
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
-  bool solving;         /* a solve is under way, and its monitor may call */
+  const char *busy;     /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
   bool factored;        /* scaling and factorization of the last update have gone well */
   int64_t generation;   /* of the matrix's values at the last update or keep, -1 where it failed */
   double *norm2;        /* [2] device memory */
@@ -35,7 +35,7 @@ static inline bool karst_solver_is_scaled(const karst_solver *solver)
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);
-/* Neither a monitor nor an operator must change the solver that has called it. */
+/* Neither a monitor, an operator nor a method from outside must change the solver that has called it. */
 karst_status karst_solver_check_idle(const karst_solver *solver);
 
 #endif

@@ -334,6 +334,7 @@ static void test_inside(void)
                                        {"first.second.side", "first.second has precond, level, "},
                                        {"first.first.first.first.first", "at most 4"},
                                        {"first.first.first.first.first.level", "at most 4"},
+                                       {"first.first.first.first.nix", "first.first.first.first has precond, level"},
                                        {"level.level", "is unknown: solver, "},
                                        {"precond.level", "is unknown: solver, "},
                                        {"first..level", "first has "},

@@ -16,6 +16,7 @@ static struct script {
   karst_index block_row; /* of the outcome, where it is singular */
   bool no_data;          /* destroy found none */
   bool wrong;            /* something that must hold did not */
+  karst_solver *meddled; /* the solver that the method is a part of, which setup and update try to change; or NULL */
 } script;
 
 struct settings {
@@ -34,9 +35,23 @@ static karst_status leave(karst_precond *p, int status)
   return karst_context_fail(karst_precond_context(p), (karst_status)status, "the licence ran out");
 }
 
+/* Calls that would change what is being set up or updated. */
+static void meddle(karst_precond *p)
+{
+  static const char busy[] = "in the middle of";
+  karst_context *context = karst_precond_context(p);
+  if (!script.meddled) return;
+  script.wrong |= karst_solver_setup(script.meddled, karst_precond_matrix(p)) != KARST_ERROR_ARGUMENT ||
+                  !strstr(karst_context_error(context), busy);
+  script.wrong |= karst_solver_set_operator(script.meddled, NULL, NULL) != KARST_ERROR_ARGUMENT;
+  script.wrong |= karst_solver_update(script.meddled) != KARST_ERROR_ARGUMENT;
+  script.wrong |= karst_precond_keep(p) != KARST_ERROR_ARGUMENT;
+}
+
 static karst_status setup(karst_precond *p)
 {
   script.setups++;
+  meddle(p);
   if (script.fail_setup) return leave(p, script.fail_setup);
   script.wrong |= karst_precond_user(p) != &script || karst_precond_data(p) != NULL;
   struct data *data = malloc(sizeof *data);
@@ -61,6 +76,7 @@ static karst_status update(karst_precond *p)
   karst_context *context = karst_precond_context(p);
   karst_vector *values;
   script.updates++;
+  meddle(p);
   if (script.fail_update) return leave(p, script.fail_update);
   double *value = malloc((size_t)entries * sizeof *value);
   karst_status status = karst_vector_wrap(context, entries, (double *)karst_matrix_value(A), &values);
@@ -79,6 +95,7 @@ static karst_status apply(karst_precond *p, const karst_vector *r, karst_vector 
 {
   struct data *data = karst_precond_data(p);
   script.applies++;
+  karst_precond_set_outcome(p, KARST_NOT_FINITE, 0); /* which is update's to say */
   if (script.fail_apply) return leave(p, script.fail_apply);
   script.wrong |= karst_vector_length(r) != data->rows || karst_vector_length(z) != data->rows ||
                   (karst_context_is_host(karst_precond_context(p)) && !karst_vector_const_values(r));
@@ -316,6 +333,38 @@ static void test_varies(karst_context *context)
   destroy_system(&s);
 }
 
+/* A method that knows the solver it is a part of cannot change it from within, and absurd counts do no harm. */
+static void test_meddling(karst_context *context)
+{
+  struct system s = make_system(context, "poisson2d:8x8");
+  karst_solver *solver;
+  karst_result result;
+  tap_need(context, karst_solver_create(context, s.options, &solver), "solver");
+  script.meddled = solver;
+  tap_need(context, karst_solver_setup(solver, s.A), "setup");
+  tap_need(context, karst_solver_update(solver), "update");
+  script.meddled = NULL;
+  karst_status status = solve(&s, solver, &result);
+  tap_ok(!status && result.reason > 0 && !script.wrong && script.setups == 1 && script.updates == 2,
+         "a method cannot change the solver that calls it");
+  karst_solver_destroy(solver);
+  destroy_system(&s);
+}
+
+static void test_counts(karst_context *context)
+{
+  struct system s = make_system(context, "poisson2d:8x8");
+  karst_precond *M;
+  karst_solver_info info;
+  tap_need(context, karst_precond_create(context, s.options, s.A, &M), "preconditioner");
+  karst_precond_set_entries(M, -1);
+  karst_precond_set_memory(M, INT64_MAX);
+  tap_need(context, karst_precond_get_info(M, &info), "info");
+  tap_ok(info.factor_entries == 0 && info.memory > 0 && info.memory < INT64_MAX / 64, "absurd counts are bounded");
+  karst_precond_destroy(M);
+  destroy_system(&s);
+}
+
 static void test_all(karst_context *context)
 {
   tap_need(context, karst_precond_register(context, &point), "registration");
@@ -324,6 +373,8 @@ static void test_all(karst_context *context)
   test_failures(context);
   test_outcomes(context);
   test_varies(context);
+  test_meddling(context);
+  test_counts(context);
 }
 
 int main(void)

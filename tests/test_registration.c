@@ -151,12 +151,22 @@ static void test_bad_rows(karst_context *context)
       {{"coarse_grid", KARST_OPTION_FILE, 0, FIELD(file), NULL, 0, "", "help"}, KARST_ERROR_OPTION, "another kind"},
       {{"precond", KARST_OPTION_NAME, 0, 0, mode_name, 0, "fast", "help"}, KARST_ERROR_OPTION, "every solver"},
       {{"rtol", KARST_OPTION_REAL, 0, FIELD(weight), NULL, 0, "1", "help"}, KARST_ERROR_OPTION, "every solver"},
+      {{"x", KARST_OPTION_INTEGER, 0, FIELD(mode), NULL, -1e300, "-2147483649", "help"},
+       KARST_ERROR_OPTION,
+       "at least -2147483648"},
+      {{"x", KARST_OPTION_FILE, 0, 0, NULL, 0, "", "help"},
+       KARST_ERROR_ARGUMENT,
+       "overlaps that of option fresh-steps"},
+      {{"x", KARST_OPTION_INTEGER, 0, 3, NULL, 0, "3", "help"}, KARST_ERROR_ARGUMENT, "overlaps"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const karst_option list[] = {good, bad[i].row, {0}};
     const karst_precond_method method = with_rows("fresh", list);
     refuse(context, &method, bad[i].status, bad[i].says, "a row");
   }
+  karst_precond_method huge = with_rows("fresh", rows);
+  huge.settings = SIZE_MAX;
+  refuse(context, &huge, KARST_ERROR_ARGUMENT, "too many", "settings of all memory");
 }
 
 static void test_listed(karst_context *context)
