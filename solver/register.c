@@ -108,10 +108,9 @@ static karst_status check_row(karst_context *context, const karst_precond_method
     return karst_fail(context, KARST_ERROR_ARGUMENT, "option %s of the preconditioner %s: %s",
                       karst_quote_text(row->name, word), method->name, fault);
   karst_status status = check_clash(context, method, row);
-  if (!status) status = check_overlap(context, method, row);
   if (status) return status;
   status = karst_option_check(context, row, row->default_value, &unused);
-  if (!status) return KARST_SUCCESS;
+  if (!status) return check_overlap(context, method, row);
   return karst_fail(context, status, "the default of option %s of the preconditioner %s: %s", row->name, method->name,
                     karst_context_error(context));
 }

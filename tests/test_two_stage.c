@@ -195,34 +195,6 @@ static void test_outcome(karst_context *context)
   }
 }
 
-/* Whether a preconditioner reports a value of that name. */
-static bool reports(const karst_precond *M, const char *name)
-{
-  karst_value value;
-  for (size_t i = 0; karst_precond_report(M, i, &value); i++)
-    if (strcmp(value.name, name) == 0) return true;
-  return false;
-}
-
-/* Where the first stage fails, the second has nothing to say of these values. */
-static void test_report_of_failure(karst_context *context)
-{
-  static const karst_index start[] = {0, 1, 2}, column[] = {0, 1};
-  static const double good[] = {2, 3}, bad[] = {2, 0};
-  static const char *const pairs[][2] = {{"precond", "two-stage"}};
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, 2, 1, start, column, good, KARST_COPY, &A), "matrix");
-  karst_precond *M = make_precond(A, context, pairs, 1);
-  tap_ok(reports(M, "second_shifted"), "the second stage reports its update");
-  tap_need(context, karst_matrix_update_values(A, bad), "values");
-  tap_need(context, karst_precond_update(M), "update");
-  tap_ok(karst_precond_outcome(M, NULL) == KARST_SINGULAR_BLOCK && reports(M, "second_levels_lower") &&
-             !reports(M, "second_shifted"),
-         "and after the first has failed its set-up alone");
-  karst_precond_destroy(M);
-  karst_matrix_destroy(A);
-}
-
 /* A stage of the program's: z = r / 2, in turns z = r where it varies. */
 static struct {
   int varies, fail, calls;
@@ -382,7 +354,6 @@ static void test_all(karst_context *context)
   test_nested(context);
   test_in_solvers(context);
   test_outcome(context);
-  test_report_of_failure(context);
   test_own_stage(context);
   test_through(context);
   test_report_of_failure(context);
