@@ -37,11 +37,10 @@ bool karst_parse_sizes(const char *text, int64_t largest, int64_t size[3])
   for (int axis = 0; axis < 3; axis++) {
     int64_t number = 0;
     if (!is_digit(*text)) return false;
-    for (; is_digit(*text); text++) {
-      number = number > INT64_MAX / 10 - 1 ? INT64_MAX / 10 : 10 * number + (*text - '0');
-      if (number > largest) return false;
-    }
-    if (number < 1) return false;
+    for (; is_digit(*text); text++)
+      if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *text - '0', &number))
+        return false;
+    if (number < 1 || number > largest) return false;
     size[axis] = number;
     if (*text == '\0') return true;
     if (*text++ != 'x') return false;
