@@ -4,7 +4,6 @@
 #include "matrix.h"
 #include "number.h"
 #include "precond.h"
-#include "search.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A search in ascending numbers finds the same as a linear search; names are found only as a whole. */
+/* A search in ascending numbers finds the same as a linear search. */
 #include "search.h"
 
 #include "tap.h"
@@ -45,22 +45,8 @@ static void test_find_column(void)
   tap_ok(right, "a column of a row, or -1, also where the next row has it");
 }
 
-static const char *fruit(size_t i)
-{
-  static const char *const names[] = {"apple", "pear", "plum", NULL};
-  return names[i];
-}
-
-static void test_find_name(void)
-{
-  tap_ok(karst_find_name(fruit, "apple") == 0 && karst_find_name(fruit, "plum") == 2, "names are found");
-  tap_ok(karst_find_name(fruit, "pea") == 3 && karst_find_name(fruit, "pears") == 3 && karst_find_name(fruit, "") == 3,
-         "where there is none, the number is that of the NULL that ends them");
-}
-
 int main(void)
 {
-  test_find_name();
   test_lower_bound();
   test_find_column();
   return tap_done();
