@@ -5,6 +5,7 @@
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 
 extern "C" {
+extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda; /* fgbilu/table.cu */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table.cu */
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/passes.cu */
 
@@ -14,6 +15,7 @@ const struct karst_backend karst_backend_cuda = {
     .host_memory = false,
     .ilu = &karst_ilu_kernels_cuda,
     .parilu = &karst_parilu_kernels_cuda,
+    .fgbilu = &karst_fgbilu_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

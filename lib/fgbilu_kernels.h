@@ -5,6 +5,7 @@
 
 #include "factor_outcome.h"
 #include "grid.h"
+#include "inline.h"
 
 /* The ways to go through the grid. The first three are the CPU's, the others a GPU's. */
 typedef enum karst_fgbilu_style {
@@ -31,7 +32,7 @@ enum { KARST_PLACE_DIAGONAL = KARST_FACES, KARST_PLACES, KARST_PLACE_NONE = 7, K
 
 /* The number, from 0, of the block in its row that couples a cell with the one behind a face, or of the diagonal
  * block; KARST_PLACE_NONE where there is none. A hole has none at all. */
-static inline int karst_place(uint32_t place, int face)
+KARST_INLINE int karst_place(uint32_t place, int face)
 {
   return (int)(place >> (KARST_PLACE_BITS * face) & ((1U << KARST_PLACE_BITS) - 1));
 }

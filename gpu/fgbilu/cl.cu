@@ -1,0 +1,255 @@
+/* cl.cu - fgbilu in the CL style (Luo, Edwards, Luo, Mueller, Algorithms 8 to 10): one launch a hyperplane, for the
+ * factorization and for each sweep. Each element of a block has a thread, in all that is done with it; the threads of
+ * a thread block ("workgroup") share L = max(1, 288 / n^2) cells, and what they tell each other goes through shared
+ * memory. n is the block size, u and v number the rows and columns of a block, q the cells of a hyperplane, qw those of
+ * a thread block. 288 is a multiple of the warp's 32 threads and of n^2 for n = 1, 2, 3, 4, 6 and 12.
+ *
+ * Gauss-Jordan inversion is in place, with two read buffers in turn and one synchronization a step. With pivoting, step
+ * r takes the row with the largest scaled entry of column r among those that have not been taken, without exchanging
+ * rows; after the last step the thread of (u,v) holds element (step of row u, pivot of column v) of the inverse, where
+ * it stores it. The threads of column r vote for their rows in shared memory before the step's synchronization, by the
+ * leading 15 bits of the entries, so that the choice costs no other. Without, as in the paper, the pivots are on the
+ * diagonal. What singular means does not depend on it.
+ *
+ * Shared memory of a thread block: to factor 8 (3 n^2 + 2 n) L + 4 n L bytes, which is 7.7 KiB for n = 6 and 24.6 KiB
+ * for n = 32, for a sweep 8 (n^2 + n) L bytes. */
+#include "fgbilu.h"
+
+namespace
+{
+
+enum { GROUP = 288, GROUP_LARGEST = 1024 };
+
+/* Returns L. */
+__host__ __device__ constexpr int cells_of_group(int n) { return n * n < GROUP ? GROUP / (n * n) : 1; }
+
+/* Threads of a thread block at most, for the instances. */
+template <int B> constexpr int threads_of_group = B ? cells_of_group(B) * (B * B) : GROUP_LARGEST;
+
+/* Where a thread works (Algorithm 8). Threads left over in the last thread block repeat the last cell's work, which
+ * they must not store. */
+struct element {
+  int qw, u, v;
+  bool stores;
+  karst_index cell;
+};
+
+template <int B> __device__ __forceinline__ element find_element(int n, const karst_index *cell, karst_index count)
+{
+  const int t = (int)threadIdx.x, qw = t / (n * n), rest = t - qw * (n * n);
+  const int64_t q = (int64_t)blockIdx.x * cells_of_group(n) + qw;
+  return {qw, rest % n, rest / n, q < count, cell[q < count ? q : count - 1]};
+}
+
+/* Returns sum over k of x[k n] y[k]. */
+template <int B> __device__ __forceinline__ double dot(int n, const double *x, const double *y)
+{
+  double sum = 0;
+#pragma unroll 8
+  for (int k = 0; k < (B ? B : n); k++) sum += x[k * n] * y[k];
+  return sum;
+}
+
+/* The shared memory of a cell to factor. */
+struct shared_cell {
+  double *s[KARST_FACES_BELOW]; /* [n n] each, column by column */
+  double *row_scale;            /* [n] 1 over the largest entry of each row */
+  double *column_size;          /* [n] the largest entry of each column with the rows scaled */
+  unsigned *vote;               /* [n] for the pivot of each column */
+};
+
+size_t bytes_to_factor(int n)
+{
+  return (size_t)cells_of_group(n) * n *
+         (KARST_FACES_BELOW * n * sizeof(double) + 2 * sizeof(double) + sizeof(unsigned));
+}
+
+__device__ __forceinline__ shared_cell find_shared(int n, int qw)
+{
+  extern __shared__ double shared[];
+  const int cells = cells_of_group(n), block = n * n;
+  double *scales = shared + KARST_FACES_BELOW * cells * block;
+  shared_cell at;
+#pragma unroll
+  for (int face = 0; face < KARST_FACES_BELOW; face++) at.s[face] = shared + (face * cells + qw) * block;
+  at.row_scale = scales + qw * n;
+  at.column_size = scales + (cells + qw) * n;
+  at.vote = reinterpret_cast<unsigned *>(scales + 2 * cells * n) + qw * n;
+  return at;
+}
+
+/* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f). */
+template <int B>
+__device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, const element &at,
+                                             const shared_cell &to)
+{
+  const int e = at.v * n + at.u;
+  const double *after[KARST_FACES_BELOW];
+#pragma unroll
+  for (int face = 0; face < KARST_FACES_BELOW; face++) {
+    const double *before = karst_fgbilu_block(m, n, at.cell, face);
+    after[face] = nullptr;
+    if (!before) continue;
+    const karst_index neighbour = at.cell + m.step[face];
+    after[face] = karst_fgbilu_block(m, n, neighbour, karst_fgbilu_opposite(face));
+    to.s[face][e] = dot<B>(n, before + at.u, karst_fgbilu_inverse(m, n, neighbour) + at.v * n);
+  }
+  const double *diagonal = karst_fgbilu_block(m, n, at.cell, KARST_PLACE_DIAGONAL);
+  double d = diagonal ? diagonal[e] : 0;
+  __syncthreads();
+#pragma unroll
+  for (int face = 0; face < KARST_FACES_BELOW; face++)
+    if (after[face]) d -= dot<B>(n, to.s[face] + at.u, after[face] + at.v * n);
+  __syncthreads();
+  return d;
+}
+
+/* Finds what pivots are judged by. column_size is there after the next synchronization. */
+template <int B>
+__device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const element &at, const shared_cell &to,
+                                        double d)
+{
+  double *block = to.s[2]; /* the read buffers are the other two */
+  block[at.v * n + at.u] = d;
+  if (at.v == 0) to.vote[at.u] = 0;
+  if (at.stores && !(fabs(d) <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_NOT_FINITE);
+  __syncthreads();
+  if (at.v == 0) {
+    double largest = 0;
+    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(block[k * n + at.u]));
+    if (at.stores && largest == 0) karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
+    to.row_scale[at.u] = 1 / largest;
+  }
+  __syncthreads();
+  if (at.u == 0) {
+    double largest = 0;
+    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(block[at.v * n + k]) * to.row_scale[k]);
+    to.column_size[at.v] = largest;
+  }
+}
+
+/* A vote: the leading bits of a size, which ascend with it, and below them the row, from the last to the first. */
+__device__ __forceinline__ unsigned vote_for(int u, double size)
+{
+  return ((unsigned)__double2hiint(size) & ~31U) | (31U - (unsigned)u);
+}
+
+__device__ __forceinline__ int voted(unsigned vote) { return 31 - (int)(vote & 31U); }
+
+template <int B, bool pivoting>
+__global__ void __launch_bounds__(threads_of_group<B>)
+    factor(const karst_fgbilu_view m, const karst_index *cells, karst_index count)
+{
+  const int n = B ? B : m.b;
+  const element at = find_element<B>(n, cells, count);
+  const shared_cell to = find_shared(n, at.qw);
+  const int e = at.v * n + at.u;
+  int row = pivoting ? n : at.u, column = at.v; /* of this element in the inverse; n: not known yet */
+  double d = make_block<B>(m, n, at, to);
+  measure<B>(m, n, at, to, d);
+  const double scale = to.row_scale[at.u];
+  for (int r = 0; r < n; r++) {
+    double *s = to.s[r % 2];
+    if (pivoting || at.u == r || at.v == r) s[e] = d;
+    if (pivoting && at.v == r && row == n) atomicMax(to.vote + r, vote_for(at.u, fabs(d) * scale));
+    __syncthreads();
+    const int best = pivoting ? voted(to.vote[r]) : r;
+    const bool a = at.u == best, b = at.v == r;
+    const double pivot = s[r * n + best];
+    if (pivoting && a) row = r;
+    if (pivoting && b) column = best;
+    if (a && b && at.stores && !karst_block_pivot_stands(n, fabs(pivot) * scale, to.column_size[r]))
+      karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
+    const double over = a ? (b ? 1 : d) : b ? -d : -s[r * n + at.u] * s[at.v * n + best];
+    d = over / pivot + (a || b ? 0 : d);
+  }
+  if (!at.stores) return;
+  karst_fgbilu_inverse(m, n, at.cell)[column * n + row] = d;
+  if (!(fabs(d) <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_OVERFLOW);
+}
+
+void launch_factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)
+{
+  const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int n = m.b, each = cells_of_group(n);
+  const size_t shared = bytes_to_factor(n);
+  for (karst_index p = 0; p < planes->count; p++) {
+    const karst_index *cell = planes->cell + planes->start[p], count = planes->start[p + 1] - planes->start[p];
+    if (count == 0) continue;
+    karst_cuda_instance(n, [&](auto size) {
+      constexpr int B = decltype(size)::value;
+      if (fgbilu->pivoting)
+        factor<B, true><<<karst_cuda_grid(count, each), each * n * n, shared, stream>>>(m, cell, count);
+      else
+        factor<B, false><<<karst_cuda_grid(count, each), each * n * n, shared, stream>>>(m, cell, count);
+    });
+  }
+}
+
+/* Returns the sum of row u of a block in shared memory. */
+template <int B> __device__ __forceinline__ double sum_row(int n, const double *s, int u)
+{
+  double sum = 0;
+#pragma unroll 8
+  for (int k = 0; k < (B ? B : n); k++) sum += s[k * n + u];
+  return sum;
+}
+
+/* Algorithm 10. x: the solution; forward it is made of r, backward in place. */
+template <int B, bool backward>
+__global__ void __launch_bounds__(threads_of_group<B>)
+    sweep(const karst_fgbilu_view m, const karst_index *cells, karst_index count, const double *r, double *x)
+{
+  extern __shared__ double shared[];
+  const int n = B ? B : m.b;
+  const element at = find_element<B>(n, cells, count);
+  const int e = at.v * n + at.u;
+  const int64_t row = karst_fgbilu_row(m, at.cell);
+  double *s = shared + at.qw * (n * n), *z = shared + cells_of_group(n) * (n * n) + at.qw * n;
+  double sum = 0;
+#pragma unroll
+  for (int f = 0; f < KARST_FACES_BELOW; f++) {
+    const int face = backward ? KARST_FACES_BELOW + f : f;
+    const double *block = karst_fgbilu_block(m, n, at.cell, face);
+    if (block) sum += block[e] * x[(int64_t)karst_fgbilu_row(m, at.cell + m.step[face]) * n + at.v];
+  }
+  s[e] = sum;
+  __syncthreads();
+  if (at.v == 0) z[at.u] = backward ? sum_row<B>(n, s, at.u) : r[row * n + at.u] - sum_row<B>(n, s, at.u);
+  __syncthreads();
+  s[e] = karst_fgbilu_inverse(m, n, at.cell)[e] * z[at.v];
+  __syncthreads();
+  if (at.v > 0 || !at.stores) return;
+  const double product = sum_row<B>(n, s, at.u);
+  x[row * n + at.u] = backward ? x[row * n + at.u] - product : product;
+}
+
+template <bool backward>
+void launch_sweep(const karst_fgbilu_view &m, const karst_fgbilu_hyperplanes *planes, karst_index p, const double *r,
+                  double *x, cudaStream_t stream)
+{
+  const karst_index *cell = planes->cell + planes->start[p], count = planes->start[p + 1] - planes->start[p];
+  const int n = m.b, each = cells_of_group(n);
+  const size_t bytes = (size_t)each * (n * n + n) * sizeof(double);
+  if (count == 0) return;
+  karst_cuda_instance(n, [&](auto size) {
+    sweep<decltype(size)::value, backward>
+        <<<karst_cuda_grid(count, each), each * n * n, bytes, stream>>>(m, cell, count, r, x);
+  });
+}
+
+void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
+{
+  const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  for (karst_index p = 0; p < planes->count; p++) launch_sweep<false>(m, planes, p, r, z, stream);
+  for (karst_index p = planes->count - 1; p >= 0; p--) launch_sweep<true>(m, planes, p, r, z, stream);
+}
+
+} // namespace
+
+const karst_fgbilu_factor_variant karst_fgbilu_factor_cl_cuda = {nullptr, nullptr, launch_factor};
+const karst_fgbilu_sweep_variant karst_fgbilu_sweep_cl_cuda = {nullptr, nullptr, solve};

@@ -1,0 +1,118 @@
+/* plan.cu - the analysis of fgbilu on the GPU, which holds the cells and chooses the style; and the plan of a
+ * factorization, which has the factor and work space. */
+#include "fgbilu.h"
+
+#include <stdio.h>
+
+namespace
+{
+
+/* The styles; auto takes the first whose block sizes include that of the matrix. CL has a thread for each element of a
+ * block, in thread blocks of 1024 at most. */
+const karst_fgbilu_variant variants[] = {
+    {KARST_FGBILU_CL, "cl", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
+     &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_cl_cuda},
+    {KARST_FGBILU_ACC, "acc", 0, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
+     &karst_fgbilu_factor_acc_cuda, &karst_fgbilu_sweep_acc_cuda},
+    {KARST_FGBILU_MIXED, "mixed", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
+     &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_acc_cuda},
+};
+
+bool serves(const karst_fgbilu_variant *variant, int b) { return variant->largest == 0 || b <= variant->largest; }
+
+karst_status choose(karst_context *context, karst_fgbilu_style style, int b, const karst_fgbilu_variant **chosen)
+{
+  char names[100] = "";
+  size_t length = 0;
+  for (const karst_fgbilu_variant &variant : variants) {
+    *chosen = &variant;
+    if (style == KARST_FGBILU_AUTO && serves(&variant, b)) return KARST_SUCCESS;
+    if (style == variant.style && serves(&variant, b)) return KARST_SUCCESS;
+    if (style == variant.style)
+      return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style %s takes blocks of up to %d, and these are of %d",
+                        variant.name, variant.largest, b);
+    length += (size_t)snprintf(names + length, sizeof names - length, ", %s", variant.name);
+  }
+  return karst_fail(context, KARST_ERROR_OPTION, "this fgbilu-style is the CPU's: a GPU has auto%s", names);
+}
+
+/* The cells as kernels look at them. */
+karst_status upload_cells(karst_context *context, karst_fgbilu_analysis *analysis)
+{
+  const char *what = "the cells of fgbilu";
+  karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
+  const karst_structured *cells = &analysis->cells;
+  const int64_t count = karst_grid_cells(cells->size);
+  karst_status status = karst_fgbilu_take(context, count, what, &plan->place, &analysis->plan_memory);
+  if (!status)
+    status = context->backend->upload(context, plan->place, cells->place, (size_t)count * sizeof *cells->place);
+  if (status || !cells->row) return status;
+  status = karst_fgbilu_take(context, count, what, &plan->row, &analysis->plan_memory);
+  return status ? status : context->backend->upload(context, plan->row, cells->row, (size_t)count * sizeof *cells->row);
+}
+
+} // namespace
+
+karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,
+                                       karst_fgbilu_analysis *analysis)
+{
+  const karst_index *size = analysis->cells.size;
+  karst_fgbilu_cuda *plan;
+  karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "fgbilu");
+  if (status) return status;
+  analysis->plan = plan;
+  analysis->block_size = A->block_size;
+  analysis->hyperplanes = size[0] + size[1] + size[2] - 2;
+  status = choose(context, style, A->block_size, &plan->variant);
+  if (status) {
+    plan->variant = nullptr;
+    return status;
+  }
+  analysis->style = plan->variant->name;
+  status = upload_cells(context, analysis);
+  if (!status) status = plan->variant->analyse(context, A, analysis);
+  if (status) return status;
+  return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of fgbilu");
+}
+
+void karst_fgbilu_analysis_destroy_cuda(karst_context *context, karst_fgbilu_analysis *analysis)
+{
+  karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
+  if (!plan) return;
+  if (plan->variant) plan->variant->forget(context, plan);
+  context->backend->release(context, plan->row);
+  context->backend->release(context, plan->place);
+  karst_release(context, plan);
+  analysis->plan = nullptr;
+}
+
+karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu)
+{
+  const karst_fgbilu_analysis *analysis = fgbilu->analysis;
+  const karst_fgbilu_variant *variant = karst_fgbilu_cuda_of(analysis)->variant;
+  const int64_t entries = karst_block_offset(analysis->block_size, analysis->cells.rows);
+  int64_t *bytes = &fgbilu->plan_memory;
+  karst_fgbilu_work_cuda *work;
+  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "fgbilu");
+  if (status) return status;
+  fgbilu->plan = work;
+  status = karst_fgbilu_take(context, entries, "the factor of fgbilu", &fgbilu->factor, bytes);
+  if (!status) status = karst_fgbilu_take(context, 1, "fgbilu", &work->finding, bytes);
+  if (!status && variant->factor->plan) status = variant->factor->plan(context, fgbilu);
+  if (!status && variant->sweep->plan) status = variant->sweep->plan(context, fgbilu);
+  return status;
+}
+
+void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu)
+{
+  karst_fgbilu_work_cuda *work = karst_fgbilu_work_of(fgbilu);
+  if (!work) return;
+  const karst_fgbilu_variant *variant = karst_fgbilu_cuda_of(fgbilu->analysis)->variant;
+  if (variant->factor->destroy) variant->factor->destroy(context, fgbilu);
+  if (variant->sweep->destroy) variant->sweep->destroy(context, fgbilu);
+  context->backend->release(context, work->finding);
+  context->backend->release(context, fgbilu->factor);
+  karst_release(context, work);
+  fgbilu->plan = nullptr;
+  fgbilu->factor = nullptr;
+}
