@@ -45,17 +45,18 @@ template <int B> __device__ __forceinline__ element find_element(int n, const ka
 template <int B> __device__ __forceinline__ double dot(int n, const double *x, const double *y)
 {
   double sum = 0;
-#pragma unroll 8
+#pragma unroll(B ? B : 4)
   for (int k = 0; k < (B ? B : n); k++) sum += x[k * n] * y[k];
   return sum;
 }
 
 /* The shared memory of a cell to factor. */
 struct shared_cell {
-  double *s[KARST_FACES_BELOW]; /* [n n] each, column by column */
-  double *row_scale;            /* [n] 1 over the largest entry of each row */
-  double *column_size;          /* [n] the largest entry of each column with the rows scaled */
-  unsigned *vote;               /* [n] for the pivot of each column */
+  double *s;           /* [n n] column by column, and the second and third such block stride later each */
+  int stride;          /* all the cells' blocks together */
+  double *row_scale;   /* [n] 1 over the largest entry of each row */
+  double *column_size; /* [n] the largest entry of each column with the rows scaled */
+  unsigned *vote;      /* [n] for the pivot of each column */
 };
 
 size_t bytes_to_factor(int n)
@@ -67,15 +68,10 @@ size_t bytes_to_factor(int n)
 __device__ __forceinline__ shared_cell find_shared(int n, int qw)
 {
   extern __shared__ double shared[];
-  const int cells = cells_of_group(n), block = n * n;
-  double *scales = shared + KARST_FACES_BELOW * cells * block;
-  shared_cell at;
-#pragma unroll
-  for (int face = 0; face < KARST_FACES_BELOW; face++) at.s[face] = shared + (face * cells + qw) * block;
-  at.row_scale = scales + qw * n;
-  at.column_size = scales + (cells + qw) * n;
-  at.vote = reinterpret_cast<unsigned *>(scales + 2 * cells * n) + qw * n;
-  return at;
+  const int cells = cells_of_group(n), stride = cells * n * n;
+  double *scales = shared + KARST_FACES_BELOW * stride;
+  unsigned *votes = reinterpret_cast<unsigned *>(scales + 2 * cells * n);
+  return {shared + qw * n * n, stride, scales + qw * n, scales + (cells + qw) * n, votes + qw * n};
 }
 
 /* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f). */
@@ -92,14 +88,14 @@ __device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, 
     if (!before) continue;
     const karst_index neighbour = at.cell + m.step[face];
     after[face] = karst_fgbilu_block(m, n, neighbour, karst_fgbilu_opposite(face));
-    to.s[face][e] = dot<B>(n, before + at.u, karst_fgbilu_inverse(m, n, neighbour) + at.v * n);
+    to.s[face * to.stride + e] = dot<B>(n, before + at.u, karst_fgbilu_inverse(m, n, neighbour) + at.v * n);
   }
   const double *diagonal = karst_fgbilu_block(m, n, at.cell, KARST_PLACE_DIAGONAL);
   double d = diagonal ? diagonal[e] : 0;
   __syncthreads();
 #pragma unroll
   for (int face = 0; face < KARST_FACES_BELOW; face++)
-    if (after[face]) d -= dot<B>(n, to.s[face] + at.u, after[face] + at.v * n);
+    if (after[face]) d -= dot<B>(n, to.s + face * to.stride + at.u, after[face] + at.v * n);
   __syncthreads();
   return d;
 }
@@ -109,7 +105,7 @@ template <int B>
 __device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const element &at, const shared_cell &to,
                                         double d)
 {
-  double *block = to.s[2]; /* the read buffers are the other two */
+  double *block = to.s + 2 * to.stride; /* the read buffers are the other two */
   block[at.v * n + at.u] = d;
   if (at.v == 0) to.vote[at.u] = 0;
   if (at.stores && !(fabs(d) <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_NOT_FINITE);
@@ -149,7 +145,7 @@ __global__ void __launch_bounds__(threads_of_group<B>)
   measure<B>(m, n, at, to, d);
   const double scale = to.row_scale[at.u];
   for (int r = 0; r < n; r++) {
-    double *s = to.s[r % 2];
+    double *s = to.s + r % 2 * to.stride;
     if (pivoting || at.u == r || at.v == r) s[e] = d;
     if (pivoting && at.v == r && row == n) atomicMax(to.vote + r, vote_for(at.u, fabs(d) * scale));
     __syncthreads();

@@ -1,8 +1,8 @@
 /* fgbilu.h - block ILU(0) on structured grids on the GPU: the plans, the ways to factor and to solve, and how kernels
  * find the blocks of a cell.
  *
- * Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on regular structures for GPGPUs. M = (D + E) D^-1 (D + F)
- * where E and F are the blocks of A before and after the diagonal, and
+ * Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on regular structures for GPGPUs.
+ * M = (D + E) D^-1 (D + F) where E and F are the blocks of A before and after the diagonal, and
  *
  *     D(c) = A(c,c) - sum over the cells m behind faces 0 to 2 of c: E(c,m) D(m)^-1 F(m,c)
  *     y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m)),     forward, over ascending i + j + k
@@ -93,8 +93,8 @@ void karst_fgbilu_analysis_destroy_cuda(karst_context *context, karst_fgbilu_ana
 karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu);
 void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu);
 
-/* The state of a variant that goes from hyperplane to hyperplane: the cells with equal i + j + k, without the holes. The
- * cells of hyperplane p, by ascending numbers, are cell[start[p]] .. cell[start[p + 1] - 1]. */
+/* The state of a variant that goes from hyperplane to hyperplane: the cells with equal i + j + k, without the holes.
+ * The cells of hyperplane p, by ascending numbers, are cell[start[p]] .. cell[start[p + 1] - 1]. */
 typedef struct karst_fgbilu_hyperplanes {
   karst_index count;
   karst_index *start;  /* [count + 1] host memory */
