@@ -18,9 +18,10 @@ extern "C" {
 #include "fgbilu_kernels.h"
 }
 
-/* What is wrong with a cell. Of several faults of one cell the smallest is reported. */
+/* What is wrong with a cell. Of several faults of one cell the smallest is reported. Ways to factor look at D and D^-1
+ * alone; table.cu finds the cell that brought in an entry that is not finite. */
 enum karst_fgbilu_fault {
-  KARST_FGBILU_NOT_FINITE, /* D has an entry that is not finite */
+  KARST_FGBILU_NOT_FINITE, /* D has an entry that is not finite, or the block row of A */
   KARST_FGBILU_SINGULAR,   /* D has a row of zeros or loses a pivot */
   KARST_FGBILU_OVERFLOW    /* D^-1 has an entry that is not finite */
 };
@@ -31,6 +32,7 @@ struct karst_fgbilu_variant;
 typedef struct karst_fgbilu_cuda {
   karst_index *row; /* [cells] as in karst_structured, in device memory; NULL: the cell's number */
   uint32_t *place;  /* [cells] the same */
+  bool one_sided;   /* whether there is a coupling without its mirror image, which has no part in D */
   const struct karst_fgbilu_variant *variant;
   void *state; /* the variant's, which follows from the pattern */
 } karst_fgbilu_cuda;
@@ -112,6 +114,12 @@ karst_status karst_fgbilu_list_hyperplanes_cuda(karst_context *context, const ka
                                                 karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_hyperplanes_cuda(karst_context *context, karst_fgbilu_cuda *plan);
 
+/* check.cu: whether there is a coupling without its mirror image. */
+karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const karst_matrix *A,
+                                              const karst_fgbilu_analysis *analysis, bool *found);
+/* Queues a look at all entries of A, which reports cells with one that is not finite. */
+void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
+
 /* Device memory of count elements, added to *bytes. */
 template <typename T>
 karst_status karst_fgbilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
@@ -136,13 +144,26 @@ typedef struct karst_fgbilu_view {
   int b;
 } karst_fgbilu_view;
 
+/* With what follows from the pattern alone. */
+static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
+{
+  const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
+  const karst_index *size = analysis->cells.size, line = size[0], layer = size[0] * size[1];
+  karst_fgbilu_view view = {{-layer, -line, -1, 1, line, layer}};
+  view.row = plan->row;
+  view.place = plan->place;
+  view.row_start = A->device_row_start;
+  view.b = A->block_size;
+  return view;
+}
+
 static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu *fgbilu)
 {
-  const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(fgbilu->analysis);
-  const karst_index *size = fgbilu->analysis->cells.size, line = size[0], layer = size[0] * size[1];
-  return {
-      {-layer, -line, -1, 1, line, layer},   plan->row,    plan->place, A->device_row_start, A->value, fgbilu->factor,
-      karst_fgbilu_work_of(fgbilu)->finding, A->block_size};
+  karst_fgbilu_view view = karst_fgbilu_see(A, fgbilu->analysis);
+  view.value = A->value;
+  view.factor = fgbilu->factor;
+  view.finding = karst_fgbilu_work_of(fgbilu)->finding;
+  return view;
 }
 
 static __device__ __forceinline__ karst_index karst_fgbilu_row(const karst_fgbilu_view &m, karst_index cell)

@@ -26,14 +26,13 @@ karst_status choose(karst_context *context, karst_fgbilu_style style, int b, con
   size_t length = 0;
   for (const karst_fgbilu_variant &variant : variants) {
     *chosen = &variant;
-    if (style == KARST_FGBILU_AUTO && serves(&variant, b)) return KARST_SUCCESS;
-    if (style == variant.style && serves(&variant, b)) return KARST_SUCCESS;
+    if ((style == KARST_FGBILU_AUTO || style == variant.style) && serves(&variant, b)) return KARST_SUCCESS;
     if (style == variant.style)
       return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style %s takes blocks of up to %d, and these are of %d",
                         variant.name, variant.largest, b);
     length += (size_t)snprintf(names + length, sizeof names - length, ", %s", variant.name);
   }
-  return karst_fail(context, KARST_ERROR_OPTION, "this fgbilu-style is the CPU's: a GPU has auto%s", names);
+  return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style is auto%s on a GPU, and not one of the cpu's", names);
 }
 
 /* The cells as kernels look at them. */
@@ -70,6 +69,7 @@ karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matri
   }
   analysis->style = plan->variant->name;
   status = upload_cells(context, analysis);
+  if (!status) status = karst_fgbilu_find_one_sided_cuda(context, A, analysis, &plan->one_sided);
   if (!status) status = plan->variant->analyse(context, A, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of fgbilu");

@@ -23,14 +23,21 @@ void report(const karst_fgbilu *fgbilu, unsigned long long finding, karst_factor
   }
 }
 
+/* Looks at all of A where something is wrong, or where a factorization does not see all of it. */
 karst_status factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu, karst_factor_outcome *outcome)
 {
+  const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(fgbilu->analysis);
   unsigned long long *finding = karst_fgbilu_work_of(fgbilu)->finding, found = ~0ULL;
   karst_status status = KARST_SUCCESS;
   if (fgbilu->analysis->cells.rows > 0) {
     cudaMemsetAsync(finding, 0xff, sizeof *finding, karst_cuda_of(context)->stream);
-    karst_fgbilu_cuda_of(fgbilu->analysis)->variant->factor->launch(context, A, fgbilu);
+    plan->variant->factor->launch(context, A, fgbilu);
+    if (plan->one_sided) karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
     status = context->backend->download(context, &found, finding, sizeof found);
+    if (!status && found != ~0ULL && !plan->one_sided) {
+      karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
+      status = context->backend->download(context, &found, finding, sizeof found);
+    }
   }
   report(fgbilu, found, outcome);
   return status;
