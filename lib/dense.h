@@ -205,6 +205,22 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
   return KARST_SOUND;
 }
 
+/* Does the same without row exchanges: a pivot that cannot be divided by makes the block singular. work: 2 b
+ * scalars. */
+KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *restrict a, double *restrict work)
+{
+  double *row_scale = work, *column_size = work + b;
+  karst_reason reason = karst_block_equilibrate(b, a, row_scale, column_size);
+  if (reason != KARST_SOUND) return reason;
+  for (int c = 0; c < b; c++) {
+    if (!karst_block_pivot_stands(b, fabs(a[c * b + c]) * row_scale[c], column_size[c])) return KARST_SINGULAR_BLOCK;
+    karst_block_eliminate(b, c, a);
+  }
+  for (int i = 0; i < b * b; i++)
+    if (!(fabs(a[i]) <= DBL_MAX)) return karst_block_overflow(b);
+  return KARST_SOUND;
+}
+
 /* Replaces a, of which only the lower triangle is read, by its Cholesky factor C, a = C C^T, with zeros above the
  * diagonal. Returns false if a is not positive definite or not finite; a is then in an undefined state. */
 KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)

@@ -203,3 +203,35 @@ karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *
                     (long long)misfit[0], (long long)misfit[1], (long long)grid->size[0], (long long)grid->size[1],
                     (long long)grid->size[2]);
 }
+
+/* Returns whether two cells are the same or have a face in common. */
+static bool are_face_neighbours(const karst_index size[3], const karst_cell *here, karst_index there)
+{
+  bool found = there == here->number;
+  for (int face = 0; face < KARST_FACES && !found; face++) found = there == karst_grid_neighbour(size, here, face);
+  return found;
+}
+
+karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2])
+{
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                    "block row %lld has an entry in column %lld, which has no face in common with it in the grid "
+                    "%lldx%lldx%lld, and a 7-point grid is needed",
+                    (long long)misfit[0], (long long)misfit[1], (long long)size[0], (long long)size[1],
+                    (long long)size[2]);
+}
+
+karst_status karst_grid_check_faces(const karst_matrix *matrix)
+{
+  const karst_grid *grid = &matrix->grid;
+  if (!karst_has_grid(matrix)) return KARST_SUCCESS;
+  for (karst_index i = 0; i < matrix->block_rows; i++) {
+    const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+    for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
+      const karst_index misfit[2] = {i, matrix->column[k]};
+      const karst_index there = grid->cell ? grid->cell[misfit[1]] : misfit[1];
+      if (!are_face_neighbours(grid->size, &here, there)) return karst_grid_refuse(matrix, grid->size, misfit);
+    }
+  }
+  return KARST_SUCCESS;
+}

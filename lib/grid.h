@@ -58,4 +58,15 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);
 
+/* Finds the grid in natural order that a matrix's pattern fits. KARST_ERROR_MATRIX, with the first coupling that does
+ * not fit, where there is none. */
+karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid);
+
+/* Says that the block in this block row and column joins cells of a grid of these sizes that have no face in common.
+ * Returns KARST_ERROR_MATRIX. */
+karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2]);
+
+/* Fails with KARST_ERROR_MATRIX where the matrix has a grid and a block that joins cells without a common face. */
+karst_status karst_grid_check_faces(const karst_matrix *matrix);
+
 #endif

@@ -71,20 +71,27 @@ static bool find(search *s)
   return false;
 }
 
-karst_status karst_matrix_find_grid(karst_matrix *matrix)
+karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)
 {
-  if (!matrix) return KARST_ERROR_ARGUMENT;
   search s = {.matrix = matrix};
   if (matrix->block_rows == 0)
     return karst_fail(matrix->context, KARST_ERROR_MATRIX, "a matrix without block rows has no grid");
-  bool found = find(&s);
+  const bool found = find(&s);
   const karst_index *size = s.best.size;
-  if (!found)
-    return karst_fail(matrix->context, KARST_ERROR_MATRIX,
-                      "no grid in natural order has the matrix's pattern: block row %lld has an entry in column %lld, "
-                      "which is no neighbour of it in the grid %lldx%lldx%lld, and other grids fit no further",
-                      (long long)s.misfit[0], (long long)s.misfit[1], (long long)size[0], (long long)size[1],
-                      (long long)size[2]);
-  karst_matrix_adopt_grid(matrix, size, NULL);
-  return KARST_SUCCESS;
+  *grid = s.best;
+  if (found) return KARST_SUCCESS;
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                    "no grid in natural order has the matrix's pattern: block row %lld has an entry in column %lld, "
+                    "which is no neighbour of it in the grid %lldx%lldx%lld, and other grids fit no further",
+                    (long long)s.misfit[0], (long long)s.misfit[1], (long long)size[0], (long long)size[1],
+                    (long long)size[2]);
+}
+
+karst_status karst_matrix_find_grid(karst_matrix *matrix)
+{
+  karst_grid grid;
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_grid_find(matrix, &grid);
+  if (!status) karst_matrix_adopt_grid(matrix, grid.size, NULL);
+  return status;
 }

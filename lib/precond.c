@@ -2,6 +2,7 @@
 #include "precond.h"
 
 #include "clock.h"
+#include "grid.h"
 #include "number.h"
 #include "residual.h"
 #include "vector.h"
@@ -67,6 +68,7 @@ static karst_status check_matrix(karst_context *context, const struct karst_prec
                                  const karst_options *options, const karst_matrix *A)
 {
   karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
+  if (!status && ops->needs_grid) status = karst_grid_check_faces(A); /* here, where rows have the caller's numbers */
   if (!status && ops->for_symmetric) status = check_symmetric(ops->name, A);
   return status || !ops->shares_matrix ? status : each_inner(context, ops, options, A, check_matrix);
 }
@@ -75,6 +77,24 @@ karst_status karst_precond_check(const struct karst_precond_ops *ops, const kars
                                  const karst_matrix *A)
 {
   return check_matrix(A->context, ops, options, A);
+}
+
+static karst_status check_order(karst_context *context, const struct karst_precond_ops *ops,
+                                const karst_options *options, const karst_matrix *A)
+{
+  if (ops->needs_grid && !karst_has_grid(A))
+    return karst_fail(
+        context, KARST_ERROR_MATRIX,
+        "%s finds the grid of a matrix only where no ordering permutes its block rows: tell the matrix its grid, or "
+        "keep the natural ordering",
+        ops->name);
+  return ops->shares_matrix ? each_inner(context, ops, options, A, check_order) : KARST_SUCCESS;
+}
+
+karst_status karst_precond_check_order(const struct karst_precond_ops *ops, const karst_options *options,
+                                       const karst_matrix *A)
+{
+  return check_order(A->context, ops, options, A);
 }
 
 karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis)

@@ -22,6 +22,7 @@ struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
   bool needs_diagonal; /* every block row must have its diagonal block */
+  bool needs_grid;     /* every block must join cells with a common face, of the matrix's grid or one that is found */
   bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
@@ -106,6 +107,11 @@ karst_status karst_precond_check_options(karst_context *context, const struct ka
  * same matrix; warns of values that are not symmetric where it is for symmetric ones. */
 karst_status karst_precond_check(const struct karst_precond_ops *ops, const karst_options *options,
                                  const karst_matrix *A);
+
+/* Whether the method, and those inside it that are for the same matrix, serve A with its block rows in another order:
+ * one that needs a grid does not find it then. */
+karst_status karst_precond_check_order(const struct karst_precond_ops *ops, const karst_options *options,
+                                       const karst_matrix *A);
 
 /* Allocates a preconditioner, reads its settings from the options, and runs ops->analyse and ops->setup, without
  * factoring. */

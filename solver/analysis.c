@@ -19,6 +19,20 @@ static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis
   return KARST_SUCCESS;
 }
 
+/* Copies the grid, on which the preconditioner's analysis depends then. */
+static karst_status copy_grid(const karst_matrix *A, karst_analysis *analysis)
+{
+  karst_index *cell;
+  if (!karst_precond_at(A->context, (size_t)analysis->chosen.precond)->needs_grid) return KARST_SUCCESS;
+  memcpy(analysis->grid.size, A->grid.size, sizeof analysis->grid.size);
+  if (!A->grid.cell) return KARST_SUCCESS;
+  karst_status status = karst_allocate(A->context, &cell, A->block_rows, sizeof *cell, "an analysis");
+  if (status) return status;
+  memcpy(cell, A->grid.cell, (size_t)A->block_rows * sizeof *cell);
+  analysis->grid.cell = cell;
+  return KARST_SUCCESS;
+}
+
 karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
                                    const karst_methods *chosen, karst_analysis **analysis)
 {
@@ -31,6 +45,7 @@ karst_status karst_analysis_create(const karst_system *system, const karst_preco
   (*analysis)->precond = karst_precond_analysis_hold(precond->analysis);
   karst_count_object(context, 1);
   status = copy_pattern(system->original, *analysis);
+  if (!status) status = copy_grid(system->original, *analysis);
   if (status) {
     karst_analysis_destroy(*analysis);
     *analysis = NULL;
@@ -46,6 +61,7 @@ void karst_analysis_destroy(karst_analysis *analysis)
   karst_precond_analysis_release(analysis->precond);
   karst_release(context, analysis->row_start);
   karst_release(context, analysis->column);
+  karst_release(context, (karst_index *)analysis->grid.cell);
   karst_release(context, analysis);
   karst_count_object(context, -1);
 }
@@ -78,6 +94,15 @@ static karst_status check_pattern(const karst_analysis *analysis, const karst_ma
                     (long long)row);
 }
 
+static karst_status check_grid(const karst_analysis *analysis, const karst_matrix *A)
+{
+  const karst_grid *mine = &analysis->grid, *theirs = &A->grid;
+  bool same = memcmp(mine->size, theirs->size, sizeof mine->size) == 0 && !mine->cell == !theirs->cell;
+  if (same && mine->cell) same = memcmp(mine->cell, theirs->cell, (size_t)A->block_rows * sizeof *mine->cell) == 0;
+  return same ? KARST_SUCCESS
+              : karst_fail(A->context, KARST_ERROR_ARGUMENT, "the grid of the matrix is not that of the analysis");
+}
+
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options)
 {
@@ -95,5 +120,7 @@ karst_status karst_analysis_check(const karst_analysis *analysis, const karst_ma
     return karst_fail(
         context, KARST_ERROR_ARGUMENT, "the solver has the preconditioner %s, and the analysis was made with %s",
         karst_precond_name(context, (size_t)chosen->precond), karst_precond_name(context, (size_t)made->precond));
-  return analysis->precond ? karst_precond_check_analysis(analysis->precond, options) : KARST_SUCCESS;
+  if (karst_precond_at(context, (size_t)chosen->precond)->needs_grid) status = check_grid(analysis, A);
+  if (status || !analysis->precond) return status;
+  return karst_precond_check_analysis(analysis->precond, options);
 }

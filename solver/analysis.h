@@ -10,6 +10,7 @@ struct karst_analysis {
   karst_index block_rows;
   int block_size;
   karst_index *row_start, *column; /* the pattern before the ordering: a copy, host */
+  karst_grid grid;                 /* that of the matrix with a copy of its map, if the preconditioner needs one */
   karst_methods chosen;
   karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
@@ -20,7 +21,7 @@ karst_status karst_analysis_create(const karst_system *system, const karst_preco
                                    const karst_methods *chosen, karst_analysis **analysis);
 
 /* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
- * are not compared, for no ordering of karst_ordering_table looks at one. */
+ * are compared where the preconditioner needs one; no ordering of karst_ordering_table looks at one. */
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options);
 

@@ -119,15 +119,15 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
 {
   karst_context *context = solver->context;
   const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
+  const struct karst_ordering_ops *ordering = karst_ordering_table[solver->chosen.ordering];
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
   karst_status status = karst_precond_check(precond, solver->options, A);
+  if (!status && ordering->compute) status = karst_precond_check_order(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
-  if (!status)
-    status = karst_system_setup(karst_ordering_table[solver->chosen.ordering], scale, A,
-                                analysis ? analysis->ordered : NULL, &solver->system);
+  if (!status) status = karst_system_setup(ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
   if (status) return status;
   if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   return karst_precond_prepare_with(precond, solver->options, solver->system.matrix, analysed, &solver->precond);

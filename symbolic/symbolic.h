@@ -4,6 +4,7 @@
 #define KARST_SYMBOLIC_H
 
 #include "context.h"
+#include "fgbilu_kernels.h"
 #include "ordering.h"
 
 /* The pattern of the factors of block ILU(k): strictly lower part L and strictly upper part U, by rows, with ascending
@@ -69,6 +70,12 @@ typedef struct karst_schedule {
 karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
                                    const karst_index *column, bool lower, int threads, karst_schedule *schedule);
 void karst_schedule_destroy(karst_context *context, karst_schedule *schedule);
+
+/* Finds the cells of the 7-point grid of a matrix, which is the matrix's own or else found from its pattern, and where
+ * the blocks of each cell stand. KARST_ERROR_MATRIX, with the first block row that does not fit, where there is no such
+ * grid. What is made karst_structured_destroy gives back; after a failure there is nothing. */
+karst_status karst_structured_create(karst_context *context, const karst_matrix *A, karst_structured *cells);
+void karst_structured_destroy(karst_context *context, karst_structured *cells);
 
 /* Computes the pattern of P A P^T: row i of the result is row permutation[i] of A, with its columns renumbered and
  * sorted. Block k of the result is block source[k] of A. All result arrays are allocated here. */

@@ -41,6 +41,8 @@ static const struct entry {
     ENTRY(WHOLE, "sweep-block", sweep_block),
     ENTRY(TEXT, "sweep-chunks", sweep_chunks),
     ENTRY(WHOLE, "sweep-limit", sweep_limit),
+    ENTRY(TEXT, "fgbilu-style", fgbilu_style),
+    ENTRY(TEXT, "pivoting", pivoting),
 };
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };

@@ -20,6 +20,7 @@ typedef struct tap_settings {
   int sweep_block;
   const char *sweep_chunks;
   int sweep_limit;
+  const char *fgbilu_style, *pivoting;
 } tap_settings;
 
 /* Sets each option to its default, as the library reports it. */

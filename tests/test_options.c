@@ -44,11 +44,14 @@ static const struct option {
     {"sweep-block", INTEGER, "64", 1},
     {"sweep-chunks", NAME, "forward", 0},
     {"sweep-limit", INTEGER, "0", 0},
+    {"fgbilu-style", NAME, "auto", 0},
+    /* These are not. */
+    {"pivoting", NAME, "yes", 0},
     /* preconditioners inside others */
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 18, AFTER_EXPERIMENTS = 22 };
+enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 18, AFTER_EXPERIMENTS = 23 };
 
 static bool is_experiment(size_t i) { return i >= EXPERIMENTS && i < AFTER_EXPERIMENTS; }
 

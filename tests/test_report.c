@@ -54,7 +54,8 @@ static void each_method(karst_context *context)
       {"parilu", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
                  "shifted fallbacks "},
       {"paric", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
-                "shifted fallbacks "}};
+                "shifted fallbacks "},
+      {"fgbilu", "hyperplanes style_used "}};
   karst_matrix *A;
   tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {

@@ -1,0 +1,126 @@
+/* boxes.c - cuts a grid into boxes of cells, sorts the boxes into levels, and goes through them with several threads.
+ *
+ * Boxes of one cell are the coarse-grained wavefront of Luo, Edwards, Luo and Mueller (A fine-grained block ILU scheme
+ * on regular structures for GPGPUs, Algorithms 2 and 3). Boxes of a line of cells are better on a few cores: a thread
+ * streams through the matrix, and there are far fewer levels to wait for. */
+#include "fgbilu.h"
+
+#include "symbolic.h"
+
+/* The bounds of the number of cells in a box of lines, those of the runs of symbolic/schedule.c: shorter boxes do not
+ * pay for their place in the schedule, longer ones delay those that wait for them. */
+enum { SHORTEST_BOX = 32, LONGEST_BOX = 128 };
+/* The cost of a barrier, about half a microsecond, in scalars that a thread works through in that time. */
+enum { BARRIER_SCALARS = 500 };
+
+static karst_index divide_up(karst_index count, karst_index by) { return count / by + (count % by > 0); }
+
+/* Cells of one line are a chain, of which no two could run at the same time, so that a box has whole lines unless these
+ * are too long. */
+void karst_boxes_choose(const karst_index size[3], karst_index edge[2])
+{
+  edge[0] = divide_up(size[0], divide_up(size[0], LONGEST_BOX));
+  edge[1] = edge[0] < SHORTEST_BOX ? divide_up(SHORTEST_BOX, edge[0]) : 1;
+  if (edge[1] > size[1]) edge[1] = size[1];
+}
+
+static karst_status sort_boxes(karst_context *context, karst_index boxes, karst_boxes *made)
+{
+  karst_index *level;
+  karst_status status = karst_allocate(context, &level, boxes, sizeof *level, "the boxes of a grid");
+  if (status) return status;
+  for (karst_index i = 0; i < boxes; i++) {
+    const karst_cell box = karst_grid_cell(made->count, i);
+    level[i] = box.position[0] + box.position[1] + box.position[2];
+  }
+  karst_levels_group(boxes, level, made->levels, made->level_start, made->box);
+  karst_release(context, level);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_boxes_create(karst_context *context, const karst_index size[3], const karst_index edge[2],
+                                karst_boxes *boxes)
+{
+  const char *what = "the boxes of a grid";
+  for (int axis = 0; axis < 3; axis++) boxes->count[axis] = axis < 2 ? divide_up(size[axis], edge[axis]) : size[axis];
+  boxes->edge[0] = edge[0];
+  boxes->edge[1] = edge[1];
+  boxes->levels = boxes->count[0] + boxes->count[1] + boxes->count[2] - 2;
+  const karst_index count = karst_grid_cells(boxes->count);
+  karst_status status =
+      karst_allocate(context, &boxes->level_start, (int64_t)boxes->levels + 1, sizeof *boxes->level_start, what);
+  if (!status) status = karst_allocate(context, &boxes->box, count, sizeof *boxes->box, what);
+  return status ? status : sort_boxes(context, count, boxes);
+}
+
+void karst_boxes_destroy(karst_context *context, karst_boxes *boxes)
+{
+  karst_release(context, boxes->level_start);
+  karst_release(context, boxes->box);
+  *boxes = (karst_boxes){.levels = 0};
+}
+
+/* The gain must be a fifth at least, because what another thread has just written costs more to read. */
+bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads)
+{
+  const double box = (double)boxes->edge[0] * (double)boxes->edge[1] * (double)work;
+  const double all = (double)karst_grid_cells(boxes->count) * box;
+  double parallel = BARRIER_SCALARS * (double)boxes->levels;
+  for (karst_index level = 0; level < boxes->levels; level++)
+    parallel += (double)divide_up(boxes->level_start[level + 1] - boxes->level_start[level], threads) * box;
+  return parallel <= 0.8 * all;
+}
+
+/* Takes the lines of a box. */
+static void take_box(const karst_boxes *boxes, karst_index number, karst_fgbilu_line *line,
+                     const karst_fgbilu_pass *pass, bool backward)
+{
+  const karst_index *size = pass->cells->size;
+  const karst_cell box = karst_grid_cell(boxes->count, number);
+  const karst_index x = box.position[0] * boxes->edge[0], y = box.position[1] * boxes->edge[1];
+  const karst_index width = size[0] - x < boxes->edge[0] ? size[0] - x : boxes->edge[0];
+  const karst_index lines = size[1] - y < boxes->edge[1] ? size[1] - y : boxes->edge[1];
+  for (karst_index i = 0; i < lines; i++) {
+    const karst_index first = x + size[0] * (y + (backward ? lines - 1 - i : i) + size[1] * box.position[2]);
+    line(pass, first, first + width);
+  }
+}
+
+/* Takes this thread's share of each level, and waits for the others after each. */
+static void take_levels(const karst_boxes *boxes, karst_fgbilu_line *line, const karst_fgbilu_pass *pass, bool backward,
+                        karst_barrier *barrier)
+{
+  for (karst_index i = 0; i < boxes->levels; i++) {
+    const karst_index level = backward ? boxes->levels - 1 - i : i, first = boxes->level_start[level];
+    const int64_t count = boxes->level_start[level + 1] - first;
+    const karst_index end = first + (karst_index)karst_share(count, karst_thread() + 1, karst_team());
+    if (i > 0) karst_barrier_wait(barrier, karst_team());
+    for (karst_index k = first + (karst_index)karst_share(count, karst_thread(), karst_team()); k < end; k++)
+      take_box(boxes, boxes->box[k], line, pass, backward);
+  }
+}
+
+void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,
+                           const karst_fgbilu_pass *pass, bool backward)
+{
+  enum { BLOCKS = 4 }; /* a cell's in a sweep: its own and three couplings */
+  const karst_fgbilu_schedule *schedule = fgbilu->analysis->plan;
+  const karst_fgbilu_space *space = fgbilu->plan;
+  const karst_boxes *boxes = &schedule->boxes;
+  karst_piece piece = karst_begin(context, kind, karst_block_offset(pass->block_size, BLOCKS * pass->cells->rows));
+  karst_barrier barrier = {0};
+  if (piece.threads > schedule->threads) piece.threads = schedule->threads;
+  if (boxes->levels == 0 || (piece.threads == 1 && boxes->edge[0] * boxes->edge[1] > 1)) {
+    karst_fgbilu_pass alone = *pass;
+    alone.workspace = &space->workspace[0];
+    line(&alone, 0, karst_grid_cells(pass->cells->size));
+  } else {
+#pragma omp parallel num_threads(piece.threads)
+    {
+      karst_fgbilu_pass mine = *pass;
+      mine.workspace = &space->workspace[karst_thread()];
+      take_levels(boxes, line, &mine, backward, &barrier);
+    }
+  }
+  karst_end(context, &piece);
+}

@@ -1,0 +1,124 @@
+/* table.c - the table of the CPU's kernels of fgbilu: the choice of a style, its boxes, and memory. */
+#include "fgbilu.h"
+
+/* Lines are the choice for every grid. Their boxes keep the order of the matrix in memory, and there are as many levels
+ * as lines side by side; hyperplanes jump about in memory, and have three times as many levels. */
+static karst_status choose(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
+{
+  static const char *const names[] = {[KARST_FGBILU_AUTO] = "lines",
+                                      [KARST_FGBILU_SEQUENTIAL] = "sequential",
+                                      [KARST_FGBILU_WAVEFRONT] = "wavefront",
+                                      [KARST_FGBILU_LINES] = "lines"};
+  if ((size_t)style < sizeof names / sizeof *names) {
+    analysis->style = names[style];
+    return KARST_SUCCESS;
+  }
+  return karst_fail(context, KARST_ERROR_OPTION,
+                    "fgbilu-style is auto, sequential, wavefront or lines on the cpu, and not one of a GPU's");
+}
+
+static karst_status make_boxes(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
+{
+  karst_fgbilu_schedule *schedule = analysis->plan;
+  const karst_index *size = analysis->cells.size;
+  const int64_t bb = (int64_t)analysis->block_size * analysis->block_size;
+  karst_index edge[2] = {1, 1};
+  if (style != KARST_FGBILU_WAVEFRONT) karst_boxes_choose(size, edge);
+  karst_status status = karst_boxes_create(context, size, edge, &schedule->boxes);
+  if (status) return status;
+  if (style != KARST_FGBILU_WAVEFRONT && !karst_boxes_pay(&schedule->boxes, 4 * bb, schedule->threads)) {
+    karst_boxes_destroy(context, &schedule->boxes);
+    schedule->threads = 1;
+    return KARST_SUCCESS;
+  }
+  const int64_t count = (int64_t)karst_grid_cells(schedule->boxes.count) + schedule->boxes.levels + 1;
+  analysis->plan_memory += count * (int64_t)sizeof(karst_index);
+  return KARST_SUCCESS;
+}
+
+static karst_status analyse(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,
+                            karst_fgbilu_analysis *analysis)
+{
+  karst_fgbilu_schedule *schedule;
+  karst_status status = choose(context, style, analysis);
+  if (!status) status = karst_allocate_zero(context, &schedule, 1, sizeof *schedule, "fgbilu");
+  if (status) return status;
+  analysis->plan = schedule;
+  analysis->plan_memory = (int64_t)sizeof *schedule;
+  schedule->triangles = style == KARST_FGBILU_SEQUENTIAL;
+  schedule->threads = schedule->triangles ? 1 : karst_crew_worth(context->threads, karst_entries(A));
+  if (schedule->triangles || (style != KARST_FGBILU_WAVEFRONT && schedule->threads == 1)) return KARST_SUCCESS;
+  return make_boxes(context, style, analysis);
+}
+
+static void analysis_destroy(karst_context *context, karst_fgbilu_analysis *analysis)
+{
+  karst_fgbilu_schedule *schedule = analysis->plan;
+  if (!schedule) return;
+  karst_boxes_destroy(context, &schedule->boxes);
+  karst_release(context, schedule);
+  analysis->plan = NULL;
+}
+
+static karst_status make_workspace(karst_context *context, int b, karst_fgbilu_workspace *w)
+{
+  karst_status status = karst_allocate(context, &w->block, (int64_t)b * b + 2 * b, sizeof *w->block, "fgbilu");
+  return status ? status : karst_allocate(context, &w->pivot, b, sizeof *w->pivot, "fgbilu");
+}
+
+static karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
+{
+  const karst_fgbilu_schedule *schedule = fgbilu->analysis->plan;
+  const int b = fgbilu->analysis->block_size;
+  const int64_t rows = fgbilu->analysis->cells.rows, entries = karst_block_offset(b, rows);
+  karst_fgbilu_space *space;
+  karst_status status = karst_allocate_zero(context, &space, 1, sizeof *space, "fgbilu");
+  if (status) return status;
+  fgbilu->plan = space;
+  status = karst_allocate_zero(context, &space->workspace, schedule->threads, sizeof *space->workspace, "fgbilu");
+  if (!status) space->threads = schedule->threads;
+  for (int t = 0; t < space->threads && !status; t++) status = make_workspace(context, b, &space->workspace[t]);
+  if (!status && schedule->triangles)
+    status = karst_allocate(context, &space->exchange, b * rows, sizeof *space->exchange, "fgbilu");
+  if (!status) status = karst_device_doubles(context, entries, "the diagonal blocks of fgbilu", &fgbilu->factor);
+  fgbilu->plan_memory = (entries + space->threads * ((int64_t)b * b + 2 * b)) * (int64_t)sizeof(double) +
+                        (schedule->triangles ? b * rows * (int64_t)sizeof *space->exchange : 0);
+  return status;
+}
+
+static void plan_destroy(karst_context *context, karst_fgbilu *fgbilu)
+{
+  karst_fgbilu_space *space = fgbilu->plan;
+  context->backend->release(context, fgbilu->factor);
+  if (!space) return;
+  for (int t = 0; t < space->threads; t++) {
+    karst_release(context, space->workspace[t].block);
+    karst_release(context, space->workspace[t].pivot);
+  }
+  karst_release(context, space->workspace);
+  karst_release(context, space->exchange);
+  karst_release(context, space);
+}
+
+karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *fgbilu)
+{
+  const karst_structured *cells = &fgbilu->analysis->cells;
+  const karst_fgbilu_space *space = fgbilu->plan;
+  const karst_index layer = cells->size[0] * cells->size[1];
+  return (karst_fgbilu_pass){.A = A,
+                             .cells = cells,
+                             .block_size = A->block_size,
+                             .stride = {-layer, -cells->size[0], -1, 1, cells->size[0], layer},
+                             .pivoting = fgbilu->pivoting,
+                             .factor = fgbilu->factor,
+                             .exchange = space->exchange};
+}
+
+const struct karst_fgbilu_kernels karst_fgbilu_kernels_cpu = {
+    .analyse = analyse,
+    .analysis_destroy = analysis_destroy,
+    .plan = plan,
+    .plan_destroy = plan_destroy,
+    .factor = karst_fgbilu_factor_cpu,
+    .solve = karst_fgbilu_solve_cpu,
+};

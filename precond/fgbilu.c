@@ -1,0 +1,133 @@
+/* fgbilu.c - block ILU(0) on structured 7-point grids (Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on
+ * regular structures for GPGPUs), in which the diagonal blocks D alone are factored:
+ *
+ *     M = (D + E) D^-1 (D + F),   D_i = A_ii - sum_{j < i} E_ij D_j^-1 F_ji,
+ *
+ *     y = D^-1 (r - E y),   z = y - D^-1 F z
+ *
+ * where E and F are the blocks of A below and above its diagonal, in the order of the cells of the grid. On such a grid
+ * M is that of ILU(0). The factor is one block a cell, and E and F are taken from the matrix whenever M is applied. */
+#include "fgbilu_kernels.h"
+#include "precond.h"
+#include "symbolic.h"
+
+struct settings {
+  int style; /* a karst_fgbilu_style */
+  int pivoting;
+};
+
+static void forget(karst_context *context, void *data)
+{
+  karst_fgbilu_analysis *analysis = data;
+  if (!analysis) return;
+  context->backend->fgbilu->analysis_destroy(context, analysis);
+  karst_structured_destroy(context, &analysis->cells);
+  karst_release(context, analysis);
+}
+
+static karst_status analyse(karst_precond *p)
+{
+  karst_context *context = p->context;
+  const struct settings *settings = p->settings;
+  karst_fgbilu_analysis *analysis;
+  if (!context->backend->fgbilu)
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "fgbilu is not available on %s", context->backend->name);
+  karst_status status = karst_allocate_zero(context, &analysis, 1, sizeof *analysis, "fgbilu");
+  if (status) return status;
+  p->analysis->data = analysis;
+  analysis->block_size = p->A->block_size;
+  status = karst_structured_create(context, p->A, &analysis->cells);
+  if (status) return status;
+  const karst_index *size = analysis->cells.size;
+  analysis->hyperplanes = size[0] + size[1] + size[2] - 2;
+  return context->backend->fgbilu->analyse(context, p->A, (karst_fgbilu_style)settings->style, analysis);
+}
+
+static const char *differ(const void *settings, const void *others)
+{
+  const struct settings *mine = settings, *theirs = others;
+  return mine->style == theirs->style ? NULL : "fgbilu-style";
+}
+
+static karst_status setup(karst_precond *p)
+{
+  const struct settings *settings = p->settings;
+  const karst_fgbilu_analysis *analysis = p->analysis->data;
+  const int64_t cells = karst_grid_cells(analysis->cells.size);
+  karst_fgbilu *fgbilu;
+  karst_status status = karst_allocate_zero(p->context, &fgbilu, 1, sizeof *fgbilu, "fgbilu");
+  if (status) return status;
+  p->data = fgbilu;
+  fgbilu->analysis = analysis;
+  fgbilu->pivoting = settings->pivoting;
+  status = p->context->backend->fgbilu->plan(p->context, fgbilu);
+  p->factor_entries = karst_block_offset(analysis->block_size, analysis->cells.rows);
+  p->memory = cells * (int64_t)(sizeof(uint32_t) + (analysis->cells.row ? sizeof(karst_index) : 0)) +
+              analysis->plan_memory + fgbilu->plan_memory;
+  if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
+  return status ? status : karst_precond_put_text(p, "style_used", analysis->style);
+}
+
+static karst_status update(karst_precond *p)
+{
+  karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
+  const karst_status status = p->context->backend->fgbilu->factor(p->context, p->A, p->data, &outcome);
+  p->reason = outcome.reason;
+  p->block_row = outcome.block_row;
+  return status;
+}
+
+static karst_status apply(const karst_precond *p, const double *r, double *z)
+{
+  p->context->backend->fgbilu->solve(p->context, p->A, p->data, r, z);
+  return KARST_SUCCESS;
+}
+
+static void destroy(karst_precond *p)
+{
+  if (!p->data) return;
+  p->context->backend->fgbilu->plan_destroy(p->context, p->data);
+  karst_release(p->context, p->data);
+}
+
+static const char *style_name(size_t i)
+{
+  static const char *const names[] = {[KARST_FGBILU_AUTO] = "auto",
+                                      [KARST_FGBILU_SEQUENTIAL] = "sequential",
+                                      [KARST_FGBILU_WAVEFRONT] = "wavefront",
+                                      [KARST_FGBILU_LINES] = "lines",
+                                      [KARST_FGBILU_ACC] = "acc",
+                                      [KARST_FGBILU_CL] = "cl",
+                                      [KARST_FGBILU_MIXED] = "mixed",
+                                      [KARST_FGBILU_TILES] = "tiles",
+                                      NULL};
+  return names[i];
+}
+
+static const karst_option fgbilu_rows[] = {
+    {"fgbilu-style", KARST_OPTION_NAME, true, offsetof(struct settings, style), style_name, 0, "auto",
+     "fgbilu's way through the grid: auto; on a CPU the next three, on a GPU the others"},
+    {"pivoting", KARST_OPTION_NAME, false, offsetof(struct settings, pivoting), karst_no_or_yes, 0, "yes",
+     "whether fgbilu exchanges rows when it inverts a block"},
+    {0},
+};
+
+static const karst_option *const rows[] = {fgbilu_rows, NULL};
+
+extern const struct karst_precond_ops karst_precond_fgbilu;
+
+const struct karst_precond_ops karst_precond_fgbilu = {
+    .name = "fgbilu",
+    .help = "block ILU(0) on 7-point grids, which factors the diagonal blocks alone",
+    .needs_diagonal = true,
+    .needs_grid = true,
+    .options = rows,
+    .settings = sizeof(struct settings),
+    .analyse = analyse,
+    .forget = forget,
+    .differ = differ,
+    .setup = setup,
+    .update = update,
+    .apply = apply,
+    .destroy = destroy,
+};
