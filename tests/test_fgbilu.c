@@ -256,6 +256,8 @@ static void check_grid(karst_context *context, const struct grid *grid, const ch
   forget_system(&s);
 }
 
+static const char *const gpu_styles[] = {"acc", "cl", "mixed"};
+
 /* Rounding errors of a block of size b are judged by its condition, so that the sizes need no dense reference each. */
 static void sizes(karst_context *context)
 {
@@ -266,10 +268,14 @@ static void sizes(karst_context *context)
     check_grid(context, &grid, "auto", "yes");
     grid.turned = false;
     check_grid(context, &grid, "auto", "no");
-    if (!context->backend->host_memory) continue;
-    check_grid(context, &grid, "sequential", "no");
-    grid.turned = true;
-    check_grid(context, &grid, "sequential", "yes");
+    for (int j = 0; j < 3; j++) {
+      const char *style = context->backend->host_memory ? "sequential" : gpu_styles[j];
+      grid.turned = false;
+      check_grid(context, &grid, style, "no");
+      grid.turned = true;
+      check_grid(context, &grid, style, "yes");
+      if (context->backend->host_memory) break;
+    }
   }
 }
 
@@ -279,21 +285,23 @@ static void shapes(karst_context *context)
                                         {1, 5, 6}, {3, 5, 7}, {11, 2, 3}, {2, 2, 2}, {140, 2, 2}, {3, 40, 3}};
   static const char *const styles[] = {"auto", "sequential", "wavefront", "lines"};
   if (lacks_kernels(context, "shapes of grids")) return;
-  for (int style = 0; style < (context->backend->host_memory ? 4 : 1); style++)
+  for (int number = 0; number < 4; number++) {
+    const char *style = context->backend->host_memory ? styles[number] : number > 0 ? gpu_styles[number - 1] : "auto";
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-      struct grid grid = {.size = {size[i][0], size[i][1], size[i][2]}, .b = 1 + (int)(i + (size_t)style) % 4};
-      check_grid(context, &grid, styles[style], "yes"); /* the grid is found */
+      struct grid grid = {.size = {size[i][0], size[i][1], size[i][2]}, .b = 1 + (int)(i + (size_t)number) % 4};
+      check_grid(context, &grid, style, "yes"); /* the grid is found */
       grid.missing = 0.3;
       grid.told = true;
-      check_grid(context, &grid, styles[style], "yes");
+      check_grid(context, &grid, style, "yes");
       grid.holes = 0.25;
-      check_grid(context, &grid, styles[style], "yes");
+      check_grid(context, &grid, style, "yes");
       grid.shuffled = true;
       grid.turned = true;
-      check_grid(context, &grid, styles[style], "yes");
+      check_grid(context, &grid, style, "yes");
       grid.missing = 1;
-      check_grid(context, &grid, styles[style], "yes");
+      check_grid(context, &grid, style, "yes");
     }
+  }
 }
 
 /* ---- against iluk, and styles among each other ---- */
@@ -490,6 +498,7 @@ static void bad_blocks(karst_context *context)
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     check_bad(context, all[i], "auto");
     if (context->backend->host_memory) check_bad(context, all[i], "sequential");
+    for (int j = 0; j < 3 && !context->backend->host_memory; j++) check_bad(context, all[i], gpu_styles[j]);
   }
 }
 
