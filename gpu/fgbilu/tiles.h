@@ -1,0 +1,157 @@
+/* tiles.h - fgbilu on the GPU in one launch a sweep: how the grid is cut, and how cells hand values to each other.
+ *
+ * The grid is cut into lines of cells along one axis (along), and the lines into tiles of TA by TB lines beside each
+ * other in the other two axes (a and b). A tile goes through its lines in steps: in step s the cell i = s - a - b of
+ * line (a,b) is made, so that all cells of a step lie in one hyperplane, and each needs what the step before has made:
+ * the cell behind it in its own line, and those in the lines at a - 1 and b - 1. Upward sweeps count cells and lines
+ * from the other end of each axis.
+ *
+ * A tile is a thread block of W warps, which take its steps in turn: warp w the steps w, w + W, ... Each has its cells'
+ * blocks on their way while the others work, then waits for the step before, whose values stand in shared memory with
+ * one mbarrier a step. The chain from step to step is so no more than that wait, the products and an arrival.
+ *
+ * Between tiles values go by mail: a tile has an inbox in global memory with a place for each value that the tiles at
+ * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu.h: a NaN with all bits set is
+ * "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so.
+ *
+ * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose thread
+ * blocks are running or done: it does not matter how many are resident together. */
+#ifndef KARST_GPU_FGBILU_TILES_H
+#define KARST_GPU_FGBILU_TILES_H
+
+#include "fgbilu.h"
+
+/* Where the blocks of a cell stand; row -1 for a hole. */
+typedef struct alignas(4 * sizeof(karst_index)) karst_fgbilu_cell {
+  karst_index start; /* the first block of its row in A */
+  karst_index row;
+  uint32_t place; /* karst_place */
+} karst_fgbilu_cell;
+
+typedef struct karst_fgbilu_tile {
+  karst_index a, b;
+} karst_fgbilu_tile;
+
+/* How many lines a tile has; their b rows each are the lanes of a warp. */
+typedef struct karst_fgbilu_shape {
+  int a, b;
+} karst_fgbilu_shape;
+
+/* For blocks of n up to 32, with and without a second axis beside the lines. */
+__host__ __device__ constexpr karst_fgbilu_shape karst_fgbilu_shape_for(int n, bool flat)
+{
+  const int lines = 32 / n;
+  if (flat || lines < 4) return {lines, 1};
+  if (n == 1) return {8, 4};
+  if (n == 2) return {4, 4};
+  return {lines / 2, 2}; /* 5 by 2 for n = 3, 4 by 2, 3 by 2, 2 by 2 for n = 6 to 8 */
+}
+
+/* The state of the variant; arrays in device memory. */
+typedef struct karst_fgbilu_tiles {
+  bool flat;              /* across[1] is 1 */
+  int axis[3];            /* along, a, b: which of x, y, z */
+  karst_index length;     /* cells of a line */
+  karst_index across[2];  /* lines along a and b */
+  karst_index tiles[2];   /* tiles along a and b */
+  karst_fgbilu_cell *cell;  /* [cells] by cell numbers */
+  karst_fgbilu_tile *order; /* [tiles[0] tiles[1]] by diagonals */
+} karst_fgbilu_tiles;
+
+static inline const karst_fgbilu_tiles *karst_fgbilu_tiles_of(const karst_fgbilu *fgbilu)
+{
+  return static_cast<const karst_fgbilu_tiles *>(karst_fgbilu_cuda_of(fgbilu->analysis)->state);
+}
+
+/* The work space of a sweep or of the factorization. */
+typedef struct karst_fgbilu_mail {
+  double *inbox;              /* device memory, all absent between launches; NULL where there is none */
+  unsigned long long *ticket; /* device memory: tiles taken since the beginning */
+} karst_fgbilu_mail;
+
+/* The same as kernels take it, from one end of the grid or the other. */
+typedef struct karst_fgbilu_march {
+  int n;
+  karst_index length, across[2], tiles[2];
+  int64_t first, step, beside[2]; /* the number of the first line's first cell, and what is added along, a and b */
+  int face[3];                    /* behind the cell: along, a, b */
+  const karst_fgbilu_cell *cell;
+  const karst_fgbilu_tile *order;
+  const double *value;  /* of A */
+  double *factor;
+  double *inbox;
+  unsigned long long *ticket;
+  unsigned long long *finding;
+} karst_fgbilu_march;
+
+/* tiles.cu */
+karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A, karst_fgbilu_analysis *analysis);
+void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
+/* A mail of places values a step and tile (0: tickets alone). */
+karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *fgbilu, int64_t places, void **mail);
+void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail);
+karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fgbilu *fgbilu, const void *mail,
+                                           bool upward);
+
+extern const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda; /* tiles_factor.cu */
+extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_tiles_cuda;   /* tiles_sweep.cu */
+
+#ifdef __CUDACC__
+static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
+{
+  return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* An mbarrier for one arrival a phase. */
+static __device__ __forceinline__ void karst_step_init(uint64_t *step)
+{
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(karst_shared_address(step)) : "memory");
+}
+
+/* By one lane, after __syncwarp. */
+static __device__ __forceinline__ void karst_step_done(uint64_t *step)
+{
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
+}
+
+/* By the whole warp, which stays together: nvcc takes detours around shuffles that follow a loop which lanes leave one
+ * by one. */
+static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
+{
+  uint32_t done;
+  do asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                  : "=r"(done)
+                  : "r"(karst_shared_address(step)), "r"(phase)
+                  : "memory");
+  while (!__all_sync(~0u, done));
+}
+
+/* Loads that are queued where they stand in the program, not where the compiler would have them; 0 where there is
+ * nothing to load. The first for memory that nobody writes to while the kernel runs. */
+static __device__ __forceinline__ double karst_load_constant(bool there, const double *from)
+{
+  double value;
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.nc.f64 %0, [%1]; }"
+               : "=d"(value)
+               : "l"(from), "r"((int)there));
+  return value;
+}
+
+static __device__ __forceinline__ double karst_load(bool there, const double *from)
+{
+  double value;
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.f64 %0, [%1]; }"
+               : "=d"(value)
+               : "l"(from), "r"((int)there));
+  return value;
+}
+
+/* Takes the next tile's ticket; one thread calls it. */
+static __device__ __forceinline__ karst_fgbilu_tile karst_next_tile(const karst_fgbilu_march &m)
+{
+  const unsigned long long tiles = (unsigned long long)m.tiles[0] * (unsigned long long)m.tiles[1];
+  return m.order[atomicAdd(m.ticket, 1ULL) % tiles];
+}
+#endif
+
+#endif
