@@ -1,6 +1,7 @@
 /* plan.cu - the analysis of fgbilu on the GPU, which holds the cells and chooses the style; and the plan of a
  * factorization, which has the factor and work space. */
 #include "fgbilu.h"
+#include "tiles.h"
 
 #include <stdio.h>
 
@@ -10,6 +11,8 @@ namespace
 /* The styles; auto takes the first whose block sizes include that of the matrix. CL has a thread for each element of a
  * block, in thread blocks of 1024 at most. */
 const karst_fgbilu_variant variants[] = {
+    {KARST_FGBILU_TILES, "tiles", 8, karst_fgbilu_cut_tiles_cuda, karst_fgbilu_forget_tiles_cuda,
+     &karst_fgbilu_factor_tiles_cuda, &karst_fgbilu_sweep_tiles_cuda},
     {KARST_FGBILU_CL, "cl", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
      &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_cl_cuda},
     {KARST_FGBILU_ACC, "acc", 0, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,

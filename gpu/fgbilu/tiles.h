@@ -49,11 +49,11 @@ __host__ __device__ constexpr karst_fgbilu_shape karst_fgbilu_shape_for(int n, b
 
 /* The state of the variant; arrays in device memory. */
 typedef struct karst_fgbilu_tiles {
-  bool flat;              /* across[1] is 1 */
-  int axis[3];            /* along, a, b: which of x, y, z */
-  karst_index length;     /* cells of a line */
-  karst_index across[2];  /* lines along a and b */
-  karst_index tiles[2];   /* tiles along a and b */
+  bool flat;                /* across[1] is 1 */
+  int axis[3];              /* along, a, b: which of x, y, z */
+  karst_index length;       /* cells of a line */
+  karst_index across[2];    /* lines along a and b */
+  karst_index tiles[2];     /* tiles along a and b */
   karst_fgbilu_cell *cell;  /* [cells] by cell numbers */
   karst_fgbilu_tile *order; /* [tiles[0] tiles[1]] by diagonals */
 } karst_fgbilu_tiles;
@@ -77,7 +77,7 @@ typedef struct karst_fgbilu_march {
   int face[3];                    /* behind the cell: along, a, b */
   const karst_fgbilu_cell *cell;
   const karst_fgbilu_tile *order;
-  const double *value;  /* of A */
+  const double *value; /* of A */
   double *factor;
   double *inbox;
   unsigned long long *ticket;
@@ -85,7 +85,8 @@ typedef struct karst_fgbilu_march {
 } karst_fgbilu_march;
 
 /* tiles.cu */
-karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A, karst_fgbilu_analysis *analysis);
+karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                         karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
 /* A mail of places values a step and tile (0: tickets alone). */
 karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *fgbilu, int64_t places, void **mail);
@@ -119,10 +120,11 @@ static __device__ __forceinline__ void karst_step_done(uint64_t *step)
 static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
 {
   uint32_t done;
-  do asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                  : "=r"(done)
-                  : "r"(karst_shared_address(step)), "r"(phase)
-                  : "memory");
+  do
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(karst_shared_address(step)), "r"(phase)
+                 : "memory");
   while (!__all_sync(~0u, done));
 }
 
