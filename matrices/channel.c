@@ -2,11 +2,11 @@
  *
  * The channel has the height 1 along y, the length nx/ny along x and the width nz/ny along z. X, Y and Z go from 0 to 1
  * along them, B(t) = 4 t (1 - t), phi = 0.3 + 0.7 f for flow number f, and
- *   s(t) = sin(pi t + phi),   c(t) = cos(pi t + phi),   a = 1/10
+ *   s(t) = sin(pi t + phi),   c(t) = cos(pi t + phi),   a = 0.07
  *   u = B(Y) (1 + a s(X) c(Z))          v = a B(Y) c(X) s(Z)          w = a B(Y) B(Z) s(X)
  *   p = 8 nu (1 - X) nx/ny + a (1 - X) c(Y) s(Z)
  *   k = (1 + 3 B(Y)) (1 + a s(X) s(Y) c(Z)) / 400                     epsilon = C^(3/4) k^(3/2) / l
- * with the mixing length l = (1 + 3 B(Y)) / 40, C = 0.09, the eddy viscosity C k^2 / epsilon, and the viscosity nu =
+ * with the mixing length l = (1 + 3 B(Y)) / 80, C = 0.09, the eddy viscosity C k^2 / epsilon, and the viscosity nu =
  * 1 / (Re (1 + f/8)). The field satisfies the boundary conditions of navier_stokes.c apart from those of k and epsilon
  * at the walls, so that its residual is smooth. */
 #include "config.h"
@@ -50,7 +50,7 @@ static double parabola(double t) { return 4 * t * (1 - t); }
 
 karst_channel_state karst_channel_evaluate(const karst_channel *channel, const karst_index position[3])
 {
-  const double a = 0.1;
+  const double a = 0.07;
   karst_channel_point x = channel->point[0][position[0] + 1];
   karst_channel_point y = channel->point[1][position[1] + 1];
   karst_channel_point z = channel->point[2][position[2] + 1];
@@ -63,7 +63,7 @@ karst_channel_state karst_channel_evaluate(const karst_channel *channel, const k
   if (!channel->turbulent) return state;
   double thickness = 1 + 3 * profile;
   double k = thickness * (1 + a * x.sine * y.sine * z.cosine) / 400;
-  double epsilon = sqrt(sqrt(0.09 * 0.09 * 0.09)) * k * sqrt(k) / (thickness / 40);
+  double epsilon = sqrt(sqrt(0.09 * 0.09 * 0.09)) * k * sqrt(k) / (thickness / 80);
   state.q[KARST_NS_K] = k;
   state.q[KARST_NS_EPSILON] = epsilon;
   state.eddy_viscosity = 0.09 * k * k / epsilon;
