@@ -22,6 +22,14 @@ struct flow {
 
 static int cells(const struct flow *f) { return f->size[0] * f->size[1] * f->size[2]; }
 
+/* Returns the centre of a cell, as coordinates from 0 to 1. */
+static double centre(const struct flow *f, int cell, int axis)
+{
+  int stride = axis == 0 ? 1 : axis == 1 ? f->size[0] : f->size[0] * f->size[1];
+  int position = cell / stride % f->size[axis];
+  return (position + 0.5) / f->size[axis];
+}
+
 static double viscosity(const struct flow *f) { return 1 / (f->reynolds * (1 + f->number / 8.0)); }
 
 /* The field at a point, all coordinates from 0 to 1. */
@@ -44,8 +52,8 @@ static void start(struct flow *f, double *q)
 {
   double h = 1.0 / f->size[1];
   for (int i = 0; i < cells(f); i++) {
-    double value[UNKNOWNS], speed = 0, y = (i / f->size[0] % f->size[1] + 0.5) * h;
-    field(f, (i % f->size[0] + 0.5) / f->size[0], y, (i / f->size[0] / f->size[1] + 0.5) / f->size[2], value);
+    double value[UNKNOWNS], speed = 0, y = centre(f, i, 1);
+    field(f, centre(f, i, 0), y, centre(f, i, 2), value);
     for (int m = 0; m < f->n; m++) q[f->n * i + m] = value[m];
     for (int axis = 0; axis < 3; axis++) speed += fabs(value[axis]) + sqrt(value[axis] * value[axis] + 1);
     f->eddy_viscosity[i] = f->n == 4 ? 0 : 0.09 * value[K] * value[K] / value[E];
@@ -67,9 +75,7 @@ static void face_flux(const struct flow *f, const double *q, int axis, int left,
   double eddy_viscosity =
       boundary ? f->eddy_viscosity[inner] : (f->eddy_viscosity[left] + f->eddy_viscosity[right]) / 2;
   double push = (outflow ? 0 : (a[P] + b[P]) / 2) + (a[K] + b[K]) / 3;
-  if (inflow)
-    field(f, 0, (inner / f->size[0] % f->size[1] + 0.5) * h, (inner / f->size[0] / f->size[1] + 0.5) / f->size[2],
-          outside);
+  if (inflow) field(f, 0, centre(f, inner, 1), centre(f, inner, 2), outside);
   if (boundary && axis == 1) outside[U] = outside[V] = outside[W] = outside[K] = eddy_viscosity = 0;
   if (boundary && axis == 2) outside[W] = 0;
   double through = boundary && axis > 0 ? 0 : inflow ? a[axis] : (a[axis] + b[axis]) / 2;
