@@ -49,8 +49,8 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
 void bench_settings_free(bench_settings *settings);
 
 /* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
- * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item that this
- * build does not know is left out with a note, else it is an error. */
+ * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item for
+ * another device is left out, and with a note one that this build does not know; else it is an error. */
 int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
                      bench_settings *settings);
 /* Sets an option of Karst for what is timed; own options and those that bench fixes are refused. */

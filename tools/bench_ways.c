@@ -77,6 +77,18 @@ static int parse_way(karst_context *context, const struct tool_option *own, cons
   return exit_status;
 }
 
+/* Whether an item is for one of the devices that are asked for. */
+static bool is_wanted(const bench_settings *settings, const char *item)
+{
+  char name[64];
+  bench_way way;
+  const size_t length = strcspn(item, ":");
+
+  snprintf(name, sizeof name, "%.*s", (int)length, item);
+  find_devices(name, item[length] ? item + length + 1 : "", &way);
+  return (way.cpu && settings->cpu) || (way.gpu && settings->gpu);
+}
+
 /* Whether this build knows the preconditioner and the style of an item. */
 static bool is_known(karst_context *context, const bench_settings *settings, const char *item)
 {
@@ -105,6 +117,7 @@ int bench_ways_parse(karst_context *context, const struct tool_option *own, cons
                        BENCH_WAYS);
     snprintf(item, sizeof item, "%.*s", (int)length, next);
     next = next[length] ? next + length + 1 : NULL;
+    if (optional && !is_wanted(settings, item)) continue;
     if (optional && !is_known(context, settings, item)) {
       fprintf(stderr, "%s: note: %s is left out: this build does not have it\n", tool_name(), item);
       continue;
