@@ -8,7 +8,8 @@ plot=$srcdir/tools/plot_fgbilu
 row()
 {
   echo "{\"matrix\":\"ns3d:2x2x2\",\"block\":$2,\"program\":\"$1\",\"factorization\":{\"in_cache\":false,\
-\"us_cell\":$3,\"steps\":4},\"sweeps\":{\"us_cell\":$3},\"residual\":{\"us_cell\":null},\"all\":{\"steps\":3,\"us_cell\":$3}}"
+\"us_cell\":$3,\"steps\":4},\"sweeps\":{\"us_cell\":$3},\"residual\":{\"us_cell\":null},\
+\"all\":{\"steps\":3,\"us_cell\":$3}}"
 }
 {
   row 'fgbilu:tiles, cuda' 16 1.6e-2
