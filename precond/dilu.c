@@ -1,5 +1,5 @@
-/* dilu.c - DILU, block ILU that changes the diagonal blocks alone (Pommerell's thesis, 1992; Saad: Iterative Methods for
- * Sparse Linear Systems, 2nd edition, section 10.3.2; Luo, Edwards, Luo, Mueller on structured grids), on any pattern:
+/* dilu.c - DILU, block ILU that changes the diagonal blocks alone (D-ILU in Barrett and others: Templates for the
+ * Solution of Linear Systems, SIAM 1994; Luo, Edwards, Luo, Mueller on structured grids), on any pattern:
  *
  *     factorization   M = (D + E) D^-1 (D + F),  D_i = A_ii - sum_{k < i} E_ik D_k^-1 F_ki    the kernel table
  *     apply           (D + E) y = r,  z = y - D^-1 F z                                        the kernel table

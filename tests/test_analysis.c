@@ -342,8 +342,12 @@ static void options_must_fit(karst_context *context, const karst_matrix *A, cons
   refuse(context, &options, A, A, analysis, "preconditioner jacobi");
   options.precond = "copy";
   refuse(context, &options, A, A, analysis, "preconditioner copy, and the analysis was made with");
-  if (strcmp(precond, "iluk") == 0) return;
   options.precond = precond;
+  options.modified = 1;
+  if (strcmp(precond, "iluk") == 0) {
+    refuse(context, &options, A, A, analysis, "option modified");
+    return;
+  }
   options.sweep_mode = "asynchronous";
   refuse(context, &options, A, A, analysis, "option sweep-mode");
   options.sweep_mode = "synchronous";

@@ -1,6 +1,6 @@
 /* The option modified of iluk and dilu: R times what the factors drop goes to the diagonal blocks. With R = 1 the block
- * row sums of M are those of A, with R = 0 nothing changes a bit, and between them M is that of dense blocks. With R near
- * 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)). */
+ * row sums of M are those of A, with R = 0 nothing changes a bit, and between them M is that of dense blocks. With R
+ * near 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)). */
 #include "matrix.h"
 #include "patterns.h"
 #include "settings.h"
@@ -258,8 +258,8 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
   return A;
 }
 
-/* The first row of an arrow is so long that other rows search it. A set-up in O(n^2) would take minutes; M e = A e tells
- * that it is right. */
+/* The first row of an arrow is so long that other rows search it. A set-up in O(n^2) would take minutes; M e = A e
+ * tells that it is right. */
 static void long_rows(karst_context *context)
 {
   const char *const names[] = {"iluk", "dilu"};

@@ -12,8 +12,7 @@
 struct room {
   double *pivot_block; /* [b*b] D_i while it is made */
   double *left;        /* [b*b] E_ik D_k^-1 */
-  double *right;       /* [b*b] what it is multiplied with where R is not 0 */
-  double *poison;      /* [b*b] stays 0 unless an entry of the row is NaN or infinite */
+  double *right;       /* [b*b] the bracket where R is not 0 */
   double *scale;       /* [2 b] for the inversion */
   int *pivot;          /* [b] likewise */
 };
@@ -21,10 +20,10 @@ struct room {
 static inline __attribute__((always_inline)) struct room room_in(int b, double *memory, int *pivot)
 {
   const int64_t bb = (int64_t)b * b;
-  return (struct room){memory, memory + bb, memory + 2 * bb, memory + 3 * bb, memory + 4 * bb, pivot};
+  return (struct room){memory, memory + bb, memory + 2 * bb, memory + 3 * bb, pivot};
 }
 
-/* Makes what E_ik D_k^-1 is multiplied with: mirror is the number of F_ki in A, or -1. */
+/* Makes the bracket. mirror is the number of F_ki in A, or -1. */
 KARST_INLINE void blend(int b, const karst_matrix *A, karst_index mirror, const double *row_sum, double modified,
                         double *right)
 {
@@ -34,7 +33,7 @@ KARST_INLINE void blend(int b, const karst_matrix *A, karst_index mirror, const 
   for (int64_t v = 0; v < bb; v++) right[v] += (1 - modified) * A->value[mirror * bb + v];
 }
 
-/* Makes D_i. lower: [blocks of E in the row] the mirror images. */
+/* Makes D_i. mirror: [blocks of E in the row] the images. */
 KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, const karst_dilu *dilu,
                              const double *row_sum, karst_index i, const karst_index *mirror, karst_index diagonal,
                              const struct room *room)
@@ -44,24 +43,24 @@ KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, cons
   for (karst_index e = A->row_start[i]; e < diagonal; e++, mirror++) {
     const int64_t k = A->column[e];
     if (modified == 0 && *mirror < 0) continue;
-    karst_block_multiply(b, A->value + e * bb, dilu->inverse + k * bb, room->left);
     if (modified != 0) blend(b, A, *mirror, row_sum + k * bb, modified, room->right);
     const double *right = modified != 0 ? room->right : A->value + *mirror * bb;
+    karst_block_multiply(b, A->value + e * bb, dilu->inverse + k * bb, room->left);
     karst_block_subtract_multiply(b, room->left, right, room->pivot_block);
   }
 }
 
-/* Looks for entries outside the diagonal block that are not finite: the sweeps read them, wherever D has none of
- * them. */
-KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_index diagonal, const struct room *room)
+/* Looks for entries outside the diagonal block that are not finite: the sweeps read them, wherever D has none of them.
+ * Times 0 they are a NaN. */
+KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_index diagonal)
 {
   const int64_t bb = (int64_t)b * b;
-  double poison = 0;
-  for (int64_t v = 0; v < bb; v++) room->poison[v] = 0;
+  double zero[b], poison[b], all = 0;
+  for (int r = 0; r < b; r++) zero[r] = poison[r] = 0;
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
-    for (int64_t v = 0; v < bb && e != diagonal; v++) room->poison[v] += A->value[e * bb + v] * 0;
-  for (int64_t v = 0; v < bb; v++) poison += room->poison[v];
-  return poison == 0;
+    if (e != diagonal) karst_block_add_product(b, A->value + e * bb, zero, poison);
+  for (int r = 0; r < b; r++) all += poison[r];
+  return all == 0;
 }
 
 /* Inverts D_i. The row of a singular one is that of E, D_i and F. */
@@ -69,10 +68,10 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, kars
                                const struct room *room, double *inverse, karst_ilu_finding *f)
 {
   const int64_t bb = (int64_t)b * b;
-  double largest = karst_block_norm(b, room->pivot_block);
   for (int64_t v = 0; v < bb; v++) inverse[v] = room->pivot_block[v];
   const karst_reason reason = karst_block_invert(b, inverse, room->scale, room->pivot);
   if (reason == KARST_SOUND) return;
+  double largest = karst_block_norm(b, room->pivot_block);
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
     if (e != diagonal) largest = fmax(largest, karst_block_norm(b, A->value + e * bb));
   karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
@@ -100,7 +99,7 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, ka
     make_pivot(b, modified, A, dilu, row_sum, i, runs->mirror + runs->lower[i], diagonal, room);
     invert_pivot(b, A, i, diagonal, shift, room, dilu->inverse + i * bb, f);
     if (modified != 0) sum_row(b, A, i, diagonal, row_sum + i * bb);
-    if (!is_finite(b, A, i, diagonal, room)) karst_ilu_find(f, KARST_NOT_FINITE, i);
+    if (!is_finite(b, A, i, diagonal)) karst_ilu_find(f, KARST_NOT_FINITE, i);
   }
 }
 
@@ -109,7 +108,7 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, ka
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,          \
                                 double shift, double modified, int thread, karst_ilu_finding *f)                       \
   {                                                                                                                    \
-    double memory[4 * (B) * (B) + 2 * (B)];                                                                            \
+    double memory[3 * (B) * (B) + 2 * (B)];                                                                            \
     int pivot[B];                                                                                                      \
     const struct room room = room_in(B, memory, pivot);                                                                \
     (void)thread, (void)modified;                                                                                      \
@@ -124,9 +123,9 @@ KARST_KERNEL static void dilu_rows_any(const karst_matrix *A, karst_dilu *dilu, 
                                        double shift, double modified, int thread, karst_ilu_finding *f)
 {
   const karst_dilu_work *work = dilu->plan;
-  const int b = dilu->analysis->block_size;
-  const struct room room = room_in(b, work->room + thread * (4LL * b * b + 2 * b), work->pivot + (int64_t)thread * b);
-  factor_rows(b, A, dilu, first, last, shift, modified, &room, f);
+  const int64_t b = dilu->analysis->block_size;
+  const struct room room = room_in((int)b, work->room + thread * (3 * b * b + 2 * b), work->pivot + thread * b);
+  factor_rows((int)b, A, dilu, first, last, shift, modified, &room, f);
 }
 
 static dilu_rows_function *instance(int b, bool modified)
