@@ -251,7 +251,8 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
   for (karst_index i = 0; i < n; i++)
     for (k = pattern.start[i]; k < pattern.start[i + 1]; k++)
       for (int64_t v = 0; v < bb; v++)
-        value[k * bb + v] = tap_random() + (pattern.column[k] == i && v % (b + 1) == 0 ? (i ? 4 : 2.0 * n) * b : 0);
+        value[k * bb + v] =
+            tap_random() + (pattern.column[k] == i && v % (b + 1) == 0 ? (i ? 4 : 2 * (double)n) * b : 0);
   tap_need(context, karst_matrix_create(context, n, b, pattern.start, pattern.column, value, KARST_COPY, &A), "arrow");
   pattern_free(&pattern);
   free(value);
