@@ -28,9 +28,10 @@ void report(const karst_ilu_finding_cuda *finding, karst_factor_outcome *outcome
   outcome->block_row = (karst_index)(finding->first / 4);
 }
 
-karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                     karst_factor_outcome *outcome)
 {
+  (void)modified;
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   karst_ilu_finding_cuda found = {~0ull, 0, 0};
   karst_status status = KARST_SUCCESS;
