@@ -54,6 +54,10 @@ void karst_matrix_adopt_grid(karst_matrix *matrix, const karst_index size[3], ka
  * it. */
 karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index *permutation, karst_matrix *to);
 
+/* Finds the grid in natural order that the pattern of the matrix has, as karst_matrix_find_grid does, and leaves the
+ * matrix as it is. */
+karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid);
+
 /* Returns whether each coupling joins neighbours of the grid. If not, misfit is the first block row with another
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);

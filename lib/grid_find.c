@@ -71,9 +71,8 @@ static bool find(search *s)
   return false;
 }
 
-karst_status karst_matrix_find_grid(karst_matrix *matrix)
+karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)
 {
-  if (!matrix) return KARST_ERROR_ARGUMENT;
   search s = {.matrix = matrix};
   if (matrix->block_rows == 0)
     return karst_fail(matrix->context, KARST_ERROR_MATRIX, "a matrix without block rows has no grid");
@@ -85,6 +84,15 @@ karst_status karst_matrix_find_grid(karst_matrix *matrix)
                       "which is no neighbour of it in the grid %lldx%lldx%lld, and other grids fit no further",
                       (long long)s.misfit[0], (long long)s.misfit[1], (long long)size[0], (long long)size[1],
                       (long long)size[2]);
-  karst_matrix_adopt_grid(matrix, size, NULL);
+  *grid = s.best;
   return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_find_grid(karst_matrix *matrix)
+{
+  karst_grid grid;
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_grid_find(matrix, &grid);
+  if (!status) karst_matrix_adopt_grid(matrix, grid.size, NULL);
+  return status;
 }

@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_ANALYSIS_H
 #define KARST_SOLVER_ANALYSIS_H
 
-#include "system.h"
+#include "parts.h"
 
 struct karst_analysis {
   karst_context *context;
@@ -12,15 +12,16 @@ struct karst_analysis {
   karst_index *row_start, *column; /* the pattern before the ordering: a copy, host */
   karst_methods chosen;
   karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
+  karst_parts *parts;              /* held; NULL: the grid was not cut */
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
 };
 
 /* Makes an analysis of what a solver has made. */
-karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
+karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
                                    const karst_methods *chosen, karst_analysis **analysis);
 
 /* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
- * are not compared, for no ordering of karst_ordering_table looks at one. */
+ * are not compared, for no ordering of karst_ordering_table looks at one, but for the parts that they are cut into. */
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options);
 
