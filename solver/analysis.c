@@ -98,8 +98,7 @@ karst_status karst_analysis_check(const karst_analysis *analysis, const karst_ma
         context, KARST_ERROR_ARGUMENT, "the solver has the preconditioner %s, and the analysis was made with %s",
         karst_precond_name(context, (size_t)chosen->precond), karst_precond_name(context, (size_t)made->precond));
   if (chosen->parts != made->parts)
-    return karst_fail(context, KARST_ERROR_ARGUMENT,
-                      "the solver cuts the grid into parts, %d of them, and the analysis was made with %d",
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the solver has parts %d, and the analysis was made with parts %d",
                       chosen->parts, made->parts);
   if (analysis->parts) status = karst_parts_check(analysis->parts, chosen->parts, A);
   if (status) return status;
