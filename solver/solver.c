@@ -289,7 +289,11 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_precond_get_info(solver->precond, info);
   info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
-  if (solver->apart) info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
+  if (solver->apart) { /* which has fewer entries than the caller's matrix */
+    info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
+    const int64_t entries = karst_entries(solver->system.original);
+    info->fill = entries > 0 ? (double)info->factor_entries / (double)entries : 0;
+  }
   info->time_order = solver->system.time_order;
   info->time_transfer = solver->time_transfer;
   info->time_solve = solver->time_solve;

@@ -1,5 +1,5 @@
-/* Richardson's iteration x = x + w M^-1 (b - A x) takes the steps of a dense loop of that formula, tells the monitor the
- * true residual of each x, and hands back the best x where it diverges. */
+/* Richardson's iteration x = x + w M^-1 (b - A x) takes the steps of a dense loop of that formula. It tells the monitor
+ * the true residual of each x, and hands back the best x where it diverges. */
 #include "settings.h"
 #include "tap.h"
 
