@@ -11,10 +11,16 @@ const struct karst_precond_ops *const karst_precond_table[] = {
 };
 
 extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_fgmres, karst_krylov_bicgstab, karst_krylov_cg,
-    karst_krylov_orthomin;
+    karst_krylov_orthomin, karst_krylov_richardson;
 
 const struct karst_krylov_ops *const karst_krylov_table[] = {
-    &karst_krylov_gmres, &karst_krylov_fgmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
+    &karst_krylov_gmres,
+    &karst_krylov_fgmres,
+    &karst_krylov_bicgstab,
+    &karst_krylov_cg,
+    &karst_krylov_orthomin,
+    &karst_krylov_richardson,
+    NULL,
 };
 
 static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
@@ -42,6 +48,13 @@ void karst_methods_read(const karst_options *options, karst_methods *methods)
 {
   static const karst_option *const list[] = {karst_methods_rows, NULL};
   karst_options_read(options, list, methods);
+  methods->parts = 1;
+  const karst_option *parts = karst_krylov_table[methods->solver]->parts;
+  if (!parts) return;
+  karst_option row[] = {*parts, {0}};
+  const karst_option *const driver[] = {row, NULL};
+  row[0].field = FIELD(parts);
+  karst_options_read(options, driver, methods);
 }
 
 size_t karst_methods_rows_common(void)

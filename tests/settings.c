@@ -29,6 +29,8 @@ static const struct entry {
     ENTRY(WHOLE, "restart", restart),
     ENTRY(TEXT, "orthogonalise", orthogonalise),
     ENTRY(TEXT, "side", side),
+    ENTRY(REAL, "damping", damping),
+    ENTRY(WHOLE, "parts", parts),
     ENTRY(WHOLE, "level", level),
     ENTRY(TEXT, "trisolve", trisolve),
     ENTRY(WHOLE, "trisolve-sweeps", trisolve_sweeps),

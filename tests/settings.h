@@ -10,6 +10,8 @@ typedef struct tap_settings {
   int max_iterations;
   int restart;
   const char *orthogonalise, *side;
+  double damping;
+  int parts;
   int level;
   const char *trisolve;
   int trisolve_sweeps;

@@ -165,7 +165,7 @@ static void results_are_the_same(karst_context *context)
   static const char *const orderings[] = {"natural", "rcm", "amd", "metis"};
   static const char *const preconds[] = {"iluk", "parilu", "paric"};
   static const char *const scales[] = {"none", "diagonal", "block"};
-  static const char *const solvers[] = {"gmres", "bicgstab", "orthomin", "fgmres"};
+  static const char *const solvers[] = {"gmres", "bicgstab", "orthomin", "fgmres", "richardson"};
   static const int sizes[] = {1, 3, 7};
   struct pattern whole = {0}, holed = {0};
   make_pattern(true, &whole);
@@ -178,7 +178,7 @@ static void results_are_the_same(karst_context *context)
     options.level = i / 3 % 3;
     options.precond = preconds[i % 3];
     options.scale = scales[i / 2 % 3];
-    options.solver = solvers[i % 4];
+    options.solver = solvers[i % 5];
     snprintf(what, sizeof what, "%s, %s, level %d, scale %s, %s", options.ordering, options.precond, options.level,
              options.scale, options.solver);
     if (!is_built(options.ordering)) {
