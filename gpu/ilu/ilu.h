@@ -178,7 +178,12 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
  * memory, which counts in *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* plan.cu */
+/* plan.cu: the pattern, and both triangles without values, for an analysis whose plan is zero; what has been taken when
+ * it fails, the next function and karst_ilu_pattern_release_cuda give back: what a triangle has that follows from the
+ * pattern. */
+karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                                    karst_ilu_analysis *analysis);
+void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
@@ -201,6 +206,11 @@ karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_i
                                            karst_ilu_analysis *analysis);
 karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                          int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
+/* table.cu: prepares *finding for a factorization of A with that shift; tells the outcome by what has been found. */
+karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                          karst_ilu_finding_cuda *finding);
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+                                   karst_factor_outcome *outcome);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
 
