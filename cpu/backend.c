@@ -2,6 +2,7 @@
 #include "backend.h"
 
 #include "cpu.h"
+#include "cpu/dilu/dilu.h"
 #include "cpu/ilu/ilu.h"
 #include "cpu/sweeps/sweeps.h"
 
@@ -67,6 +68,7 @@ const struct karst_backend karst_backend_cpu = {
     .host_memory = true,
     .ilu = &karst_ilu_kernels_cpu,
     .parilu = &karst_parilu_kernels_cpu,
+    .dilu = &karst_dilu_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

@@ -30,11 +30,11 @@ struct karst_dilu_kernels {
    * analysis_destroy gives back. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the inverse blocks and work space; dilu->analysis is set by the caller.
-   * What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
+  /* Begins a factorization: takes memory for the inverse blocks and work space; dilu->analysis and
+   * dilu->modified are set by the caller. What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_dilu *dilu);
   void (*plan_destroy)(karst_context *context, karst_dilu *dilu);
-  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj), where R, the option modified, adds what
+  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i, j > k} F_kj), where R, the option modified, adds what
    * the other products drop to the diagonal; shift is that of the ILU kernels. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
                          karst_factor_outcome *outcome);

@@ -33,6 +33,7 @@ static const struct entry {
     ENTRY(TEXT, "trisolve", trisolve),
     ENTRY(WHOLE, "trisolve-sweeps", trisolve_sweeps),
     ENTRY(REAL, "shift", shift),
+    ENTRY(REAL, "modified", modified),
     ENTRY(WHOLE, "sweeps", sweeps),
     ENTRY(TEXT, "sweep-mode", sweep_mode),
     ENTRY(TEXT, "sweep-scale", sweep_scale),

@@ -13,7 +13,7 @@ typedef struct tap_settings {
   int level;
   const char *trisolve;
   int trisolve_sweeps;
-  double shift;
+  double shift, modified;
   int sweeps;
   const char *sweep_mode, *sweep_scale, *ilu_residual;
   const char *sweep_order;

@@ -244,9 +244,9 @@ static void register_copy(karst_context *context)
  * methods that have nothing to share are set up in full. */
 static void others_may_differ(karst_context *context)
 {
-  static const char *const preconds[] = {"iluk", "parilu", "jacobi", "none", "two-stage", "copy"};
+  static const char *const preconds[] = {"iluk", "parilu", "dilu", "jacobi", "none", "two-stage", "copy"};
   register_copy(context);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 7; i++) {
     static double expected[ROWS * 3], found[ROWS * 3];
     tap_settings options;
     karst_analysis *analysis;
@@ -527,7 +527,7 @@ static karst_status run(karst_context *context, void *user)
 
 int main(void)
 {
-  static const char *const preconds[] = {"iluk", "parilu", "paric", "jacobi"};
+  static const char *const preconds[] = {"iluk", "parilu", "paric", "dilu", "jacobi"};
   tap_each_device(results_are_the_same, "shared analyses");
   tap_each_device(ways_are_the_same, "ways to solve and to sweep");
   tap_each_device(others_may_differ, "what is the solver's own");
@@ -538,7 +538,8 @@ int main(void)
   threads_share("iluk", "jacobi");
   threads_share("parilu", "auto");
   threads_share("paric", "auto");
-  for (int i = 0; i < 4; i++) {
+  threads_share("dilu", "auto");
+  for (int i = 0; i < 5; i++) {
     tap_settings options;
     tap_settings_default(&options);
     options.precond = preconds[i];

@@ -35,6 +35,7 @@ static const struct option {
     {"trisolve", NAME, "auto", 0},
     {"trisolve-sweeps", INTEGER, "5", 0},
     {"shift", REAL, "0", 0},
+    {"modified", REAL, "0", 0},
     {"sweeps", INTEGER, "5", 0},
     {"sweep-mode", NAME, "synchronous", 0},
     {"sweep-scale", NAME, "yes", 0},
@@ -48,7 +49,7 @@ static const struct option {
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 18, AFTER_EXPERIMENTS = 22 };
+enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 19, AFTER_EXPERIMENTS = 23 };
 
 static bool is_experiment(size_t i) { return i >= EXPERIMENTS && i < AFTER_EXPERIMENTS; }
 

@@ -84,15 +84,6 @@ KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_i
   }
 }
 
-/* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
-static double measure_matrix(const karst_matrix *A, karst_ilu_finding *f)
-{
-  const int64_t entries = karst_entries(A);
-  for (int64_t v = 0; v < entries && !f->measured; v++) f->matrix_norm = fmax(f->matrix_norm, fabs(A->value[v]));
-  f->measured = true;
-  return f->matrix_norm;
-}
-
 /* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, karst_index i, karst_index width,
                                double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
@@ -104,14 +95,7 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, kar
   karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
-  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0;
-  if (replace && largest == 0) largest = measure_matrix(A, f);
-  replace = replace && largest > 0;
-  for (int64_t v = 0; v < bb; v++) inverse[v] = 0;
-  if (replace)
-    for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
-  f->shifted += replace;
-  if (!replace) karst_ilu_find(f, reason, i);
+  karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
 }
 
 /* Stores L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
@@ -173,9 +157,10 @@ static factor_rows_function *instance(int b, bool searching)
   return table[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0][searching];
 }
 
-karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
-                                  karst_factor_outcome *outcome)
+karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, double modified,
+                                  karst_ilu *ilu, karst_factor_outcome *outcome)
 {
+  (void)modified;
   const karst_ilu_plan *plan = ilu->plan;
   const karst_schedule *schedule = &plan->lower;
   factor_rows_function *rows = instance(ilu->block_size, plan->searching);
@@ -200,6 +185,6 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
     }
   }
   karst_end(context, &piece);
-  karst_ilu_conclude(ilu, &all, outcome);
+  karst_ilu_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

@@ -25,9 +25,10 @@ karst_status report_nothing(karst_factor_outcome *outcome)
   return KARST_SUCCESS;
 }
 
-karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                     karst_factor_outcome *outcome)
 {
+  (void)modified;
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return report_nothing(outcome);
   karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
