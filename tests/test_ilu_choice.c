@@ -56,6 +56,8 @@ static void test_limits(void)
       {{9, 1000, 6000, 28, 7, PROCESSORS}, KARST_ILU_FACTOR_LARGE, "blocks of 9: a block of threads a row"},
       {{1024, 1, 0, 1, 1, PROCESSORS}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
       {{1, 1, 0, 1, 1, PROCESSORS}, KARST_ILU_FACTOR_SLICE, "one scalar"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, true}, KARST_ILU_FACTOR_MODIFIED, "modified: the one kernel that is"},
+      {{8, 1000, 6000, 28, 7, PROCESSORS, true}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_factor(&of[i].shape) == of[i].kind, "%s", of[i].what);

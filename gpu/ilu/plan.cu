@@ -180,8 +180,8 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
 
 /* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
-    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda,
-    &karst_ilu_factor_large_cuda};
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda, &karst_ilu_factor_large_cuda,
+    &karst_ilu_factor_modified_cuda};
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda};
 
@@ -207,7 +207,8 @@ karst_status analyse_factor(karst_context *context, const karst_ilu_pattern_cuda
                            analysis->lower_blocks + analysis->upper_blocks,
                            pattern->lower.count,
                            0,
-                           karst_cuda_of(context)->multiprocessors};
+                           karst_cuda_of(context)->multiprocessors,
+                           analysis->modified};
   enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
     karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);

@@ -28,11 +28,11 @@ karst_status report_nothing(karst_factor_outcome *outcome)
 karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                     karst_factor_outcome *outcome)
 {
-  (void)modified;
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return report_nothing(outcome);
   karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
   if (status) return status;
+  plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
   return karst_ilu_report_cuda(context, plan->finding, outcome);
 }
