@@ -24,7 +24,9 @@ typedef struct karst_ilu_plan {
   bool by_jacobi;                 /* whether Jacobi sweeps solve the triangles */
   int64_t widest;                 /* blocks of the widest row of L, D and U */
   int jacobi_sweeps;
-  double *jacobi; /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  bool modified;   /* whether R is not 0 */
+  double *row_sum; /* [b*b*rows] the sum of the blocks of U' in each row, if modified and searching, else NULL */
+  double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
 
 /* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is

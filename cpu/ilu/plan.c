@@ -90,6 +90,7 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
   if (status) return status;
   made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
   made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
+  made->modified = analysis->modified;
   made->widest = widest_row(analysis);
   analysis->plan_memory = karst_schedule_memory(&made->lower) + karst_schedule_memory(&made->upper);
   return KARST_SUCCESS;
@@ -113,6 +114,15 @@ static karst_status make_jacobi(karst_context *context, karst_ilu *ilu)
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
 
+static karst_status make_row_sums(karst_context *context, karst_ilu *ilu)
+{
+  karst_ilu_plan *made = ilu->plan;
+  const int64_t scalars = karst_block_offset(ilu->block_size, ilu->rows);
+  if (!made->modified || !made->searching) return KARST_SUCCESS;
+  ilu->plan_memory += scalars * (int64_t)sizeof(double);
+  return karst_device_doubles(context, scalars, "the row sums of the upper factor", &made->row_sum);
+}
+
 karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
                                 karst_ilu *ilu)
 {
@@ -130,6 +140,7 @@ karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis
   const int64_t row = karst_block_offset(ilu->block_size, made->widest) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index));
   if (!status) status = make_jacobi(context, ilu);
+  if (!status) status = make_row_sums(context, ilu);
   return status ? status : make_values(context, ilu);
 }
 
@@ -143,5 +154,6 @@ void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu)
   for (int t = 0; t < made->threads && made->workspace; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);
   context->backend->release(context, made->jacobi);
+  context->backend->release(context, made->row_sum);
   karst_release(context, made);
 }
