@@ -20,6 +20,10 @@ namespace
 /* Neighbours of a row that are worked on together. */
 template <int B> constexpr int at_once = B <= 5 ? 3 : B <= 7 ? 2 : 1;
 
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which with these sizes takes so
+ * few registers that it has to put some aside. */
+template <int B> constexpr int least_blocks = B == 4 || B == 6 || B == 8 ? 1 : 0;
+
 /* The blocks E_ik and F_ki of A, and where D_k^-1 stands, -1 where there is none. */
 template <int B> struct links {
   karst_index source[at_once<B>], mirror[at_once<B>], pivot[at_once<B>];
@@ -164,7 +168,8 @@ __device__ __noinline__ double mend(karst_reason reason, const karst_index *star
 }
 
 template <int B, bool MODIFIED>
-__global__ void __launch_bounds__(KARST_ILU_THREADS) factor(const karst_dilu_cuda plan, const karst_dilu_matrix m)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
+    factor(const karst_dilu_cuda plan, const karst_dilu_matrix m)
 {
   const int64_t warps = (int64_t)gridDim.x * (KARST_ILU_THREADS / 32), tasks = plan.lower.tasks;
   int64_t number = ((int64_t)blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32;
@@ -172,7 +177,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor(const karst_dilu_cud
   karst_dilu_task ahead = karst_dilu_find_task(plan.lower_task, plan.lower.tasks, number + warps);
   for (; number < tasks; number += warps) {
     const work<B> here = now;
-    double acc[B], largest = 0;
+    double acc[B], inverse[B], largest = 0;
     links<B> link = here.first;
     load_row<B>(m.value, here.diagonal, here.at.r, acc);
     now = find_work<B>(plan, ahead);
@@ -183,19 +188,22 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor(const karst_dilu_cud
       link = next;
     }
 #pragma unroll
-    for (int c = 0; c < B; c++) largest = fmax(largest, fabs(acc[c]));
-    const karst_reason reason = karst_ilu_invert<B>(here.at, acc);
+    for (int c = 0; c < B; c++) {
+      largest = fmax(largest, fabs(acc[c]));
+      inverse[c] = acc[c];
+    }
+    const karst_reason reason = karst_ilu_invert<B>(here.at, inverse);
     if (__any_sync(~0u, here.at.active && reason != KARST_SOUND)) {
       const double replacement =
           mend<B>(reason, m.start, m.value, m.shift, here.at, here.row, here.diagonal, largest, plan.finding);
 #pragma unroll
       for (int c = 0; c < B; c++)
-        if (reason != KARST_SOUND) acc[c] = c == here.at.r ? replacement : 0;
+        if (reason != KARST_SOUND) inverse[c] = c == here.at.r ? replacement : 0;
     }
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (here.at.active) karst_publish(&m.inverse[(int64_t)here.row * (B * B) + c * B + here.at.r], acc[c]);
-    if (B == 1 && here.at.active) karst_publish(&plan.lower.x[here.slot], acc[0]);
+      if (here.at.active) karst_publish(&m.inverse[(int64_t)here.row * (B * B) + c * B + here.at.r], inverse[c]);
+    if (B == 1 && here.at.active) karst_publish(&plan.lower.x[here.slot], inverse[0]);
   }
 }
 
