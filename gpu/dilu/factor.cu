@@ -2,7 +2,7 @@
  *
  *     D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R (S_k - F_ki)),    S_k = sum_j F_kj
  *
- * of which R, the option modified, is usually 0: then only those k take part for which A has both blocks. One warp takes
+ * of which R, the option modified, is usually 0: then only those k take part for which A has both blocks. A warp takes
  * one task of the lower triangle after another, in level order, and waits for the D_k^-1 that it needs: they are absent
  * until the warp that makes them has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of
  * block row q; the rows of others come by shuffles. The blocks of A are on their way while the warp waits, and so are
@@ -20,8 +20,8 @@ namespace
 /* Neighbours of a row that are worked on together. */
 template <int B> constexpr int at_once = B <= 5 ? 3 : B <= 7 ? 2 : 1;
 
-/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which with these sizes takes so
- * few registers that it has to put some aside. */
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which for b = 4, 6 and 8 takes
+ * so few registers that it has to put some aside. */
 template <int B> constexpr int least_blocks = B == 4 || B == 6 || B == 8 ? 1 : 0;
 
 /* The blocks E_ik and F_ki of A, and where D_k^-1 stands, -1 where there is none. */
@@ -141,8 +141,8 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
   check(plan, row, own);
 }
 
-/* Returns the diagonal of what stands for the inverse of a block that has none, and reports the block. The size of a row
- * is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of D_i. */
+/* Returns the diagonal of what stands for the inverse of a block that has none, and reports the block. The size of a
+ * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of D_i. */
 template <int B>
 __device__ __noinline__ double mend(karst_reason reason, const karst_index *start, const double *value, double shift,
                                     karst_ilu_place at, karst_index row, karst_index diagonal, double own,

@@ -1,8 +1,8 @@
 /* factor_large.cu - block ILU on a given pattern as in factor.cu, for blocks of any size. A block of threads makes a
  * block row, in the level order of L, once the rows that it needs are marked as done.
  *
- * The equations are those of factor.cu. A second variant, for modified ILU, adds R times the products that have no place
- * in the pattern to the diagonal block:
+ * The equations are those of factor.cu. A second variant, for modified ILU, adds R times the products that have no
+ * place in the pattern to the diagonal block:
  *
  *     D_i = a_ii - R sum_p a_ip U'_pj        over all (i, j) that are not in the pattern
  *

@@ -195,8 +195,8 @@ __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, in
   if (!product && lane == 0) list[slot] = count;
 }
 
-/* Finds the products of the rows that have no place in the pattern, a row by each thread. Where product is NULL they are
- * counted in list [rows + 1], by slots, else they are put where list says. */
+/* Finds the products of the rows that have no place in the pattern, a row by each thread. Where product is NULL they
+ * are counted in list [rows + 1], by slots, else they are put where list says. */
 __global__ void find_dropped(both_triangles f, int64_t *list, karst_ilu_product *product)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
