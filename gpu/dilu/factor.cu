@@ -142,7 +142,8 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
 }
 
 /* Returns the diagonal of what stands for the inverse of a block that has none, and reports the block. The size of a
- * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of D_i. */
+ * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of
+ * D_i. */
 template <int B>
 __device__ __noinline__ double mend(karst_reason reason, const karst_index *start, const double *value, double shift,
                                     karst_ilu_place at, karst_index row, karst_index diagonal, double own,
