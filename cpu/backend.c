@@ -2,6 +2,7 @@
 #include "backend.h"
 
 #include "cpu.h"
+#include "cpu/dilu/dilu.h"
 #include "cpu/fgbilu/fgbilu.h"
 #include "cpu/ilu/ilu.h"
 #include "cpu/sweeps/sweeps.h"
@@ -68,6 +69,7 @@ const struct karst_backend karst_backend_cpu = {
     .host_memory = true,
     .ilu = &karst_ilu_kernels_cpu,
     .parilu = &karst_parilu_kernels_cpu,
+    .dilu = &karst_dilu_kernels_cpu,
     .fgbilu = &karst_fgbilu_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,

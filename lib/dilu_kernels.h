@@ -19,6 +19,7 @@ typedef struct karst_dilu_analysis {
 /* The factorization: one block a row. The analysis outlives it. */
 typedef struct karst_dilu {
   const karst_dilu_analysis *analysis;
+  bool modified;       /* set by the caller: the factorizations are with an R that is not 0 */
   double *inverse;     /* [b*b*rows] D^-1 by block rows, each block column by column as in A, device memory */
   void *plan;          /* the backend's work space */
   int64_t plan_memory; /* bytes of it and of the inverse blocks */
@@ -29,12 +30,13 @@ struct karst_dilu_kernels {
    * analysis_destroy gives back. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the inverse blocks and work space; dilu->analysis is set by the caller.
-   * What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
+  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis and modified are set by the
+   * caller. What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is
+   * zero. */
   karst_status (*plan)(karst_context *context, karst_dilu *dilu);
   void (*plan_destroy)(karst_context *context, karst_dilu *dilu);
-  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj), where R, the option modified, adds what
-   * the other products drop to the diagonal; shift is that of the ILU kernels. Waits for the device. */
+  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj) with j > k, where R, the option modified,
+   * adds what the other products drop to the diagonal; shift is that of the ILU kernels. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
                          karst_factor_outcome *outcome);
   /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, whose values are those that were factored. r and z do not

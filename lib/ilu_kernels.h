@@ -28,6 +28,7 @@ typedef struct karst_ilu_analysis {
   int64_t upper_blocks;
   karst_index levels_lower; /* how many level sets each triangle has */
   karst_index levels_upper;
+  bool modified;        /* set before analyse: the factorizations are with an R that is not 0 */
   const char *trisolve; /* how the triangles are solved, chosen by analyse: the value trisolve_used */
   void *plan;           /* the backend's schedules */
   int64_t plan_memory;  /* bytes of it */
@@ -79,8 +80,10 @@ struct karst_ilu_kernels {
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
   /* Makes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times
-   * the largest entry of its row, or of A where that row is zero, times the identity. Waits for the device. */
-  karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+   * the largest entry of its row, or of A where that row is zero, times the identity. modified
+   * is R of the option: so many times the products that the pattern has no place for are added to the diagonal block of
+   * their row. Waits for the device. */
+  karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
   /* Makes the same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose
    * pattern is that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'. Waits for the

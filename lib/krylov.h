@@ -38,6 +38,9 @@ struct karst_krylov_ops {
   bool flexible;                      /* takes a preconditioner that is another one in each apply */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
+  const karst_option *parts; /* the row of those that says into how many parts of the grid the preconditioner's matrix
+                              * falls; NULL: one. The solver reads it, for it makes that matrix: a driver sees A and M,
+                              * and not what M was made from */
   /* May change the settings to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
   /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >

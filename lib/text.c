@@ -69,6 +69,8 @@ const char *karst_reason_text(karst_reason reason)
     return "out of the range of double precision";
   case KARST_STOPPED:
     return "stopped by the monitor";
+  case KARST_DIVERGED:
+    return "diverged";
   }
   return "unknown reason";
 }

@@ -7,9 +7,8 @@
 #include <string.h>
 
 const struct karst_generator *const karst_generator_table[] = {
-    &karst_poisson2d,   &karst_poisson3d,     &karst_laplace27,
-    &karst_anisotropic, &karst_discontinuous, &karst_convdiff,
-    &karst_blackoil,    &karst_deadoil,       NULL,
+    &karst_poisson2d, &karst_poisson3d, &karst_laplace27, &karst_anisotropic, &karst_discontinuous,
+    &karst_convdiff,  &karst_blackoil,  &karst_deadoil,   &karst_ns3d,        NULL,
 };
 
 /* With this many cells, the entries of 27 blocks a cell can still be counted in 64 bits. */

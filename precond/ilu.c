@@ -23,8 +23,18 @@ const karst_option karst_ilu_rows[] = {
      "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
     {"trisolve-sweeps", KARST_OPTION_INTEGER, false, FIELD(trisolve_sweeps), NULL, 0, "5",
      "sweeps of trisolve jacobi for each triangle"},
+    {0},
+};
+
+const karst_option karst_shift_rows[] = {
     {"shift", KARST_OPTION_REAL, false, FIELD(shift), NULL, 0, "0",
      "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never"},
+    {0},
+};
+
+const karst_option karst_modified_rows[] = {
+    {"modified", KARST_OPTION_REAL, false, FIELD(modified), NULL, 0, "0",
+     "add R times the dropped entries to the diagonal blocks; 1: keeps block row sums"},
     {0},
 };
 
@@ -49,6 +59,7 @@ const char *karst_ilu_differ(const void *settings, const void *others)
 {
   const karst_ilu_settings *mine = settings, *theirs = others;
   if (mine->level != theirs->level) return "level";
+  if ((mine->modified != 0) != (theirs->modified != 0)) return "modified";
   return mine->trisolve != theirs->trisolve ? "trisolve" : NULL;
 }
 
@@ -75,6 +86,7 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *
 karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis)
 {
   const karst_trisolve trisolve = (karst_trisolve)karst_ilu_settings_of(p)->trisolve;
+  analysis->modified = karst_ilu_settings_of(p)->modified != 0;
   return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);
 }
 

@@ -11,9 +11,10 @@ typedef struct karst_ilu_settings {
   int trisolve; /* a karst_trisolve */
   int trisolve_sweeps;
   double shift;
+  double modified; /* of iluk and dilu alone, else 0 */
 } karst_ilu_settings;
 
-extern const karst_option karst_level_rows[], karst_ilu_rows[];
+extern const karst_option karst_level_rows[], karst_ilu_rows[], karst_shift_rows[], karst_modified_rows[];
 
 /* The settings of an incomplete factorization. */
 static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }

@@ -40,8 +40,9 @@ static karst_status setup(karst_precond *p)
 static karst_status update(karst_precond *p)
 {
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
+  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
   karst_status status =
-      p->context->backend->ilu->factor(p->context, p->A, karst_ilu_settings_of(p)->shift, p->data, &outcome);
+      p->context->backend->ilu->factor(p->context, p->A, settings->shift, settings->modified, p->data, &outcome);
   const karst_status told = karst_ilu_report(p, &outcome);
   return status ? status : told;
 }
@@ -61,7 +62,8 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_iluk;
 
-static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, NULL};
+static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_shift_rows, karst_modified_rows,
+                                           NULL};
 
 const struct karst_precond_ops karst_precond_iluk = {
     .name = "iluk",

@@ -118,7 +118,7 @@ static karst_status update(karst_precond *p)
   if (!status && have_converged(p, norm[0], norm[1])) status = load(p, s, &outcome);
   if (!status && !s->sound) {
     s->fallbacks++;
-    status = context->backend->ilu->factor(context, s->factors.F, settings->ilu.shift, &s->ilu, &outcome);
+    status = context->backend->ilu->factor(context, s->factors.F, settings->ilu.shift, 0, &s->ilu, &outcome);
   }
   const karst_status told = karst_ilu_report(p, &outcome);
   if (!status) status = told;
@@ -139,7 +139,7 @@ static void destroy(karst_precond *p)
   karst_release(p->context, p->data);
 }
 
-static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_sweeps_rows, NULL};
+static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_shift_rows, karst_sweeps_rows, NULL};
 
 const struct karst_precond_ops karst_precond_parilu = {
     .name = "parilu",

@@ -33,7 +33,7 @@ static karst_status copy_grid(const karst_matrix *A, karst_analysis *analysis)
   return KARST_SUCCESS;
 }
 
-karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
+karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
                                    const karst_methods *chosen, karst_analysis **analysis)
 {
   karst_context *context = system->context;
@@ -42,6 +42,7 @@ karst_status karst_analysis_create(const karst_system *system, const karst_preco
   (*analysis)->context = context;
   (*analysis)->chosen = *chosen;
   (*analysis)->ordered = karst_ordered_hold(system->ordered);
+  (*analysis)->parts = karst_parts_hold(parts);
   (*analysis)->precond = karst_precond_analysis_hold(precond->analysis);
   karst_count_object(context, 1);
   status = copy_pattern(system->original, *analysis);
@@ -58,6 +59,7 @@ void karst_analysis_destroy(karst_analysis *analysis)
   if (!analysis) return;
   karst_context *context = analysis->context;
   karst_ordered_release(analysis->ordered);
+  karst_parts_release(analysis->parts);
   karst_precond_analysis_release(analysis->precond);
   karst_release(context, analysis->row_start);
   karst_release(context, analysis->column);
@@ -120,7 +122,11 @@ karst_status karst_analysis_check(const karst_analysis *analysis, const karst_ma
     return karst_fail(
         context, KARST_ERROR_ARGUMENT, "the solver has the preconditioner %s, and the analysis was made with %s",
         karst_precond_name(context, (size_t)chosen->precond), karst_precond_name(context, (size_t)made->precond));
-  if (karst_precond_at(context, (size_t)chosen->precond)->needs_grid) status = check_grid(analysis, A);
+  if (chosen->parts != made->parts)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the solver has parts %d, and the analysis was made with parts %d",
+                      chosen->parts, made->parts);
+  if (analysis->parts) status = karst_parts_check(analysis->parts, chosen->parts, A);
+  if (!status && karst_precond_at(context, (size_t)chosen->precond)->needs_grid) status = check_grid(analysis, A);
   if (status || !analysis->precond) return status;
   return karst_precond_check_analysis(analysis->precond, options);
 }

@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_ANALYSIS_H
 #define KARST_SOLVER_ANALYSIS_H
 
-#include "system.h"
+#include "parts.h"
 
 struct karst_analysis {
   karst_context *context;
@@ -13,15 +13,17 @@ struct karst_analysis {
   karst_grid grid;                 /* that of the matrix with a copy of its map, if the preconditioner needs one */
   karst_methods chosen;
   karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
+  karst_parts *parts;              /* held; NULL: the grid was not cut */
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
 };
 
 /* Makes an analysis of what a solver has made. */
-karst_status karst_analysis_create(const karst_system *system, const karst_precond *precond,
+karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
                                    const karst_methods *chosen, karst_analysis **analysis);
 
 /* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
- * are compared where the preconditioner needs one; no ordering of karst_ordering_table looks at one. */
+ * are compared where the preconditioner needs one, and the parts that they are cut into; no ordering of
+ * karst_ordering_table looks at one. */
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options);
 

@@ -1,19 +1,26 @@
 /* methods.c - the lists of preconditioners and of Krylov drivers. A new one adds its name to both places. */
 #include "methods.h"
 
-extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk,
+extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk, karst_precond_dilu,
     karst_precond_parilu, karst_precond_paric, karst_precond_fgbilu, karst_precond_two_stage;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
-    &karst_precond_none,  &karst_precond_jacobi, &karst_precond_iluk,      &karst_precond_parilu,
-    &karst_precond_paric, &karst_precond_fgbilu, &karst_precond_two_stage, NULL,
+    &karst_precond_none,   &karst_precond_jacobi,    &karst_precond_iluk,
+    &karst_precond_dilu,   &karst_precond_parilu,    &karst_precond_paric,
+    &karst_precond_fgbilu, &karst_precond_two_stage, NULL,
 };
 
 extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_fgmres, karst_krylov_bicgstab, karst_krylov_cg,
-    karst_krylov_orthomin;
+    karst_krylov_orthomin, karst_krylov_richardson;
 
 const struct karst_krylov_ops *const karst_krylov_table[] = {
-    &karst_krylov_gmres, &karst_krylov_fgmres, &karst_krylov_bicgstab, &karst_krylov_cg, &karst_krylov_orthomin, NULL,
+    &karst_krylov_gmres,
+    &karst_krylov_fgmres,
+    &karst_krylov_bicgstab,
+    &karst_krylov_cg,
+    &karst_krylov_orthomin,
+    &karst_krylov_richardson,
+    NULL,
 };
 
 static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
@@ -41,6 +48,13 @@ void karst_methods_read(const karst_options *options, karst_methods *methods)
 {
   static const karst_option *const list[] = {karst_methods_rows, NULL};
   karst_options_read(options, list, methods);
+  methods->parts = 1;
+  const karst_option *parts = karst_krylov_table[methods->solver]->parts;
+  if (!parts) return;
+  karst_option row[] = {*parts, {0}};
+  const karst_option *const driver[] = {row, NULL};
+  row[0].field = FIELD(parts);
+  karst_options_read(options, driver, methods);
 }
 
 size_t karst_methods_rows_common(void)

@@ -14,6 +14,7 @@ typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_B
 /* Numbers in the tables of drivers and orderings, of karst_precond_at in the options' context, and a karst_scale. */
 typedef struct karst_methods {
   int solver, precond, ordering, scale;
+  int parts; /* of the grid, that the preconditioner keeps apart: what the driver's own row says, 1 where it has none */
 } karst_methods;
 
 extern const karst_option karst_methods_rows[];

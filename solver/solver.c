@@ -60,6 +60,8 @@ static void clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
   karst_precond_destroy(solver->precond);
+  karst_matrix_destroy(solver->apart);
+  karst_parts_release(solver->parts);
   karst_product_release(&solver->product);
   karst_system_destroy(&solver->system);
   solver->context->backend->release(solver->context, solver->norm2);
@@ -67,6 +69,8 @@ static void clear(karst_solver *solver)
   solver->context->backend->release(solver->context, solver->size);
   solver->krylov = NULL;
   solver->precond = NULL;
+  solver->apart = NULL;
+  solver->parts = NULL;
   solver->norm2 = solver->residual = solver->size = NULL;
 }
 
@@ -114,6 +118,18 @@ karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_func
   return KARST_SUCCESS;
 }
 
+/* Makes the matrix that the preconditioner is to be made from where it keeps parts of the grid apart. */
+static karst_status make_parts(karst_solver *solver, const karst_analysis *analysis)
+{
+  karst_status status = KARST_SUCCESS;
+  if (solver->chosen.parts == 1) return KARST_SUCCESS;
+  if (analysis)
+    solver->parts = karst_parts_hold(analysis->parts);
+  else
+    status = karst_parts_create(solver->chosen.parts, &solver->system, &solver->parts);
+  return status ? status : karst_parts_copy(solver->parts, &solver->system, &solver->apart);
+}
+
 /* Makes the system and the preconditioner, with what the analysis has, which may be NULL. */
 static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
@@ -128,9 +144,11 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
   if (!status) status = karst_system_setup(ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
+  if (!status) status = make_parts(solver, analysis);
   if (status) return status;
   if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
-  return karst_precond_prepare_with(precond, solver->options, solver->system.matrix, analysed, &solver->precond);
+  const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
+  return karst_precond_prepare_with(precond, solver->options, matrix, analysed, &solver->precond);
 }
 
 /* Makes the Krylov method on them, and the work space of the solver itself. */
@@ -152,12 +170,14 @@ static karst_status make_krylov(karst_solver *solver)
   return status;
 }
 
-/* The ordered and scaled copy of the matrix's values. Where that fails, nothing is ready for a solve. */
+/* The ordered and scaled copy of the matrix's values, and that without couplings between parts. Where it fails, nothing
+ * is ready for a solve. */
 static karst_status take_values(karst_solver *solver)
 {
   const double begin = karst_clock();
   solver->generation = -1;
   karst_status status = karst_system_update(&solver->system);
+  if (!status && solver->apart) karst_parts_update(solver->parts, &solver->system, solver->apart);
   solver->time_transfer = karst_clock() - begin;
   if (!status) solver->generation = solver->system.original->generation;
   return status;
@@ -217,7 +237,8 @@ karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysi
   if (analysis) *analysis = NULL;
   if (!solver || !analysis) return karst_missing(solver ? solver->context : NULL, "the place for the analysis");
   const karst_status status = karst_solver_check_ready(solver);
-  return status ? status : karst_analysis_create(&solver->system, solver->precond, &solver->chosen, analysis);
+  return status ? status
+                : karst_analysis_create(&solver->system, solver->parts, solver->precond, &solver->chosen, analysis);
 }
 
 karst_status karst_solver_check_ready(const karst_solver *solver)
@@ -268,6 +289,11 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_precond_get_info(solver->precond, info);
   info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
+  if (solver->apart) { /* which has fewer entries than the caller's matrix */
+    info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
+    const int64_t entries = karst_entries(solver->system.original);
+    info->fill = entries > 0 ? (double)info->factor_entries / (double)entries : 0;
+  }
   info->time_order = solver->system.time_order;
   info->time_transfer = solver->time_transfer;
   info->time_solve = solver->time_solve;

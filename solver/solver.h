@@ -3,6 +3,7 @@
 #define KARST_SOLVER_SOLVER_H
 
 #include "methods.h"
+#include "parts.h"
 #include "product.h"
 #include "system.h"
 
@@ -14,6 +15,8 @@ struct karst_solver {
   karst_system system;
   karst_product product; /* the caller's function, which takes the matrix's place in the Krylov method */
   karst_operator caller; /* the caller's system, in his order and not scaled */
+  karst_parts *parts;    /* held; NULL: the preconditioner is that of the whole system */
+  karst_matrix *apart;   /* what the preconditioner is made from where there are parts, else NULL */
   karst_precond *precond;
   karst_krylov *krylov; /* NULL before setup has succeeded */
   const char *busy;     /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */

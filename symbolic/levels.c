@@ -52,3 +52,13 @@ void karst_levels_destroy(karst_context *context, karst_levels *levels)
   karst_release(context, levels->row);
   *levels = (karst_levels){0};
 }
+
+karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
+                                const karst_index *column, bool lower, karst_index *count)
+{
+  karst_levels levels = {0};
+  karst_status status = karst_levels_create(context, rows, start, column, lower, &levels);
+  *count = levels.count;
+  karst_levels_destroy(context, &levels);
+  return status;
+}

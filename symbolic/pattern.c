@@ -122,6 +122,35 @@ finish:
   return status;
 }
 
+/* Rows are walked in order, so the images of the entries of a column are found in one walk along that row. */
+karst_status karst_pattern_mirror_lower(karst_context *context, karst_index n, const karst_index *row_start,
+                                        const karst_index *column, const karst_index *lower_start, karst_index **mirror)
+{
+  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row that may be an image yet */
+  karst_status status;
+  *mirror = NULL;
+  if ((status = karst_allocate(context, &image, lower_start[n], sizeof *image, "the mirror image of a pattern")) ||
+      (status = karst_allocate(context, &next, n, sizeof *next, "the mirror image of a pattern")))
+    goto finish;
+  for (karst_index i = 0; i < n; i++) {
+    const karst_index lower = lower_start[i + 1] - lower_start[i];
+    next[i] = row_start[i] + lower + 1;
+    for (karst_index l = 0; l < lower; l++) {
+      const karst_index j = column[row_start[i] + l];
+      while (next[j] < row_start[j + 1] && column[next[j]] < i) next[j]++;
+      const bool found = next[j] < row_start[j + 1] && column[next[j]] == i;
+      image[lower_start[i] + l] = found ? next[j] : -1;
+    }
+  }
+  *mirror = image;
+  image = NULL;
+
+finish:
+  karst_release(context, image);
+  karst_release(context, next);
+  return status;
+}
+
 karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
                                       karst_index *inverse)
 {

@@ -48,6 +48,10 @@ karst_status karst_levels_create(karst_context *context, karst_index rows, const
                                  const karst_index *column, bool lower, karst_levels *levels);
 void karst_levels_destroy(karst_context *context, karst_levels *levels);
 
+/* Counts the level sets alone, for reports. */
+karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
+                                const karst_index *column, bool lower, karst_index *count);
+
 /* Sorts items 0 .. count - 1 by level, stably. Reads level [count], the levels of the items, and fills level_start
  * [levels + 1] and item [count]. */
 void karst_levels_group(karst_index count, const karst_index *level, karst_index levels, karst_index *level_start,
@@ -100,6 +104,13 @@ karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, c
  * image. Columns ascend. *mirror: [row_start[n]], allocated here. */
 karst_status karst_pattern_mirror(karst_context *context, karst_index n, const karst_index *row_start,
                                   const karst_index *column, karst_index **mirror);
+
+/* Does so for the strict lower triangle of any pattern, whose entries are counted row by row, lower_start[i] of them
+ * before row i: mirror[l] for entry l = (i,j) is the number of entry (j,i) of the pattern, or -1 where it is missing.
+ * Columns ascend and the diagonal is there. *mirror: [lower_start[n]], allocated here. */
+karst_status karst_pattern_mirror_lower(karst_context *context, karst_index n, const karst_index *row_start,
+                                        const karst_index *column, const karst_index *lower_start,
+                                        karst_index **mirror);
 
 /* Turns the counts start[1 .. n] of n rows into row starts. KARST_ERROR_INDEX_OVERFLOW if karst_index cannot count
  * them; what names the entries in the error. */

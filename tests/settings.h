@@ -10,10 +10,12 @@ typedef struct tap_settings {
   int max_iterations;
   int restart;
   const char *orthogonalise, *side;
+  double damping;
+  int parts;
   int level;
   const char *trisolve;
   int trisolve_sweeps;
-  double shift;
+  double shift, modified;
   int sweeps;
   const char *sweep_mode, *sweep_scale, *ilu_residual;
   const char *sweep_order;

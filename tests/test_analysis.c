@@ -165,7 +165,7 @@ static void results_are_the_same(karst_context *context)
   static const char *const orderings[] = {"natural", "rcm", "amd", "metis"};
   static const char *const preconds[] = {"iluk", "parilu", "paric"};
   static const char *const scales[] = {"none", "diagonal", "block"};
-  static const char *const solvers[] = {"gmres", "bicgstab", "orthomin", "fgmres"};
+  static const char *const solvers[] = {"gmres", "bicgstab", "orthomin", "fgmres", "richardson"};
   static const int sizes[] = {1, 3, 7};
   struct pattern whole = {0}, holed = {0};
   make_pattern(true, &whole);
@@ -178,7 +178,7 @@ static void results_are_the_same(karst_context *context)
     options.level = i / 3 % 3;
     options.precond = preconds[i % 3];
     options.scale = scales[i / 2 % 3];
-    options.solver = solvers[i % 4];
+    options.solver = solvers[i % 5];
     snprintf(what, sizeof what, "%s, %s, level %d, scale %s, %s", options.ordering, options.precond, options.level,
              options.scale, options.solver);
     if (!is_built(options.ordering)) {
@@ -244,9 +244,9 @@ static void register_copy(karst_context *context)
  * methods that have nothing to share are set up in full. */
 static void others_may_differ(karst_context *context)
 {
-  static const char *const preconds[] = {"iluk", "parilu", "jacobi", "none", "two-stage", "copy"};
+  static const char *const preconds[] = {"iluk", "parilu", "dilu", "jacobi", "none", "two-stage", "copy"};
   register_copy(context);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 7; i++) {
     static double expected[ROWS * 3], found[ROWS * 3];
     tap_settings options;
     karst_analysis *analysis;
@@ -342,8 +342,12 @@ static void options_must_fit(karst_context *context, const karst_matrix *A, cons
   refuse(context, &options, A, A, analysis, "preconditioner jacobi");
   options.precond = "copy";
   refuse(context, &options, A, A, analysis, "preconditioner copy, and the analysis was made with");
-  if (strcmp(precond, "iluk") == 0) return;
   options.precond = precond;
+  options.modified = 1;
+  if (strcmp(precond, "iluk") == 0) {
+    refuse(context, &options, A, A, analysis, "option modified");
+    return;
+  }
   options.sweep_mode = "asynchronous";
   refuse(context, &options, A, A, analysis, "option sweep-mode");
   options.sweep_mode = "synchronous";
@@ -527,7 +531,7 @@ static karst_status run(karst_context *context, void *user)
 
 int main(void)
 {
-  static const char *const preconds[] = {"iluk", "parilu", "paric", "jacobi"};
+  static const char *const preconds[] = {"iluk", "parilu", "paric", "dilu", "jacobi"};
   tap_each_device(results_are_the_same, "shared analyses");
   tap_each_device(ways_are_the_same, "ways to solve and to sweep");
   tap_each_device(others_may_differ, "what is the solver's own");
@@ -538,7 +542,8 @@ int main(void)
   threads_share("iluk", "jacobi");
   threads_share("parilu", "auto");
   threads_share("paric", "auto");
-  for (int i = 0; i < 4; i++) {
+  threads_share("dilu", "auto");
+  for (int i = 0; i < 5; i++) {
     tap_settings options;
     tap_settings_default(&options);
     options.precond = preconds[i];

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
 static const char *const scales[] = {"none", "diagonal", "block"};
 enum { SOLVERS = sizeof solvers / sizeof solvers[0], SCALES = 3, MOST = 12 };
 

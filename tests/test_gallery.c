@@ -288,8 +288,8 @@ static void test_arguments(karst_context *context)
   size_t count = 0;
   bool complete = true;
   for (; karst_gallery_name(count); count++) complete = complete && karst_gallery_help(count);
-  tap_ok(count == 8 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
-         "the list has 8 problems, each with help");
+  tap_ok(count == 9 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
+         "the list has 9 problems, each with help");
 }
 
 struct problem {
@@ -314,6 +314,7 @@ static void test_shortage(void)
   snprintf(spec, sizeof spec, "blackoil:2x1x1,perm=%s", tap_write("perm", "PERMX\n2*3 /\nPERMZ\n4 5 /\n", -1));
   struct problem problems[] = {
       {"poisson2d:3x3", 2}, {"laplace27:2x2x2", 0}, {"convdiff:2x2x2", 2}, {"deadoil:3x3x1", 4}, {spec, 0},
+      {"ns3d:2x2x1", 10},
   };
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
     fail_each_allocation(build_problem, &problems[i], problems[i].spec);

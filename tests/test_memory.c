@@ -116,13 +116,13 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
 /* Tests each method with each preconditioner and scaling. */
 static void no_solve_allocates(int threads)
 {
-  const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
-  const char *const preconds[] = {"none", "jacobi", "iluk", "parilu", "paric", "fgbilu"};
+  const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
+  const char *const preconds[] = {"none", "jacobi", "iluk", "dilu", "parilu", "paric", "fgbilu"};
   const char *const scales[] = {"none", "diagonal", "block"};
-  for (int i = 0; i < 5 * 6 * 3; i++) {
+  for (int i = 0; i < 6 * 7 * 3; i++) {
     char what[128];
     struct settings settings = {
-        "poisson2d:9x9", solvers[i / 18], preconds[i / 3 % 6], "rcm", scales[i % 3], threads, 1};
+        "poisson2d:9x9", solvers[i / 21], preconds[i / 3 % 7], "rcm", scales[i % 3], threads, 1};
     if (strcmp(settings.solver, "cg") == 0 && strcmp(settings.scale, "block") == 0) continue; /* not symmetric */
     snprintf(what, sizeof what, "%s, %s, scale %s, threads %d", settings.solver, settings.precond, settings.scale,
              threads);
@@ -169,6 +169,7 @@ int main(void)
       {"blackoil:3x3x2", "bicgstab", "iluk", "rcm", "block", 1, 1},
       {"blackoil:3x3x2", "fgmres", "iluk", "natural", "none", 1, 1},
       {"deadoil:3x3x2", "orthomin", "jacobi", "natural", "none", 1, 1},
+      {"deadoil:3x3x2", "richardson", "iluk", "rcm", "block", 1, 1},
       {"convdiff:3x3x2", "gmres", "jacobi", "natural", "block", 1, 1},
       {"laplace27:3x3x3", "gmres", "none", "natural", "none", 1, 1},
       {"convdiff:4x3x2", "gmres", "iluk", "amd", "none", 1, 1},
@@ -182,6 +183,8 @@ int main(void)
       {large, "cg", "parilu", "natural", "none", 2, 3},
       {large, "bicgstab", "iluk", "natural", "none", 2, 3},
       {large, "gmres", "iluk", "rcm", "block", 2, 3},
+      {"blackoil:3x3x2", "gmres", "dilu", "rcm", "none", 1, 1},
+      {large, "bicgstab", "dilu", "natural", "none", 2, 3},
       {large, "cg", "jacobi", "natural", "diagonal", 2, 3},
   };
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {

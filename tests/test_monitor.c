@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
 
-enum { SOLVERS = 5, AT = 7 };
+enum { SOLVERS = 6, AT = 7 };
 
 /* The systems that a driver works on: the caller's, one in another order, a scaled one. */
 static const struct way {

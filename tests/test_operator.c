@@ -13,11 +13,11 @@
 
 enum { WELLS = 5, PERFORATED = 20, BLOCK = 3 };
 
-static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin"};
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "richardson"};
 static const char *const orderings[] = {"natural", "rcm"};
 static const char *const scales[] = {"none", "diagonal", "block"};
 
-enum { SOLVERS = 4, ORDERINGS = 2, SCALES = 3 };
+enum { SOLVERS = 5, ORDERINGS = 2, SCALES = 3 };
 
 /* Each well has one unknown, its pressure, and PERFORATED cells at most. */
 struct wells {

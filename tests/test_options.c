@@ -31,10 +31,13 @@ static const struct option {
     {"restart", INTEGER, "30", 1},
     {"orthogonalise", NAME, "auto", 0},
     {"side", NAME, "right", 0},
+    {"damping", REAL, "1", 1e-300},
+    {"parts", INTEGER, "1", 1},
     {"level", INTEGER, "0", 0},
     {"trisolve", NAME, "auto", 0},
     {"trisolve-sweeps", INTEGER, "5", 0},
     {"shift", REAL, "0", 0},
+    {"modified", REAL, "0", 0},
     {"sweeps", INTEGER, "5", 0},
     {"sweep-mode", NAME, "synchronous", 0},
     {"sweep-scale", NAME, "yes", 0},
@@ -51,7 +54,7 @@ static const struct option {
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 18, AFTER_EXPERIMENTS = 23 };
+enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 21, AFTER_EXPERIMENTS = 26 };
 
 static bool is_experiment(size_t i) { return i >= EXPERIMENTS && i < AFTER_EXPERIMENTS; }
 

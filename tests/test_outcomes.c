@@ -172,7 +172,7 @@ static void test_indefinite(karst_context *context)
   expect(&trial, KARST_INDEFINITE_PRECOND, -1, "preconditioner", "a negative diagonal");
 }
 
-static const char *const every_solver[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin"};
+static const char *const every_solver[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
 enum { SOLVERS = sizeof every_solver / sizeof every_solver[0] };
 
 /* A symmetric positive definite matrix of four rows, which every solver accepts. */
@@ -276,8 +276,8 @@ static void test_stagnation(karst_context *context)
     struct trial trial = make_trial(context, every_solver[s], "jacobi", 4, stiff, load);
     trial.options.rtol = 1e-30;
     struct verdict verdict = run(&trial);
-    bool exact = verdict.result.residual == 0;
-    tap_ok((exact || verdict.result.reason == KARST_STAGNATED) && verdict.result.iterations < 200 &&
+    bool exact = verdict.result.residual == 0, slow = strcmp(every_solver[s], "richardson") == 0;
+    tap_ok((exact || verdict.result.reason == KARST_STAGNATED) && verdict.result.iterations < (slow ? 400 : 200) &&
                verdict.result.relative_residual < 1e-15,
            "%s sees that 1e-30 is out of reach, after %d iterations at %.1e", every_solver[s],
            verdict.result.iterations, verdict.result.relative_residual);
@@ -373,7 +373,8 @@ static void test_recursive_residual_lies(karst_context *context)
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
-    tap_ok(meddler.believed > 0 && meddler.believed < result.iterations,
+    const bool recursive = strcmp(every_solver[s], "richardson") != 0; /* has no residual but the true one */
+    tap_ok(meddler.believed > 0 && (meddler.believed < result.iterations) == recursive,
            "%s believes iteration %d of %d to be the last", every_solver[s], meddler.believed, result.iterations);
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= meddler.target * (1 + 1e-3),
            "%s goes on until the true residual is met: %.1e", every_solver[s], residual);
@@ -407,11 +408,13 @@ static void test_far_start(karst_context *context)
     options.rtol = 1e-10;
     tap_need(context, karst_vector_fill_random(x, 5), "start");
     tap_need(context, karst_vector_add(1e12, x, x), "start");
+    const bool slow = strcmp(every_solver[s], "richardson") == 0;
     tap_need(context, tap_solver_create(context, &options, &solver), "solver");
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
-    tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 16e-10 * (1 + 1e-3) && result.iterations < 100,
+    tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 16e-10 * (1 + 1e-3) &&
+               result.iterations < (slow ? 1000 : 100),
            "%s comes back from a start of 1e12 in %d iterations: %.1e", every_solver[s], result.iterations, residual);
     karst_solver_destroy(solver);
   }

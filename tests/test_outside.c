@@ -44,10 +44,10 @@ struct variant {
 };
 
 static const struct variant variants[] = {
-    {"gmres", "right", "none"},    {"gmres", "left", "none"},   {"gmres", "right", "diagonal"},
-    {"bicgstab", "right", "none"}, {"cg", "right", "none"},     {"orthomin", "right", "none"},
-    {"gmres", "left", "diagonal"}, {"cg", "right", "diagonal"}, {"fgmres", "right", "none"},
-    {"fgmres", "right", "block"},
+    {"gmres", "right", "none"},    {"gmres", "left", "none"},       {"gmres", "right", "diagonal"},
+    {"bicgstab", "right", "none"}, {"cg", "right", "none"},         {"orthomin", "right", "none"},
+    {"gmres", "left", "diagonal"}, {"cg", "right", "diagonal"},     {"fgmres", "right", "none"},
+    {"fgmres", "right", "block"},  {"richardson", "right", "none"}, {"richardson", "right", "block"},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
@@ -255,7 +255,7 @@ static karst_status solve_in_turns(const struct system *s, const char *solver, c
 static void test_turns(karst_context *context)
 {
   static const char *const flexible[][2] = {
-      {"fgmres", "auto"}, {"fgmres", "once"}, {"fgmres", "twice"}, {"orthomin", "auto"}};
+      {"fgmres", "auto"}, {"fgmres", "once"}, {"fgmres", "twice"}, {"orthomin", "auto"}, {"richardson", "auto"}};
   static const char *const fixed[] = {"gmres", "bicgstab", "cg"};
   struct system s = make_system(context, "convdiff:9x8x7");
   double norm, target;
@@ -263,7 +263,7 @@ static void test_turns(karst_context *context)
   karst_result result;
   tap_need(context, karst_vector_norm(s.b, &norm), "norm");
   target = 1e-10 * norm;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     tap_need(context, solve_in_turns(&s, flexible[i][0], flexible[i][1], true, target, &result), flexible[i][0]);
     double residual = tap_residual(s.A, s.b, s.x);
     if (i == 0) iterations = result.iterations;

@@ -456,7 +456,7 @@ static void errors(karst_context *context)
 /* A method that needs kernels of its own is refused, by name, if the backend has none; the other methods work. */
 static void without_kernels(void)
 {
-  static const char *const name[] = {"iluk", "parilu", "paric", "jacobi", "none"};
+  static const char *const name[] = {"iluk", "dilu", "parilu", "paric", "jacobi", "none"};
   karst_context *context;
   karst_matrix *A;
   karst_precond *M;
@@ -469,10 +469,11 @@ static void without_kernels(void)
     bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both kernel tables */
     bare.parilu = solves ? NULL : karst_backends[0]->parilu;
     context->backend = &bare;
-    for (int i = solves; i < 5; i++) {
+    bare.dilu = solves ? bare.dilu : NULL;
+    for (int i = 2 * solves; i < 6; i++) {
       options.precond = name[i];
       karst_status status = tap_precond_create(context, &options, A, &M);
-      if (i < 3)
+      if (i < 4)
         tap_ok(status == KARST_ERROR_NOT_BUILT && !M && strstr(karst_context_error(context), name[i]) &&
                    strstr(karst_context_error(context), "is not available on cpu"),
                "%s needs kernels: %s", name[i], karst_context_error(context));

@@ -182,9 +182,10 @@ static void test_like_ours(karst_context *context)
   static const char *const trials[][3] = {{"gmres", "natural", "none"},
                                           {"bicgstab", "rcm", "none"},
                                           {"fgmres", "rcm", "diagonal"},
-                                          {"orthomin", "natural", "block"}};
+                                          {"orthomin", "natural", "block"},
+                                          {"richardson", "rcm", "block"}};
   struct system s = make_system(context, "convdiff:8x7x6");
-  for (int t = 0; t < 4; t++) {
+  for (int t = 0; t < 5; t++) {
     karst_result own, ours;
     karst_solver_info info;
     set(&s, "solver", trials[t][0]);
@@ -205,7 +206,7 @@ static void test_like_ours(karst_context *context)
            trials[t][2], own.iterations, own.residual, ours.iterations, ours.residual);
     tap_ok(info.factor_entries == karst_matrix_rows(s.A), "what it holds is reported");
   }
-  tap_ok(script.setups == 4 && script.updates == 4 && script.destroys == 4 && script.applies > 20 && !script.wrong,
+  tap_ok(script.setups == 5 && script.updates == 5 && script.destroys == 5 && script.applies > 20 && !script.wrong,
          "each was set up and destroyed once, and found what it was promised");
   destroy_system(&s);
 }

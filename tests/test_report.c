@@ -51,6 +51,7 @@ static void each_method(karst_context *context)
       {"none", ""},
       {"jacobi", ""},
       {"iluk", "levels_lower levels_upper trisolve_used shifted "},
+      {"dilu", "levels_lower levels_upper shifted "},
       {"parilu", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
                  "shifted fallbacks "},
       {"paric", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "

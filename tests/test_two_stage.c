@@ -152,12 +152,12 @@ static int solve(karst_context *context, const karst_matrix *A, const char *cons
 
 static void test_in_solvers(karst_context *context)
 {
-  static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin"};
-  static const char *const scales[] = {"none", "diagonal", "block", "none"};
+  static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "richardson"};
+  static const char *const scales[] = {"none", "diagonal", "block", "none", "block"};
   karst_matrix *A;
   karst_result two, one;
   tap_need(context, karst_gallery_create(context, "blackoil:6x6x4", 0, &A, NULL), "matrix");
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     const char *const pairs[][2] = {
         {"solver", solvers[i]}, {"scale", scales[i]}, {"ordering", "rcm"}, {"precond", "two-stage"}};
     const char *const single[][2] = {

@@ -10,6 +10,7 @@
 #define KARST_TOOLS_BENCH_H
 
 #include "bench_cuda.h"
+#include "bench_settings.h"
 #include "common.h"
 
 /* A kernel (A x, M^-1 r) is applied this many times for one time. */
@@ -22,6 +23,7 @@ typedef struct bench_case {
   int restart;                  /* m of GMRES(m) */
   int iterations;               /* number of iterations that are timed */
   double rtol;                  /* relative tolerance of whole solves; 0: none are timed */
+  const char *way;              /* the preconditioner as the user names it, such as "fgbilu:tiles" */
   const karst_options *options; /* of Karst, for what the fields above do not set */
 } bench_case;
 
@@ -88,7 +90,6 @@ void bench_keep_memory(void);
 /* ---- the parts of bench itself ---- */
 
 enum {
-  BENCH_LIST = 7,                 /* most levels or numbers of threads in an option */
   BENCH_PLACES = 2,               /* devices */
   BENCH_VARIANTS = BENCH_LIST + 3 /* Karst on each number of threads, Karst and cuSPARSE on a GPU, and a peer */
 };
@@ -101,6 +102,16 @@ typedef struct bench_place {
   bench_gpu *gpu;         /* NULL on the CPU */
   bench_product *product; /* NULL on the CPU, and if cuSPARSE is not available */
 } bench_place;
+
+/* Loads the system onto the device of the context, which is a GPU or not. On failure the place is left to be closed. */
+int bench_place_open(karst_context *context, const bench_case *what, bool gpu, bench_place *place);
+/* Copies the system of a place on the CPU onto the GPU of the context. */
+int bench_place_copy(const bench_place *cpu, karst_context *context, bench_place *place);
+/* Closes a place, also one that is incomplete or closed. */
+void bench_place_close(bench_place *place);
+
+/* Returns the median of count values, which it sorts. */
+double bench_median(int count, double *value);
 
 /* The bytes that must move between memory and processor; see bench_traffic.c. */
 typedef struct bench_traffic {
@@ -153,7 +164,7 @@ karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_s
  * of an error that has been reported. */
 int bench_karst_peak_memory(const bench_case *what, double *bytes);
 
-bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, int restart);
+bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, const bench_case *what);
 /* Returns the seconds of an iteration outside A x and M^-1 r, from times taken separately. The result is not a number
  * if a time is missing, or if the times are too short and uneven to leave a difference. */
 double bench_orthogonalise_seconds(const bench_sample *sample, int restart);

@@ -222,15 +222,15 @@ void bench_report_table(const bench_result *result)
 {
   const bench_traffic *t = &result->traffic;
   const bench_case *what = &result->what;
-  const char *precond = tool_option_text(what->options, "precond");
   const double megabytes[COLUMNS] = {
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
   tool_print_safely(stdout, what->matrix);
-  printf(": %lld rows, %lld blocks of %d; %s(%d) with %lld entries; GMRES(%d), %d iterations; median of %d\n",
-         (long long)result->rows, (long long)result->blocks, result->block_size,
-         strcmp(precond, "iluk") == 0 ? "ILU" : precond, what->level, (long long)result->factor_entries, what->restart,
-         what->iterations, result->repeat);
+  printf(": %lld rows, %lld blocks of %d; %s", (long long)result->rows, (long long)result->blocks, result->block_size,
+         strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
+  if (bench_has_level(tool_option_text(what->options, "precond"))) printf("(%d)", what->level);
+  printf(" with %lld entries; GMRES(%d), %d iterations; median of %d\n", (long long)result->factor_entries,
+         what->restart, what->iterations, result->repeat);
   printf("%-26s", "milliseconds");
   for (int c = 0; c < COLUMNS; c++) printf("%10s", heading[c]);
   printf("\n");
@@ -324,12 +324,12 @@ static json_t *variant_json(const bench_result *result, const bench_variant *var
   const bench_traffic *t = &result->traffic;
   const bench_sample *sample = &variant->median;
   const bench_place *place = variant->place;
-  json_t *object =
-      json_pack("{so sI si sI ss si sI ss si si si so}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
-                "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
-                variant->precond ? variant->precond : "iluk", "level", what->level, "factor_entries",
-                (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart, "iterations",
-                what->iterations, "repeat", result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
+  json_t *object = json_pack(
+      "{so sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
+      "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
+      variant->precond ? variant->precond : "iluk", "way", text(what->way), "level", what->level, "factor_entries",
+      (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart, "iterations", what->iterations,
+      "repeat", result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
   json_t *moved = json_pack("{so so so so}", "iteration", number(t->iteration), "multiply", number(t->multiply),
                             "apply", number(t->apply), "orthogonalise", number(t->orthogonalise));
   json_t *memory =

@@ -76,6 +76,10 @@ static void take_box(const karst_boxes *boxes, karst_index number, karst_fgbilu_
                      const karst_fgbilu_pass *pass, bool backward)
 {
   const karst_index *size = pass->cells->size;
+  if (boxes->edge[0] * boxes->edge[1] == 1) { /* the box is the cell of its number */
+    line(pass, number, number + 1);
+    return;
+  }
   const karst_cell box = karst_grid_cell(boxes->count, number);
   const karst_index x = box.position[0] * boxes->edge[0], y = box.position[1] * boxes->edge[1];
   const karst_index width = size[0] - x < boxes->edge[0] ? size[0] - x : boxes->edge[0];

@@ -9,8 +9,17 @@
 
 #include "diagonal.h"
 
-/* Larger blocks are streams of their own that the processor follows by itself. */
-enum { LARGEST_PREFETCHED = 4 };
+/* A sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Asks for
+ * those of a row that is read later, some whole rows behind value (before it, where direction is -1). Larger blocks are
+ * streams of their own. */
+enum { LARGEST_PREFETCHED = 16 };
+
+KARST_INLINE void prefetch(int b, const double *value, int direction)
+{
+  const int64_t blocks = KARST_FACES_BELOW * (int64_t)b * b * 8, row = KARST_PLACES * (int64_t)b * b * 8;
+  const int64_t rows = 1 + KARST_PREFETCH_VALUES / blocks;
+  if (b <= LARGEST_PREFETCHED) karst_prefetch(value, blocks, direction * rows * row);
+}
 
 /* Makes y = D_i^-1 sum. */
 KARST_INLINE void divide(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i, const double *sum,
@@ -38,7 +47,7 @@ KARST_INLINE void forward_line(int b, bool triangles, const karst_fgbilu_pass *p
     const uint32_t place = cells->place[i];
     const double *value = A->value + A->row_start[row] * bb;
     double sum[b], y[b];
-    if (b <= LARGEST_PREFETCHED) karst_prefetch(value, KARST_FACES_BELOW * bb * 8, KARST_PREFETCH_VALUES);
+    prefetch(b, value, 1);
     for (int c = 0; c < b; c++) sum[c] = r[(int64_t)row * b + c];
     KARST_UNROLL
     for (int face = 0; face < KARST_FACES_BELOW; face++) {
@@ -65,8 +74,7 @@ KARST_INLINE void backward_line(int b, bool triangles, const karst_fgbilu_pass *
     const uint32_t place = cells->place[i];
     const double *value = A->value + A->row_start[row] * bb;
     double sum[b], y[b];
-    if (b <= LARGEST_PREFETCHED)
-      karst_prefetch(value + KARST_FACES_BELOW * bb, KARST_FACES_BELOW * bb * 8, -KARST_PREFETCH_VALUES);
+    prefetch(b, value + (KARST_FACES_BELOW + 1) * bb, -1);
     for (int c = 0; c < b; c++) sum[c] = 0;
     KARST_UNROLL
     for (int face = KARST_FACES - 1; face >= KARST_FACES_BELOW; face--) {

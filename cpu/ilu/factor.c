@@ -5,7 +5,14 @@
  *     a_ij -= a_ip U'_pj          for the j > p in both patterns
  *
  * with a_ip not yet multiplied by D_p^-1: as L_ip U_pj = (a_ip D_p^-1) (D_p U'_pj), the split U = D U' of equation (5)
- * costs nothing extra. At the end of the row D_i = a_ii is inverted, L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
+ * costs nothing extra. At the end of the row D_i = a_ii is inverted, L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij.
+ *
+ * With the option modified R, before that,
+ *
+ *     a_ii -= R a_ip sum_j U'_pj      over the j > p that the pattern of row i has no place for
+ *
+ * which for R = 1 gives L U the block row sums of A (Gustafsson: A class of first order factorization methods, BIT 18
+ * (1978)). */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
@@ -84,13 +91,48 @@ KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_i
   }
 }
 
-/* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
-static double measure_matrix(const karst_matrix *A, karst_ilu_finding *f)
+/* Sums the blocks of row p of U' whose columns are not in the pattern of row i, into dropped. */
+KARST_INLINE void sum_dropped(int b, const karst_ilu *ilu, karst_index p, const karst_ilu_workspace *w, double *dropped)
 {
-  const int64_t entries = karst_entries(A);
-  for (int64_t v = 0; v < entries && !f->measured; v++) f->matrix_norm = fmax(f->matrix_norm, fabs(A->value[v]));
-  f->measured = true;
-  return f->matrix_norm;
+  const int64_t bb = (int64_t)b * b;
+  for (int64_t v = 0; v < bb; v++) dropped[v] = 0;
+  for (karst_index k = ilu->upper_start[p]; k < ilu->upper_start[p + 1]; k++)
+    for (int64_t v = 0; v < bb && w->position[ilu->upper_column[k]] < 0; v++) dropped[v] += ilu->upper[k * bb + v];
+}
+
+/* Does the same for a row p of U' that is much longer than row i, from the sum of all its blocks. pivot is the position
+ * of a_ip. */
+KARST_INLINE void sum_dropped_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
+                                        karst_index width, double *dropped)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_ilu_plan *plan = ilu->plan;
+  const karst_index end = ilu->upper_start[p + 1];
+  karst_index k = ilu->upper_start[p];
+  for (int64_t v = 0; v < bb; v++) dropped[v] = plan->row_sum[p * bb + v];
+  for (karst_index position = pivot + 1; position < width; position++) {
+    const karst_index j = column_at(ilu, i, position);
+    k = karst_lower_bound(ilu->upper_column, k, end, j);
+    for (int64_t v = 0; v < bb && k < end && ilu->upper_column[k] == j; v++) dropped[v] -= ilu->upper[k * bb + v];
+  }
+}
+
+/* Subtracts R times the products that the pattern has no place for from the diagonal block of row i, whose a_ip are
+ * final. */
+KARST_INLINE void subtract_dropped(int b, double modified, const karst_ilu *ilu, karst_index i, karst_index width,
+                                   karst_ilu_workspace *w)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_index lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
+  for (karst_index pivot = 0; pivot < lower; pivot++) {
+    const karst_index p = ilu->lower_column[ilu->lower_start[i] + pivot];
+    if (karst_ilu_searches(ilu->upper_start[p + 1] - ilu->upper_start[p], width))
+      sum_dropped_by_search(b, ilu, i, p, pivot, width, w->block);
+    else
+      sum_dropped(b, ilu, p, w, w->block);
+    for (int64_t v = 0; v < bb; v++) w->block[v] *= modified;
+    karst_block_subtract_multiply(b, w->row + pivot * bb, w->block, w->row + lower * bb);
+  }
 }
 
 /* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
@@ -104,14 +146,7 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, kar
   karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
-  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0;
-  if (replace && largest == 0) largest = measure_matrix(A, f);
-  replace = replace && largest > 0;
-  for (int64_t v = 0; v < bb; v++) inverse[v] = 0;
-  if (replace)
-    for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
-  f->shifted += replace;
-  if (!replace) karst_ilu_find(f, reason, i);
+  karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
 }
 
 /* Stores L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
@@ -134,64 +169,85 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
   if (poison != 0) karst_ilu_find(f, KARST_NOT_FINITE, i);
 }
 
+/* Sums row i of U' where other rows may want the sum. */
+KARST_INLINE void sum_row(int b, karst_ilu *ilu, karst_index i)
+{
+  const int64_t bb = (int64_t)b * b;
+  double *row_sum = ((const karst_ilu_plan *)ilu->plan)->row_sum;
+  if (!row_sum) return;
+  for (int64_t v = 0; v < bb; v++) row_sum[i * bb + v] = 0;
+  for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++)
+    for (int64_t v = 0; v < bb; v++) row_sum[i * bb + v] += ilu->upper[k * bb + v];
+}
+
 typedef void factor_rows_function(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                                  double shift, karst_ilu_workspace *w, karst_ilu_finding *f);
+                                  double shift, double modified, karst_ilu_workspace *w, karst_ilu_finding *f);
 
 KARST_INLINE void factor_rows(int b, bool searching, const karst_matrix *A, karst_ilu *ilu, karst_index first,
-                              karst_index last, double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
+                              karst_index last, double shift, double modified, karst_ilu_workspace *w,
+                              karst_ilu_finding *f)
 {
   for (karst_index i = first; i < last; i++) {
     karst_index width = number_columns(ilu, i, w);
     spread_row(b, A, i, width, w);
     eliminate(b, searching, ilu, i, width, w);
+    if (modified != 0) subtract_dropped(b, modified, ilu, i, width, w);
     forget_columns(ilu, i, w);
     invert_pivot(b, A, ilu, i, width, shift, w, f);
     store_row(b, ilu, i, w, f);
+    if (modified != 0) sum_row(b, ilu, i);
   }
 }
 
-/* Two instances for each block size: to search costs rows of few products a tenth more where no row is searched. */
-#define INSTANCE(NAME, B, SEARCHING)                                                                                   \
+/* Three instances for each block size: to search costs rows of few products a tenth more where no row is searched, and
+ * to know that R is 0 keeps what is dropped out of the loops. */
+#define INSTANCE(NAME, B, SEARCHING, MODIFIED)                                                                         \
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,            \
-                                double shift, karst_ilu_workspace *w, karst_ilu_finding *f)                            \
+                                double shift, double modified, karst_ilu_workspace *w, karst_ilu_finding *f)           \
   {                                                                                                                    \
-    factor_rows(B, SEARCHING, A, ilu, first, last, shift, w, f);                                                       \
+    (void)modified;                                                                                                    \
+    factor_rows(B, SEARCHING, A, ilu, first, last, shift, MODIFIED, w, f);                                             \
   }
-#define INSTANCES(B) INSTANCE(factor_rows_##B, B, false) INSTANCE(factor_rows_searching_##B, B, true)
-KARST_BLOCK_SIZES(INSTANCES)
-INSTANCE(factor_rows_any, ilu->block_size, false)
-INSTANCE(factor_rows_searching_any, ilu->block_size, true)
+#define INSTANCES(NAME, B)                                                                                             \
+  INSTANCE(factor_rows_##NAME, B, false, 0)                                                                            \
+  INSTANCE(factor_rows_searching_##NAME, B, true, 0)                                                                   \
+  INSTANCE(factor_rows_modified_##NAME, B, true, modified)
+#define INSTANCES_OF(B) INSTANCES(B, B)
+KARST_BLOCK_SIZES(INSTANCES_OF)
+INSTANCES(any, ilu->block_size)
+#undef INSTANCES_OF
 #undef INSTANCES
 #undef INSTANCE
 
-static factor_rows_function *instance(int b, bool searching)
+static factor_rows_function *instance(int b, bool searching, bool modified)
 {
-#define ENTRY(B) [B] = {factor_rows_##B, factor_rows_searching_##B},
-  static factor_rows_function *const table[][2] = {{factor_rows_any, factor_rows_searching_any},
-                                                   KARST_BLOCK_SIZES(ENTRY)};
+#define ENTRY(B) [B] = {factor_rows_##B, factor_rows_searching_##B, factor_rows_modified_##B},
+  static factor_rows_function *const table[][3] = {
+      {factor_rows_any, factor_rows_searching_any, factor_rows_modified_any}, KARST_BLOCK_SIZES(ENTRY)};
 #undef ENTRY
-  return table[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0][searching];
+  return table[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0][modified ? 2 : searching];
 }
 
-karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
-                                  karst_factor_outcome *outcome)
+karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, double modified,
+                                  karst_ilu *ilu, karst_factor_outcome *outcome)
 {
   const karst_ilu_plan *plan = ilu->plan;
   const karst_schedule *schedule = &plan->lower;
-  factor_rows_function *rows = instance(ilu->block_size, plan->searching);
+  factor_rows_function *rows = instance(ilu->block_size, plan->searching, modified != 0);
   karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = ilu->rows};
   karst_piece piece = karst_ilu_begin(context, KARST_KIND_FACTOR, ilu, schedule);
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {
     karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
-    if (karst_team() == 1) rows(A, ilu, 0, ilu->rows, shift, &plan->workspace[0], &mine);
+    if (karst_team() == 1) rows(A, ilu, 0, ilu->rows, shift, modified, &plan->workspace[0], &mine);
     for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
       karst_index run, end;
       if (level > 0) karst_barrier_wait(&barrier, karst_team());
       karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
       for (; run < end; run++)
-        rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, &plan->workspace[karst_thread()], &mine);
+        rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, modified,
+             &plan->workspace[karst_thread()], &mine);
     }
 #pragma omp critical(karst_ilu_factor)
     {
@@ -200,6 +256,6 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
     }
   }
   karst_end(context, &piece);
-  karst_ilu_conclude(ilu, &all, outcome);
+  karst_ilu_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

@@ -2,34 +2,9 @@
 #ifndef KARST_CPU_ILU_H
 #define KARST_CPU_ILU_H
 
-#include "cpu/cpu.h"
+#include "cpu/pivot.h"
+#include "cpu/runs.h"
 #include "ilu_kernels.h"
-#include "inline.h"
-#include "symbolic.h"
-
-/* What one thread has found out about the rows that it made. */
-typedef struct karst_ilu_finding {
-  karst_reason reason;
-  karst_index block_row; /* the first bad one, or rows */
-  int64_t shifted;
-  bool measured;      /* whether the matrix was measured, which only the shift of a row of zeros asks for */
-  double matrix_norm; /* its largest absolute entry */
-} karst_ilu_finding;
-
-static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, karst_index i)
-{
-  if (i >= f->block_row) return;
-  f->reason = reason;
-  f->block_row = i;
-}
-
-/* Turns what all threads have found into an outcome. */
-static inline void karst_ilu_conclude(const karst_ilu *ilu, const karst_ilu_finding *all, karst_factor_outcome *outcome)
-{
-  outcome->reason = all->block_row < ilu->rows ? all->reason : KARST_SOUND;
-  outcome->block_row = outcome->reason == KARST_SOUND ? -1 : all->block_row;
-  outcome->shifted = all->shifted;
-}
 
 /* The work space of one thread that factors rows. */
 typedef struct karst_ilu_workspace {
@@ -49,7 +24,9 @@ typedef struct karst_ilu_plan {
   bool by_jacobi;                 /* whether Jacobi sweeps solve the triangles */
   int64_t widest;                 /* blocks of the widest row of L, D and U */
   int jacobi_sweeps;
-  double *jacobi; /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  bool modified;   /* whether R is not 0 */
+  double *row_sum; /* [b*b*rows] the sum of the blocks of U' in each row, if modified and searching, else NULL */
+  double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
 
 /* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is
@@ -57,24 +34,18 @@ typedef struct karst_ilu_plan {
  * both, times a logarithm, and a nearly full row costs each row that depends on it no more than that has entries. */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
 
-static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
-{
-  return schedule->level_start[schedule->levels];
-}
-
 /* Makes the work space for rows of widest blocks at most. What it has taken when it fails, destroy gives back. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w);
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
 
-/* Begins a piece of work that goes through the runs of a schedule. It has no more threads than there are runs to share
- * out. */
-karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
-                            const karst_schedule *schedule);
-
-/* Finds the runs of a level that are a thread's share of the work: those from *first up to but not including *last. */
-void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
-                          karst_index *last);
+/* Begins a piece of work of a factorization that goes through the runs of a schedule. */
+static inline karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
+                                          const karst_schedule *schedule)
+{
+  const karst_ilu_plan *plan = ilu->plan;
+  return karst_schedule_begin(context, kind, ilu->block_size, plan->threads, schedule);
+}
 
 extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /* residual.c */
 
@@ -86,8 +57,8 @@ void karst_ilu_analysis_destroy_cpu(karst_context *context, karst_ilu_analysis *
 karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
                                 karst_ilu *ilu);
 void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu);
-karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
-                                  karst_factor_outcome *outcome);
+karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, double modified,
+                                  karst_ilu *ilu, karst_factor_outcome *outcome);
 karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                                 karst_factor_outcome *outcome);
 void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);

@@ -70,6 +70,6 @@ karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, c
 #pragma omp critical(karst_ilu_load)
     karst_ilu_find(&all, mine.reason, mine.block_row);
   }
-  karst_ilu_conclude(ilu, &all, outcome);
+  karst_ilu_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

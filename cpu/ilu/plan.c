@@ -1,5 +1,5 @@
 /* plan.c - the analysis of factorization and sweeps on the CPU, which is their schedules; work space and memory for the
- * values; and how the runs of a schedule are shared out. */
+ * values. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
@@ -62,14 +62,10 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
 /* For the report; a few threads want longer runs of rows than level sets have. */
 static karst_status count_levels(karst_context *context, karst_ilu_analysis *ilu)
 {
-  karst_levels lower = {0}, upper = {0};
-  karst_status status = karst_levels_create(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &lower);
-  if (!status) status = karst_levels_create(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &upper);
-  ilu->levels_lower = lower.count;
-  ilu->levels_upper = upper.count;
-  karst_levels_destroy(context, &lower);
-  karst_levels_destroy(context, &upper);
-  return status;
+  karst_status status =
+      karst_levels_count(context, ilu->rows, ilu->lower_start, ilu->lower_column, true, &ilu->levels_lower);
+  if (status) return status;
+  return karst_levels_count(context, ilu->rows, ilu->upper_start, ilu->upper_column, false, &ilu->levels_upper);
 }
 
 karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
@@ -94,9 +90,9 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
   if (status) return status;
   made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
   made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
+  made->modified = analysis->modified;
   made->widest = widest_row(analysis);
-  const int64_t runs = (int64_t)karst_schedule_runs(&made->lower) + karst_schedule_runs(&made->upper);
-  analysis->plan_memory = runs * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
+  analysis->plan_memory = karst_schedule_memory(&made->lower) + karst_schedule_memory(&made->upper);
   return KARST_SUCCESS;
 }
 
@@ -118,6 +114,15 @@ static karst_status make_jacobi(karst_context *context, karst_ilu *ilu)
   return karst_device_doubles(context, scalars, "the triangular solves", &made->jacobi);
 }
 
+static karst_status make_row_sums(karst_context *context, karst_ilu *ilu)
+{
+  karst_ilu_plan *made = ilu->plan;
+  const int64_t scalars = karst_block_offset(ilu->block_size, ilu->rows);
+  if (!made->modified || !made->searching) return KARST_SUCCESS;
+  ilu->plan_memory += scalars * (int64_t)sizeof(double);
+  return karst_device_doubles(context, scalars, "the row sums of the upper factor", &made->row_sum);
+}
+
 karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
                                 karst_ilu *ilu)
 {
@@ -135,6 +140,7 @@ karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis
   const int64_t row = karst_block_offset(ilu->block_size, made->widest) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index));
   if (!status) status = make_jacobi(context, ilu);
+  if (!status) status = make_row_sums(context, ilu);
   return status ? status : make_values(context, ilu);
 }
 
@@ -148,28 +154,6 @@ void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu)
   for (int t = 0; t < made->threads && made->workspace; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);
   context->backend->release(context, made->jacobi);
+  context->backend->release(context, made->row_sum);
   karst_release(context, made);
-}
-
-karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
-                            const karst_schedule *schedule)
-{
-  const karst_ilu_plan *made = ilu->plan;
-  const karst_index runs = karst_schedule_runs(schedule);
-  karst_piece piece = karst_begin(context, kind, karst_block_offset(ilu->block_size, schedule->run_work[runs]));
-  if (piece.threads > made->threads) piece.threads = made->threads;
-  if (runs <= 1) piece.threads = 1;
-  return piece;
-}
-
-void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
-                          karst_index *last)
-{
-  karst_index begin = schedule->level_start[level], end = schedule->level_start[level + 1];
-  int64_t base = schedule->run_work[begin], work = schedule->run_work[end] - base;
-  karst_index run = begin;
-  while (run < end && schedule->run_work[run] - base < karst_share(work, thread, team)) run++;
-  *first = run;
-  while (run < end && schedule->run_work[run] - base < karst_share(work, thread + 1, team)) run++;
-  *last = run;
 }

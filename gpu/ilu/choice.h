@@ -16,14 +16,16 @@ typedef struct karst_ilu_shape {
   int64_t levels;     /* level sets of L */
   int64_t longest;    /* blocks of the longest row of L, D and U', with its padding; 0: not measured yet */
   int multiprocessors;
+  bool modified; /* dropped products are added to the diagonal */
 } karst_ilu_shape;
 
 /* The ways to factor, in the order in which they are tried. */
 enum karst_ilu_factor_kind {
-  KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: factor_row.cu */
-  KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: factor.cu */
-  KARST_ILU_FACTOR_TILE,  /* one warp makes one block row on the matrix units: factor_tile.cu */
-  KARST_ILU_FACTOR_LARGE, /* one block of threads makes one block row: factor_large.cu */
+  KARST_ILU_FACTOR_ROW,      /* one warp makes one block row, or two, in shared memory: factor_row.cu */
+  KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor.cu */
+  KARST_ILU_FACTOR_TILE,     /* one warp makes one block row on the matrix units: factor_tile.cu */
+  KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
+  KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size, and never tried without them */
   KARST_ILU_FACTORS
 };
 
@@ -42,6 +44,7 @@ static const karst_ilu_factor_rule karst_ilu_factor_rules[KARST_ILU_FACTORS] = {
     {"slice", KARST_ILU_SLICE_LARGEST, -1, 0},
     {"tile", KARST_BLOCK_SIZE_LARGEST_INSTANCE, -1, 0},
     {"large", 0, -1, 0},
+    {"modified", 0, -1, 0},
 };
 
 /* Tells whether the rule lets the shape pass. A limit on the longest row lets pass what has not been measured. */
@@ -57,6 +60,7 @@ static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, cons
 static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu_shape *shape)
 {
   int kind = 0;
+  if (shape->modified) return KARST_ILU_FACTOR_MODIFIED;
   while (kind < KARST_ILU_FACTOR_LARGE && !karst_ilu_factor_fits(&karst_ilu_factor_rules[kind], shape)) kind++;
   return (enum karst_ilu_factor_kind)kind;
 }

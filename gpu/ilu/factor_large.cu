@@ -1,7 +1,12 @@
 /* factor_large.cu - block ILU on a given pattern as in factor.cu, for blocks of any size. A block of threads makes a
  * block row, in the level order of L, once the rows that it needs are marked as done.
  *
- * The equations are those of factor.cu. Blocks are worked on where they are stored, element after element. */
+ * The equations are those of factor.cu. A second variant, for modified ILU, adds R times the products that have no
+ * place in the pattern to the diagonal block:
+ *
+ *     D_i = a_ii - R sum_p a_ip U'_pj        over all (i, j) that are not in the pattern
+ *
+ * Blocks are worked on where they are stored, element after element. */
 #include "ilu.h"
 
 #include "gpu/invert.h"
@@ -138,9 +143,28 @@ __device__ void mark_done(int *done, karst_index slot)
   if (threadIdx.x == 0) *(volatile int *)&done[slot] = 1;
 }
 
+/* Subtracts R times the dropped products of the row in a slot from a block, which the threads have elements of as in
+ * accumulate. */
+__device__ void subtract_dropped(const karst_triangle &lower, const karst_triangle &upper, int b, karst_index slot,
+                                 const karst_ilu_dropped_list &dropped, double modified, block_view to)
+{
+  for (int64_t v = threadIdx.x; v < (int64_t)b * b; v += THREADS) {
+    const int64_t r = v % b, c = v / b;
+    double sum = 0;
+    for (int64_t n = dropped.list[slot]; n < dropped.list[slot + 1]; n++) {
+      const block_view left = view(lower, b, dropped.product[n].left), right = view(upper, b, dropped.product[n].right);
+      const double *column = right.at + c * right.stride;
+      for (int s = 0; s < b; s++) sum += left.at[s * left.stride + r] * __ldcg(&column[s]);
+    }
+    to.at[c * to.stride + r] -= modified * sum;
+  }
+  __syncthreads();
+}
+
+template <bool MODIFIED>
 __global__ void __launch_bounds__(THREADS)
     factor_large(const karst_triangle lower, const karst_triangle upper, int b, const double *A, double shift,
-                 int *done, karst_ilu_finding_cuda *finding)
+                 int *done, karst_ilu_finding_cuda *finding, const karst_ilu_dropped_list dropped, double modified)
 {
   extern __shared__ double line[]; /* shared_bytes(b) */
   for (karst_index slot = (karst_index)blockIdx.x; slot < lower.rows; slot += (karst_index)gridDim.x) {
@@ -155,6 +179,7 @@ __global__ void __launch_bounds__(THREADS)
     await_rows(lower, first, lower_length, done);
     for (int64_t e = 0; e < lower_length; e++) accumulate(lower, upper, lower, b, A, first + e * lower.group);
     for (int64_t e = 0; e < upper_length; e++) accumulate(lower, upper, upper, b, A, pivot + e * upper.group);
+    if (MODIFIED) subtract_dropped(lower, upper, b, slot, dropped, modified, view(upper, b, pivot));
     double largest = 0;
     if (shift > 0)
       largest = fmax(largest_of_blocks(lower, b, first, lower_length, line),
@@ -198,7 +223,13 @@ size_t shared_bytes(int b)
 /* factor_state; factor_work is done, int [rows] in device memory: which slots of lower are factored */
 struct large_state {
   int grid; /* blocks of threads that are resident together */
+  karst_ilu_dropped_list dropped;
 };
+
+const void *kernel_for(bool modified)
+{
+  return modified ? (const void *)factor_large<true> : (const void *)factor_large<false>;
+}
 
 karst_status analyse_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
                            karst_ilu_analysis *analysis)
@@ -208,13 +239,21 @@ karst_status analyse_large(karst_context *context, const karst_ilu_pattern_cuda 
   if (status) return status;
   karst_ilu_cuda_of(analysis)->factor_state = state;
   status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
+  if (!status && shape->modified) status = karst_ilu_list_dropped_cuda(context, pattern, analysis, &state->dropped);
   if (status) return status;
   /* A row counts as many times as it has warps. */
-  return karst_ilu_resident_cuda(context, (const void *)factor_large, shared_bytes(shape->block_size),
+  return karst_ilu_resident_cuda(context, kernel_for(shape->modified), shared_bytes(shape->block_size),
                                  KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &state->grid);
 }
 
-void forget_large(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+void forget_large(karst_context *context, karst_ilu_cuda *plan)
+{
+  large_state *state = static_cast<large_state *>(plan->factor_state);
+  if (!state) return;
+  context->backend->release(context, state->dropped.list);
+  context->backend->release(context, state->dropped.product);
+  karst_release(context, state);
+}
 
 karst_status plan_large(karst_context *context, karst_ilu *ilu)
 {
@@ -224,17 +263,20 @@ karst_status plan_large(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
+template <bool MODIFIED>
 void launch_large(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
   const large_state *state = static_cast<const large_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
   karst_ilu_finding_cuda *finding = plan->finding;
+  karst_ilu_dropped_list dropped = state->dropped;
   int b = plan->block_size, *done = static_cast<int *>(plan->factor_work);
   const double *value = A->value;
-  void *arguments[] = {&lower, &upper, &b, &value, &shift, &done, &finding};
+  double modified = plan->modified;
+  void *arguments[] = {&lower, &upper, &b, &value, &shift, &done, &finding, &dropped, &modified};
   cudaMemsetAsync(done, 0, (size_t)lower.rows * sizeof *done, stream);
-  cudaLaunchCooperativeKernel((const void *)factor_large, dim3((unsigned)state->grid), dim3(THREADS), arguments,
+  cudaLaunchCooperativeKernel(kernel_for(MODIFIED), dim3((unsigned)state->grid), dim3(THREADS), arguments,
                               shared_bytes(b), stream);
 }
 
@@ -245,5 +287,7 @@ void destroy_large(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large, plan_large,
-                                                              destroy_large};
+const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large<false>,
+                                                              plan_large, destroy_large};
+const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large, launch_large<true>,
+                                                                 plan_large, destroy_large};

@@ -37,6 +37,13 @@ typedef struct karst_ilu_row_product {
   unsigned place;
 } karst_ilu_row_product;
 
+/* The products that the pattern has no place for, by the slots of L: those of a row are numbers list[slot] up to
+ * list[slot + 1]. Device memory. */
+typedef struct karst_ilu_dropped_list {
+  int64_t *list; /* [rows + 1] */
+  karst_ilu_product *product;
+} karst_ilu_dropped_list;
+
 /* Where a block row stands in the two triangles: its first blocks, and how many slots for blocks it has. */
 typedef struct alignas(2 * sizeof(karst_index)) karst_ilu_row {
   karst_index lower, upper;
@@ -86,6 +93,7 @@ struct karst_ilu_sweep_variant;
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
+  double modified; /* R of the factorization that is under way */
   karst_ilu_finding_cuda *finding;
   const struct karst_ilu_factor_variant *factor;
   void *factor_state, *factor_work;
@@ -147,13 +155,14 @@ typedef struct karst_ilu_sweep_variant {
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;
 
-extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;    /* factor_row.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda;  /* factor.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;   /* factor_tile.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;  /* factor_large.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* jacobi.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;  /* factor_tile.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
+extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda;   /* dataflow.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;      /* level.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;     /* jacobi.cu */
 
 /* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
 typedef struct karst_ilu_row_lists {
@@ -178,7 +187,12 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
  * memory, which counts in *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* plan.cu */
+/* plan.cu: the pattern, and both triangles without values, for an analysis whose plan is zero; what has been taken when
+ * it fails, the next function and karst_ilu_pattern_release_cuda give back: what a triangle has that follows from the
+ * pattern. */
+karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                                    karst_ilu_analysis *analysis);
+void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
@@ -194,13 +208,20 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel,
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
 /* lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
- * triangles; the same by rows, as many a task as rows_of_warp. */
+ * triangles; the same by rows, as many a task as rows_of_warp; the products that are dropped. */
 karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
 karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                            karst_ilu_analysis *analysis);
 karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                          int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
+karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         karst_ilu_analysis *analysis, karst_ilu_dropped_list *dropped);
+/* table.cu: prepares *finding for a factorization of A with that shift; tells the outcome by what has been found. */
+karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                          karst_ilu_finding_cuda *finding);
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+                                   karst_factor_outcome *outcome);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
 

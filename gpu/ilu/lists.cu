@@ -195,6 +195,27 @@ __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, in
   if (!product && lane == 0) list[slot] = count;
 }
 
+/* Finds the products of the rows that have no place in the pattern, a row by each thread. Where product is NULL they
+ * are counted in list [rows + 1], by slots, else they are put where list says. */
+__global__ void find_dropped(both_triangles f, int64_t *list, karst_ilu_product *product)
+{
+  const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (slot >= f.lower.t.rows) return;
+  const karst_index i = f.lower.t.row[slot], pivots = f.lower.start[i + 1] - f.lower.start[i];
+  const int64_t left = first_block(f.lower, i), first = product ? list[slot] : 0;
+  int64_t count = 0;
+  for (karst_index n = 0; n < pivots; n++) {
+    const karst_index pivot = pivot_of(f.lower, left, n);
+    for (karst_index k = f.upper.start[pivot]; k < f.upper.start[pivot + 1]; k++) {
+      if (find_place(f, i, f.upper.column[k]) >= 0) continue;
+      if (product)
+        product[first + count] = {(karst_index)(left + (int64_t)n * f.lower.t.group), block_of(f.upper, pivot, k)};
+      count++;
+    }
+  }
+  if (!product) list[slot] = count;
+}
+
 /* Raises *longest to the number of entries of the longest row, padding included. */
 __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
 {
@@ -326,4 +347,24 @@ karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu
   if (status) return status;
   find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, lists->product);
   return KARST_SUCCESS;
+}
+
+karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         karst_ilu_analysis *analysis, karst_ilu_dropped_list *dropped)
+{
+  const char *what = "the dropped products of block ILU";
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const both_triangles both = both_of(karst_ilu_cuda_of(analysis), pattern);
+  const int64_t rows = analysis->rows;
+  const unsigned grid = karst_ilu_grid(rows, THREADS);
+  int64_t products;
+  karst_status status = karst_ilu_take(context, rows + 1, what, &dropped->list, &analysis->plan_memory);
+  if (status) return status;
+  cudaMemsetAsync(dropped->list + rows, 0, sizeof *dropped->list, stream);
+  find_dropped<<<grid, THREADS, 0, stream>>>(both, dropped->list, NULL);
+  status = karst_ilu_sum_offsets_cuda(context, rows + 1, dropped->list);
+  if (!status) status = context->backend->download(context, &products, dropped->list + rows, sizeof products);
+  if (!status) status = karst_ilu_take(context, products, what, &dropped->product, &analysis->plan_memory);
+  if (!status) find_dropped<<<grid, THREADS, 0, stream>>>(both, dropped->list, dropped->product);
+  return status;
 }

@@ -180,8 +180,8 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
 
 /* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
-    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda,
-    &karst_ilu_factor_large_cuda};
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda, &karst_ilu_factor_large_cuda,
+    &karst_ilu_factor_modified_cuda};
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda};
 
@@ -207,7 +207,8 @@ karst_status analyse_factor(karst_context *context, const karst_ilu_pattern_cuda
                            analysis->lower_blocks + analysis->upper_blocks,
                            pattern->lower.count,
                            0,
-                           karst_cuda_of(context)->multiprocessors};
+                           karst_cuda_of(context)->multiprocessors,
+                           analysis->modified};
   enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
     karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
@@ -222,16 +223,10 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
                            karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
-  if (!status) status = find_levels(context, pattern, plan, &analysis->plan_memory);
+  karst_status status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
   if (status) return status;
-  analysis->levels_lower = pattern->lower.count;
-  analysis->levels_upper = pattern->upper.count;
   choose_sweep(context, trisolve, analysis);
-  status = choose_order(context, analysis, pattern, plan);
-  if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
-  if (!status) status = karst_ilu_find_sources_cuda(context, A, analysis);
-  if (!status) status = analyse_factor(context, pattern, analysis);
+  status = analyse_factor(context, pattern, analysis);
   if (!status && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
@@ -249,8 +244,25 @@ karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *i
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
-/* Gives back what belongs to the analysis: the pattern, and what is made from it alone. */
-void release_triangle(karst_context *context, karst_triangle *t)
+} // namespace
+
+karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                                    karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  plan->block_size = analysis->block_size;
+  plan->lower.rows = plan->upper.rows = analysis->rows;
+  karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
+  if (!status) status = find_levels(context, pattern, plan, &analysis->plan_memory);
+  if (status) return status;
+  analysis->levels_lower = pattern->lower.count;
+  analysis->levels_upper = pattern->upper.count;
+  status = choose_order(context, analysis, pattern, plan);
+  if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
+  return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
+}
+
+void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
 {
   context->backend->release(context, t->row);
   context->backend->release(context, t->other);
@@ -262,8 +274,6 @@ void release_triangle(karst_context *context, karst_triangle *t)
   context->backend->release(context, t->product);
 }
 
-} // namespace
-
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis)
 {
@@ -273,7 +283,6 @@ karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *
   if (status) return status;
   analysis->plan = plan;
   plan->block_size = analysis->block_size;
-  plan->lower.rows = plan->upper.rows = analysis->rows;
   if (analysis->rows > 0) status = make_analysis(context, A, trisolve, &pattern, analysis);
   karst_ilu_pattern_release_cuda(context, &pattern);
   return status;
@@ -285,8 +294,8 @@ void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis 
   if (!plan) return;
   if (plan->factor) plan->factor->forget(context, plan);
   if (plan->sweep && plan->sweep->forget) plan->sweep->forget(context, plan);
-  release_triangle(context, &plan->lower);
-  release_triangle(context, &plan->upper);
+  karst_ilu_release_triangle_cuda(context, &plan->lower);
+  karst_ilu_release_triangle_cuda(context, &plan->upper);
   karst_release(context, plan);
 }
 

@@ -18,52 +18,34 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
 }
 
-void report(const karst_ilu_finding_cuda *finding, karst_factor_outcome *outcome)
+/* Tells the outcome for a matrix of no rows. */
+karst_status report_nothing(karst_factor_outcome *outcome)
 {
-  outcome->reason = KARST_SOUND;
-  outcome->block_row = -1;
-  outcome->shifted = (int64_t)finding->shifted;
-  if (finding->first == ~0ull) return;
-  outcome->reason = finding->first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
-  outcome->block_row = (karst_index)(finding->first / 4);
+  *outcome = {KARST_SOUND, -1, 0};
+  return KARST_SUCCESS;
 }
 
-karst_status factor(karst_context *context, const karst_matrix *A, double shift, karst_ilu *ilu,
+karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                     karst_factor_outcome *outcome)
 {
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding_cuda found = {~0ull, 0, 0};
-  karst_status status = KARST_SUCCESS;
-  if (ilu->rows > 0) {
-    status = context->backend->upload(context, plan->finding, &found, sizeof found);
-    if (status) return status;
-    if (shift > 0) {
-      const struct karst_cuda *cuda = karst_cuda_of(context);
-      measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A),
-                                                                                              A->value, plan->finding);
-    }
-    plan->factor->launch(context, A, shift, plan);
-    status = context->backend->download(context, &found, plan->finding, sizeof found);
-  }
-  report(&found, outcome);
-  return status;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  if (ilu->rows == 0) return report_nothing(outcome);
+  karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
+  if (status) return status;
+  plan->modified = modified;
+  plan->factor->launch(context, A, shift, plan);
+  return karst_ilu_report_cuda(context, plan->finding, outcome);
 }
 
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                   karst_factor_outcome *outcome)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_ilu_finding_cuda found = {~0ull, 0, 0};
-  karst_status status = KARST_SUCCESS;
-  (void)A; /* the plan knows its pattern */
-  if (ilu->rows > 0) {
-    status = context->backend->upload(context, plan->finding, &found, sizeof found);
-    if (status) return status;
-    karst_ilu_load_cuda(context, value, plan);
-    status = context->backend->download(context, &found, plan->finding, sizeof found);
-  }
-  report(&found, outcome);
-  return status;
+  if (ilu->rows == 0) return report_nothing(outcome);
+  karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
+  if (status) return status;
+  karst_ilu_load_cuda(context, value, plan);
+  return karst_ilu_report_cuda(context, plan->finding, outcome);
 }
 
 void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
@@ -73,6 +55,30 @@ void solve(karst_context *context, const karst_ilu *ilu, const double *r, double
 }
 
 } // namespace
+
+karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                          karst_ilu_finding_cuda *finding)
+{
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  const karst_ilu_finding_cuda nothing = {~0ull, 0, 0};
+  karst_status status = context->backend->upload(context, finding, &nothing, sizeof nothing);
+  if (!status && shift > 0)
+    measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A), A->value,
+                                                                                            finding);
+  return status;
+}
+
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+                                   karst_factor_outcome *outcome)
+{
+  karst_ilu_finding_cuda found = {~0ull, 0, 0};
+  karst_status status = context->backend->download(context, &found, finding, sizeof found);
+  *outcome = {KARST_SOUND, -1, (int64_t)found.shifted};
+  if (found.first == ~0ull) return status;
+  outcome->reason = found.first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
+  outcome->block_row = (karst_index)(found.first / 4);
+  return status;
+}
 
 extern "C" {
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;

@@ -1,0 +1,53 @@
+/* pivot.h - what the factorizations of the CPU share: what their threads find out, and the pivot blocks that the option
+ * shift replaces. */
+#ifndef KARST_CPU_PIVOT_H
+#define KARST_CPU_PIVOT_H
+
+#include "factor_outcome.h"
+#include "inline.h"
+#include "matrix.h"
+
+/* What one thread has found out about the rows that it made. */
+typedef struct karst_ilu_finding {
+  karst_reason reason;
+  karst_index block_row; /* the first bad one, or rows */
+  int64_t shifted;
+  bool measured;      /* whether the matrix was measured, which only the shift of a row of zeros asks for */
+  double matrix_norm; /* its largest absolute entry */
+} karst_ilu_finding;
+
+static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, karst_index i)
+{
+  if (i >= f->block_row) return;
+  f->reason = reason;
+  f->block_row = i;
+}
+
+/* Turns what all threads have found into an outcome. */
+static inline void karst_ilu_conclude(karst_index rows, const karst_ilu_finding *all, karst_factor_outcome *outcome)
+{
+  outcome->reason = all->block_row < rows ? all->reason : KARST_SOUND;
+  outcome->block_row = outcome->reason == KARST_SOUND ? -1 : all->block_row;
+  outcome->shifted = all->shifted;
+}
+
+/* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
+double karst_ilu_measure(const karst_matrix *A, karst_ilu_finding *f);
+
+/* Deals with the pivot block of row i, whose inversion failed for a reason: a singular one is replaced where shift > 0,
+ * by shift times largest, the largest entry of the row, or of A where that is 0. inverse: [b*b], then zero where it was
+ * not replaced. */
+KARST_INLINE void karst_ilu_mend_pivot(int b, const karst_matrix *A, karst_index i, karst_reason reason, double shift,
+                                       double largest, double *inverse, karst_ilu_finding *f)
+{
+  bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0;
+  if (replace && largest == 0) largest = karst_ilu_measure(A, f);
+  replace = replace && largest > 0;
+  for (int v = 0; v < b * b; v++) inverse[v] = 0;
+  if (replace)
+    for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
+  f->shifted += replace;
+  if (!replace) karst_ilu_find(f, reason, i);
+}
+
+#endif

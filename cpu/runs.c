@@ -1,0 +1,31 @@
+/* runs.c - see runs.h. */
+#include "runs.h"
+
+#include "matrix.h"
+
+int64_t karst_schedule_memory(const karst_schedule *schedule)
+{
+  return karst_schedule_runs(schedule) * (int64_t)(2 * sizeof(karst_index) + sizeof(int64_t));
+}
+
+karst_piece karst_schedule_begin(karst_context *context, karst_kind kind, int b, int threads,
+                                 const karst_schedule *schedule)
+{
+  const karst_index runs = karst_schedule_runs(schedule);
+  karst_piece piece = karst_begin(context, kind, karst_block_offset(b, schedule->run_work[runs]));
+  if (piece.threads > threads) piece.threads = threads;
+  if (runs <= 1) piece.threads = 1;
+  return piece;
+}
+
+void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
+                          karst_index *last)
+{
+  karst_index begin = schedule->level_start[level], end = schedule->level_start[level + 1];
+  int64_t base = schedule->run_work[begin], work = schedule->run_work[end] - base;
+  karst_index run = begin;
+  while (run < end && schedule->run_work[run] - base < karst_share(work, thread, team)) run++;
+  *first = run;
+  while (run < end && schedule->run_work[run] - base < karst_share(work, thread + 1, team)) run++;
+  *last = run;
+}

@@ -1,0 +1,173 @@
+/* richardson.c - the correction iteration x = x + w M^-1 (b - A x), preconditioned Richardson iteration.
+ *
+ * Luo, Edwards, Luo and Mueller, A fine-grained block ILU scheme on regular structures for GPGPUs, equation (3), which
+ * has w = 1; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.2. It converges where the
+ * spectral radius of I - w A M^-1 is below 1, minimises nothing, and asks of M only that it is about A: M may be
+ * another one in each step.
+ *
+ * The residual of each step is b - A x itself, computed from x. So the squares of what the monitor is told are the sums
+ * of squares of the paper's Table 1 (row 0 the start, row l after l steps), and no digit of them comes from a
+ * recurrence. In a cycle that makes a correction d to k->base it is r0 - A d, with r0 = b - A base computed to twice
+ * the working precision.
+ *
+ * A step may make the residual larger, and the x with the smallest one is kept without a copy: three vectors take turns
+ * in being x, the least so far, and the place of the next. The iteration has diverged where the residual is 1/eps of
+ * the least: the corrections have then wiped out every digit of the x that had it. Where it is so small and falls no
+ * further that it must be rounding, the cycle claims to have converged: the drive goes on as iterative refinement.
+ *
+ * Vectors read (r) and written (w) in a step, besides the apply of M:
+ *     x' = x + w z      2 r, 1 w     z = M^-1 r is overwritten by x'
+ *     r = b - A x'      1 r, 1 w     with |r|^2, besides the product
+ * and one download of |r|^2. Memory: two places of x, r, and the work space of the residual. */
+#include "krylov.h"
+
+#include <float.h>
+#include <math.h>
+
+struct settings {
+  double damping;
+  int parts; /* the solver's: a driver does not see what its preconditioner was made from */
+};
+
+/* A row takes the smallest of its values too: that of damping stands for all that is above zero. */
+static const karst_option own_rows[] = {{"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL,
+                                         1e-300, "1", "what richardson multiplies each correction with"},
+                                        {"parts", KARST_OPTION_INTEGER, false, offsetof(struct settings, parts), NULL,
+                                         1, "1", "boxes of the grid that richardson's preconditioner keeps apart"},
+                                        {0}};
+static const karst_option *const rows[] = {own_rows, NULL};
+
+enum { FIRST, SECOND, R, SPACE, VECTORS };
+
+enum { NORM2, DAMPING = NORM2 + 2, SCALARS };
+
+/* Rounding is a residual of at most this part of the start's that has not fallen by a tenth in so many steps. A slow
+ * iteration is taken for it too, and loses no more than the time of a precise residual now and then. */
+static const double negligible = 1e4 * DBL_EPSILON, fall = 0.9;
+enum { STILL = 10 };
+
+/* The three places of x, of which the next step takes one that is neither x nor the least. */
+struct places {
+  double *place[3];      /* [n] each; the first is k->x */
+  double *x, *least;     /* two of them, which may be the same */
+  double norm;           /* of the residual of least */
+  double fallen_to;      /* the norm of the residual when it last had fallen by a tenth */
+  int still;             /* steps since then */
+  const double *rhs;     /* what the residual is of: b, or r0 for a correction */
+  double *r;             /* [n] the residual of x */
+  const double *r_begin; /* [n] that of the start of the cycle, which is read first */
+};
+
+static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+{
+  (void)k;
+  (void)settings;
+  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS, .host = 1};
+}
+
+static struct places begin(const karst_krylov *k)
+{
+  const struct settings *settings = k->settings;
+  k->context->backend->fill(k->context, 1, settings->damping, k->scalar + DAMPING);
+  if (k->iterations == 0) k->host_extra[0] = k->residual;
+  return (struct places){.place = {k->x, k->vector[FIRST], k->vector[SECOND]},
+                         .x = k->x,
+                         .least = k->x,
+                         .norm = k->residual,
+                         .fallen_to = k->residual,
+                         .rhs = k->base ? k->r : k->b,
+                         .r = k->vector[R],
+                         .r_begin = k->r};
+}
+
+static double *free_place(const struct places *p)
+{
+  int i = 0;
+  while (p->place[i] == p->x || p->place[i] == p->least) i++;
+  return p->place[i];
+}
+
+/* r = rhs - A x and its norm, by the operator's own residual, which waits for the norm. */
+static karst_status compute_residual(const karst_krylov *k, const struct places *p, const double *x, double *norm)
+{
+  const karst_residual_space space = {p->r, k->vector[SPACE], k->scalar + NORM2};
+  bool precise = false;
+  return k->A.residual(&k->A, p->rhs, x, -1, false, &space, &precise, norm);
+}
+
+/* z = x + w z */
+static void add_correction(const karst_krylov *k, const double *x, double *z)
+{
+  k->context->backend->combine(k->context, k->n, 1, 1, k->one, &x, k->scalar + DAMPING, z, NULL);
+}
+
+/* The step to next has overwritten what may be to blame: it is computed again from x, each in a place of its own. The
+ * last is that of the start's residual, which no step needs any more. */
+static karst_status blame(karst_krylov *k, const struct places *p, double *next, karst_reason *reason)
+{
+  double norm, *z = k->vector[SPACE];
+  const karst_krylov_suspect suspect[] = {
+      {k->A.product, p->r}, {"the preconditioned residual", z}, {"the solution", next}, {k->A.product, k->r}};
+  karst_status status = compute_residual(k, p, p->x, &norm);
+  if (!status) status = karst_krylov_precondition(k, p->r, z);
+  if (status) return status;
+  k->context->backend->copy(k->context, k->n, z, next);
+  add_correction(k, p->x, next);
+  status = karst_krylov_multiply(k, next, k->r);
+  return status ? status : karst_krylov_blame(k, 4, suspect, reason);
+}
+
+static bool stands_still(const karst_krylov *k, struct places *p, double norm)
+{
+  p->still = norm < fall * p->fallen_to ? 0 : p->still + 1;
+  if (p->still == 0) p->fallen_to = norm;
+  return p->still >= STILL && norm <= negligible * k->host_extra[0];
+}
+
+/* Takes steps until one ends the cycle; the x that is left is p->x, and the best p->least. */
+static karst_status advance(karst_krylov *k, struct places *p, karst_reason *reason)
+{
+  for (const double *r = p->r_begin;; r = p->r) {
+    double norm, *next = free_place(p);
+    karst_status status = karst_krylov_precondition(k, r, next);
+    if (status) return status;
+    add_correction(k, p->x, next);
+    status = compute_residual(k, p, next, &norm);
+    if (status) return status;
+    if (!isfinite(norm)) return blame(k, p, next, reason);
+    p->x = next;
+    if (norm < p->norm) {
+      p->least = next;
+      p->norm = norm;
+    }
+    if (karst_krylov_compares(k, norm)) status = karst_krylov_compare(k, norm, p->r);
+    if (status || karst_krylov_step(k, norm, k->goal)) return status;
+    if (norm > p->norm / DBL_EPSILON) *reason = KARST_DIVERGED;
+    const bool rounding = stands_still(k, p, norm);
+    if (rounding) k->claimed = !k->base;
+    if (rounding || *reason != KARST_SOUND) return KARST_SUCCESS;
+  }
+}
+
+/* What the monitor accepts is the x that it was told of; in any other case the best is the one to go on from. */
+static karst_status cycle(karst_krylov *k, karst_reason *reason)
+{
+  struct places p = begin(k);
+  karst_status status = advance(k, &p, reason);
+  const double *x = k->decision == KARST_ACCEPT ? p.x : p.least;
+  if (x != k->x) k->context->backend->copy(k->context, k->n, x, k->x);
+  return status;
+}
+
+extern const struct karst_krylov_ops karst_krylov_richardson;
+
+const struct karst_krylov_ops karst_krylov_richardson = {
+    .name = "richardson",
+    .help = "the correction iteration x = x + w M^-1 (b - A x)",
+    .flexible = true,
+    .options = rows,
+    .settings = sizeof(struct settings),
+    .parts = &own_rows[1],
+    .workspace = workspace,
+    .cycle = cycle,
+};

@@ -1,0 +1,127 @@
+/* test_bench.c - what bench does with several preconditioners: one table each, the time of a cell on grids, and the
+ * correction step by step. Times are not judged. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int count(const char *text, const char *word)
+{
+  int found = 0;
+  for (const char *next = text; (next = strstr(next, word)); next++) found++;
+  return found;
+}
+
+/* Returns the number behind "key": after the first occurrence of place, or -1. */
+static double number_of(const char *text, const char *place, const char *key)
+{
+  char quoted[64];
+  const char *found = strstr(text, place);
+  snprintf(quoted, sizeof quoted, "\"%s\":", key);
+  found = found ? strstr(found, quoted) : NULL;
+  return found ? strtod(found + strlen(quoted), NULL) : -1;
+}
+
+static bool is_near(double value, double expected) { return fabs(value / expected - 1) < 1e-6; }
+
+static void test_tables(void)
+{
+  const struct cli_run *run = CLI_RUN("bench", "convdiff:4x4x4", "--quick", "--threads=1", "--level=0,1",
+                                      "--precond=iluk,jacobi,iluk:shift=1e-3");
+  tap_ok(run->status == 0 && count(run->out, "milliseconds") == 5 && count(run->out, "; ILU(") == 2 &&
+             count(run->out, "; jacobi with") == 1 && count(run->out, "; iluk:shift=1e-3(") == 2,
+         "bench --precond makes a table for each preconditioner, and each level where it has levels");
+  tap_note("%s", run->err);
+  static const char *const wrong[] = {"--precond=ilux",           "--precond=iluk,",
+                                      "--precond=iluk:backwards", "--precond=iluk:level=1",
+                                      "--precond=iluk:shift=no",  "--precond=iluk:scale=block"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    run = CLI_RUN("bench", "poisson2d:4x4", wrong[i]);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s: %s", wrong[i], run->err);
+  }
+}
+
+/* The counts are those of the paper's Table 2, and of what must move; the times cancel. */
+static void check_counts(const char *row, double n, double cells, double blocks)
+{
+  const double copy = number_of(row, "{", "copy_bandwidth");
+  const char *const task[] = {"\"factorization\"", "\"sweeps\"", "\"residual\""};
+  const double flops[] = {8 * n * n * n, 8 * n * n, 7 * n * n};
+  const double data[] = {56 * n * n, 8 * (8 * n * n + 3 * n), 8 * (7 * n * n + 3 * n)};
+  const double moved[] = {8 * n * n * (blocks + cells), 8 * (n * n * (blocks + cells) + 4 * n * cells),
+                          8 * (n * n * blocks + 3 * n * cells)};
+  for (int t = 0; t < 3; t++) {
+    const double seconds = number_of(row, task[t], "seconds");
+    tap_ok(is_near(1e9 * number_of(row, task[t], "gflops") * seconds, flops[t] * cells) &&
+               is_near(1e9 * number_of(row, task[t], "gbytes") * seconds, data[t] * cells) &&
+               is_near(number_of(row, task[t], "floor") * seconds * copy, moved[t]) &&
+               is_near(number_of(row, task[t], "us_cell"), 1e6 * seconds / cells),
+           "its rates and shares follow from its time: %s", task[t]);
+  }
+  tap_ok(number_of(row, task[0], "steps") == 10 && number_of(row, task[1], "steps") == 20 &&
+             number_of(row, task[2], "steps") == 0,
+         "a factorization has as many steps as there are hyperplanes, the sweeps twice as many");
+}
+
+static void test_grids(void)
+{
+  const struct cli_run *run = CLI_RUN("bench", "convdiff,peclet=5", "--quick", "--threads=1,2", "--block=3",
+                                      "--grids=3x4x5,2/4", "--precond=iluk,jacobi");
+  tap_ok(run->status == 0 && strstr(run->out, "convdiff:3x4x5,peclet=5: 60 cells, blocks of 3") &&
+             strstr(run->out, "convdiff:2x2x2,peclet=5: 8 cells, blocks of 4") && count(run->out, "of floor") == 6 &&
+             count(run->out, "jacobi, 2 threads") == 8,
+         "bench --grids makes tables for each grid, with a row for each preconditioner and number of threads");
+  tap_note("%s", run->err);
+  run = CLI_RUN("bench", "convdiff", "--quick", "--threads=1", "--grids=3x4x5", "--precond=iluk", "--json");
+  tap_ok(run->status == 0 && count(run->out, "\n") == 1 && strstr(run->out, "\"size\":[3,4,5],\"program\":\"iluk, 1"),
+         "and with --json a line for each row");
+  check_counts(run->out, 3, 60, 60 + 2 * (2 * 20 + 3 * 15 + 4 * 12));
+  static const char *const wrong[] = {"--grids=5x5",  "--grids=0",       "--grids=5/0",
+                                      "--grids=5,,6", "--grids=5x5x5x5", "--grids=x"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    run = CLI_RUN("bench", "convdiff", wrong[i]);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s: %s", wrong[i], run->err);
+  }
+  run = CLI_RUN("bench", "convdiff:5x5x5", "--grids=5");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "and a grid given twice: %s", run->err);
+  run = CLI_RUN("bench", "convdiff", "--grids=5", "--correction=2");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "and two things to do: %s", run->err);
+  run = CLI_RUN("bench", "convdiff", "--grids=5", "--precond=cusparse");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "and what runs on no device asked for: %s", run->err);
+}
+
+/* A = (2 1; 0 2) and b = (1 1). Jacobi's residuals are (1 1), (-1/2 0) and 0; ILU solves at once. */
+static void test_correction(void)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s",
+           tap_write("two.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n", -1));
+  const struct cli_run *run = CLI_RUN("bench", path, "--correction=2", "--threads=1", "--precond=jacobi,iluk");
+  tap_ok(run->status == 0 && strstr(run->out, "   0  0.200000000000E+01  0.200000000000E+01\n") &&
+             strstr(run->out, "   1  0.250000000000E+00  0.000000000000E+00\n") &&
+             strstr(run->out, "   2  0.000000000000E+00  0.000000000000E+00\n") &&
+             strstr(run->out, "all 2 columns agree in all 12 digits in rows 0 to 0, where |R|^2/|R0|^2 = 1.000e+00\n"),
+         "bench --correction prints sums of squares side by side, and how far they agree");
+  run = CLI_RUN("bench", path, "--correction=1", "--threads=1,2", "--precond=jacobi", "--quick", "--json");
+  tap_ok(run->status == 0 && strstr(run->out, "\"equal_rows\":2,\"ratio\":0.125,") &&
+             count(run->out, "\"squares\":[\"0.200000000000E+01\",\"0.250000000000E+00\"]") == 2,
+         "and with --json as an object");
+  snprintf(path, sizeof path, "%s",
+           tap_write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 0\n", -1));
+  run = CLI_RUN("bench", path, "--correction=1", "--threads=1", "--precond=none,jacobi", "--quick");
+  tap_ok(run->status == 0 && strstr(run->err, "note: jacobi, 1 thread is left out") && !strstr(run->out, "jacobi"),
+         "what cannot be set up is left out: %s", run->err);
+  run = CLI_RUN("bench", path, "--correction=1", "--threads=1", "--precond=jacobi", "--quick");
+  tap_ok(run->status == 2, "and where nothing is left it is an error");
+}
+
+int main(void)
+{
+  cli_need("bench");
+  test_tables();
+  test_grids();
+  test_correction();
+  return tap_done();
+}

@@ -1,0 +1,211 @@
+/* bench_settings.c - reads the command line of bench. */
+#include "bench_settings.h"
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ITERATIONS = 1000000 };
+
+static int parse_list(const char *what, const char *text, long long minimum, int *number, int *count)
+{
+  char word[16];
+  long long value;
+
+  for (*count = 0; *count < BENCH_LIST; (*count)++) {
+    const size_t length = strcspn(text, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, text);
+    if (!tool_integer(word, minimum, 1024, &value)) break;
+    number[*count] = (int)value;
+    if (!text[length]) {
+      (*count)++;
+      return TOOL_GO_ON;
+    }
+    text += length + 1;
+  }
+  return tool_fail(TOOL_FAILED, "--%s: not a list of 1 to %d numbers from %lld on, such as 1,2", what, BENCH_LIST,
+                   minimum);
+}
+
+static int parse_device(bench_settings *settings)
+{
+  settings->cpu = strcmp(settings->device, "cpu") == 0 || strcmp(settings->device, "cpu,cuda") == 0;
+  settings->gpu = strcmp(settings->device, "cuda") == 0 || strcmp(settings->device, "cpu,cuda") == 0;
+  if (settings->cpu || settings->gpu) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "--device takes cpu, cuda or cpu,cuda, not '%s'", settings->device);
+}
+
+/* Sets options of Karst from NAME=VALUE,...; the tool's own options are refused. */
+static int parse_set(karst_context *context, const struct tool_option *own, bench_settings *settings)
+{
+  char text[1024], *rest = text;
+
+  karst_status status = karst_options_create(context, &settings->options);
+  if (status) return tool_fail_library(context, status);
+  if (!settings->set) return TOOL_GO_ON;
+  if (snprintf(text, sizeof text, "%s", settings->set) >= (int)sizeof text)
+    return tool_fail(TOOL_FAILED, "--set: more than %d characters", (int)sizeof text - 1);
+  for (char *name; (name = strsep(&rest, ","));) {
+    char *value = strchr(name, '=');
+    if (!value) return tool_fail(TOOL_FAILED, "--set takes NAME=VALUE,..., not '%s'", settings->set);
+    *value++ = '\0';
+    const int exit_status = bench_option_set(context, own, settings->options, name, value);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+  }
+  return TOOL_GO_ON;
+}
+
+/* Writes the head of --help, the only place that lists the options for experiments. */
+static const char *about(const karst_context *context)
+{
+  static char text[2048];
+  karst_option_info info;
+  size_t used = (size_t)snprintf(
+      text, sizeof text, "%s",
+      "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
+      "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
+      "of solve but for solver, max-iterations, atol, ordering and scale, and these for experiments:\n");
+  for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
+    if (info.experiment)
+      used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
+                               info.help, info.default_value);
+  return text;
+}
+
+/* Reads a grid NXxNYxNZ[/B] or N[/B]. */
+static bool parse_grid(char *word, bench_grid *grid)
+{
+  long long block = 0;
+  char *slash = strchr(word, '/');
+  int axes = 0;
+
+  if (slash) *slash++ = '\0';
+  if (slash && !tool_integer(slash, 1, 1024, &block)) return false;
+  grid->block = (int)block;
+  for (char *number; axes < 3 && (number = strsep(&word, "x")); axes++)
+    if (!tool_integer(number, 1, 1 << 20, &grid->size[axes])) return false;
+  if (axes == 1) grid->size[1] = grid->size[2] = grid->size[0];
+  return !word && axes != 2;
+}
+
+static int parse_grids(bench_settings *settings)
+{
+  char word[64];
+
+  for (const char *next = settings->grid_text; next;) {
+    const size_t length = strcspn(next, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, next);
+    if (settings->grids == BENCH_GRIDS || length >= sizeof word || !parse_grid(word, &settings->grid[settings->grids]))
+      return tool_fail(TOOL_FAILED, "--grids: not a list of 1 to %d grids, such as 65,51x97x63 or 104/4", BENCH_GRIDS);
+    settings->grids++;
+    next = next[length] ? next + length + 1 : NULL;
+  }
+  if (settings->grids && settings->correction)
+    return tool_fail(TOOL_FAILED, "--grids and --correction are two things to do: one of them");
+  if (settings->grids && strchr(settings->matrix, ':'))
+    return tool_fail(TOOL_FAILED, "--grids takes a problem of the gallery without its sizes, not '%s'",
+                     settings->matrix);
+  return TOOL_GO_ON;
+}
+
+/* Reads the lists and checks the numbers. */
+static int check(bench_settings *settings)
+{
+  int exit_status = parse_device(settings);
+  if (exit_status == TOOL_GO_ON)
+    exit_status = parse_list("level", settings->level_text, 0, settings->level, &settings->levels);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_grids(settings);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (settings->iterations > ITERATIONS || settings->restart > ITERATIONS || settings->correction > ITERATIONS)
+    return tool_fail(TOOL_FAILED, "--iterations, --restart, --correction: at most %d", ITERATIONS);
+  if (settings->repeat > BENCH_REPEATS) return tool_fail(TOOL_FAILED, "--repeat: at most %d", BENCH_REPEATS);
+  if (settings->quick) {
+    settings->repeat = 1;
+    settings->iterations = 5;
+  }
+  return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
+}
+
+/* Makes the list of preconditioners: that of --precond, or one that suits what there is to do. */
+static int parse_ways(karst_context *context, const struct tool_option *own, bench_settings *settings)
+{
+  const char *list = settings->precond;
+
+  if (!list && settings->correction)
+    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles";
+  if (!list && settings->grids)
+    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:lines,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles,dilu,iluk,"
+           "cusparse";
+  if (!list) list = tool_option_text(settings->options, "precond");
+  const bool optional = !settings->precond && (settings->correction || settings->grids);
+  const int exit_status = bench_ways_parse(context, own, list, optional, settings);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has nothing of %s", list);
+}
+
+int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
+{
+  const struct tool_option options[] = {
+      {{"level", "K,...", "0,1", "fill levels k of ILU(k), one table each"},
+       TOOL_TEXT,
+       {.text = &settings->level_text}},
+      {{"block", "B", "", "block size, where it is not to be the problem's own"},
+       TOOL_COUNT,
+       {.count = &settings->block}},
+      {{"device", "cpu|cuda|cpu,cuda", "cpu", "where to run; on cuda, cuSPARSE runs in turn with Karst"},
+       TOOL_TEXT,
+       {.text = &settings->device}},
+      {{"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU"},
+       TOOL_TEXT,
+       {.text = &settings->threads_text}},
+      {{"restart", "M", "20", "m of GMRES(m)"}, TOOL_COUNT, {.count = &settings->restart}},
+      {{"iterations", "N", "60", "iterations to time"}, TOOL_COUNT, {.count = &settings->iterations}},
+      {{"repeat", "N", "3", "repetitions, of which the median counts"}, TOOL_COUNT, {.count = &settings->repeat}},
+      {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual"},
+       TOOL_REAL,
+       {.real = &settings->rtol}},
+      {{"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]..."},
+       TOOL_TEXT,
+       {.text = &settings->precond}},
+      {{"grids", "SIZE[/B],...", "", "time a cell of MATRIX:NXxNYxNZ (or N: a cube) instead, in blocks of B"},
+       TOOL_TEXT,
+       {.text = &settings->grid_text}},
+      {{"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead"},
+       TOOL_COUNT,
+       {.count = &settings->correction}},
+      {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3"},
+       TOOL_TEXT,
+       {.text = &settings->set}},
+      {{"peer", "PROGRAM", "", "a program that times another library, such as tools/bench_petsc"},
+       TOOL_TEXT,
+       {.text = &settings->peer}},
+      {{"quick", "", "", "one repetition of 5 iterations, for a first look"}, TOOL_SWITCH, {.flag = &settings->quick}},
+      {{"json", "", "", "a line of JSON for each program and number of threads"},
+       TOOL_SWITCH,
+       {.flag = &settings->json}},
+      {.info = {.name = NULL}},
+  };
+  const struct tool_command command = {
+      .about = about(context),
+      .operand_names = "MATRIX",
+      .operand_count = 1,
+      .operand = &settings->matrix,
+      .options = options,
+      .gallery = true,
+      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device cannot be had",
+  };
+
+  *settings = (bench_settings){
+      .level_text = "0,1", .threads_text = "1,2", .device = "cpu", .restart = 20, .iterations = 60, .repeat = 3};
+  int exit_status = tool_parse(context, &command, argc, argv);
+  if (exit_status == TOOL_GO_ON) exit_status = check(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);
+  return exit_status;
+}
+
+void bench_settings_free(bench_settings *settings)
+{
+  for (int w = 0; w < settings->ways; w++) karst_options_destroy(settings->way[w].options);
+  karst_options_destroy(settings->options);
+}

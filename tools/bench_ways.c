@@ -1,0 +1,129 @@
+/* bench_ways.c - reads the option --precond of bench: preconditioners with options of their own. */
+#include "bench_settings.h"
+#include "cusparse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_among(const char *name, const char *const list[])
+{
+  for (size_t i = 0; list[i]; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+/* Kernels are timed on the matrix without reordering or scaling. */
+static const char *const fixed[] = {"solver", "max-iterations", "max_iterations", "atol", "ordering", "scale", NULL};
+
+int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
+                     const char *value)
+{
+  for (const struct tool_option *option = own; option->info.name; option++)
+    if (strcmp(option->info.name, name) == 0 && strcmp(name, "precond") != 0)
+      return tool_fail(TOOL_FAILED, "'%s=%s' is not for --set or --precond: it is --%s", name, value, name);
+  if (is_among(name, fixed))
+    return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: what is timed leaves no choice", name, value);
+  const karst_status status = karst_options_set(options, name, value);
+  const char *why = status ? tool_cusparse_explain(name, value) : NULL;
+  if (why) return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: %s", name, value, why);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+bool bench_has_level(const char *precond)
+{
+  static const char *const without[] = {"none", "jacobi", "fgbilu", "dilu", NULL};
+  return !is_among(precond, without);
+}
+
+/* Finds the devices that a preconditioner and its style, which may be "", are for. */
+static void find_devices(const char *precond, const char *style, bench_way *way)
+{
+  static const char *const cpu[] = {"sequential", "wavefront", "lines", NULL};
+  static const char *const gpu[] = {"acc", "cl", "mixed", "tiles", NULL};
+  way->cpu = !is_among(style, gpu) && strcmp(precond, "cusparse") != 0;
+  way->gpu = !is_among(style, cpu);
+  way->alone = strcmp(style, "sequential") == 0;
+}
+
+/* Sets what one part of an item says, the part behind a ':'. */
+static int set_part(karst_context *context, const struct tool_option *own, const char *precond, char *part,
+                    bench_way *way)
+{
+  char style[64];
+  char *value = strchr(part, '=');
+
+  if (value) {
+    *value++ = '\0';
+    return bench_option_set(context, own, way->options, part, value);
+  }
+  find_devices(precond, part, way);
+  snprintf(style, sizeof style, "%s-style", precond);
+  return bench_option_set(context, own, way->options, style, part);
+}
+
+static int parse_way(karst_context *context, const struct tool_option *own, const bench_settings *settings,
+                     const char *item, bench_way *way)
+{
+  char text[sizeof way->name], *rest = text;
+
+  snprintf(text, sizeof text, "%s", item);
+  memcpy(way->name, text, sizeof text);
+  const karst_status status = karst_options_copy(context, settings->options, &way->options);
+  if (status) return tool_fail_library(context, status);
+  const char *precond = strsep(&rest, ":");
+  find_devices(precond, "", way);
+  int exit_status = bench_option_set(context, own, way->options, "precond", precond);
+  while (rest && exit_status == TOOL_GO_ON) exit_status = set_part(context, own, precond, strsep(&rest, ":"), way);
+  return exit_status;
+}
+
+/* Whether an item is for one of the devices that are asked for. */
+static bool is_wanted(const bench_settings *settings, const char *item)
+{
+  char name[64];
+  bench_way way;
+  const size_t length = strcspn(item, ":");
+
+  snprintf(name, sizeof name, "%.*s", (int)length, item);
+  find_devices(name, item[length] ? item + length + 1 : "", &way);
+  return (way.cpu && settings->cpu) || (way.gpu && settings->gpu);
+}
+
+/* Whether this build knows the preconditioner and the style of an item. */
+static bool is_known(karst_context *context, const bench_settings *settings, const char *item)
+{
+  char name[64], style[80];
+  const size_t length = strcspn(item, ":");
+  karst_options *options;
+
+  snprintf(name, sizeof name, "%.*s", (int)length, item);
+  snprintf(style, sizeof style, "%s-style", name);
+  bool known = !karst_options_copy(context, settings->options, &options) &&
+               !karst_options_set(options, "precond", name) &&
+               (!item[length] || !karst_options_set(options, style, item + length + 1));
+  karst_options_destroy(options);
+  return known;
+}
+
+int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
+                     bench_settings *settings)
+{
+  char item[sizeof settings->way->name];
+
+  for (const char *next = list; next;) {
+    const size_t length = strcspn(next, ",");
+    if (settings->ways == BENCH_WAYS || length == 0 || length >= sizeof item)
+      return tool_fail(TOOL_FAILED, "--precond: not a list of 1 to %d preconditioners, such as iluk,fgbilu:tiles",
+                       BENCH_WAYS);
+    snprintf(item, sizeof item, "%.*s", (int)length, next);
+    next = next[length] ? next + length + 1 : NULL;
+    if (optional && !is_wanted(settings, item)) continue;
+    if (optional && !is_known(context, settings, item)) {
+      fprintf(stderr, "%s: note: %s is left out: this build does not have it\n", tool_name(), item);
+      continue;
+    }
+    const int exit_status = parse_way(context, own, settings, item, &settings->way[settings->ways++]);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+  }
+  return TOOL_GO_ON;
+}
