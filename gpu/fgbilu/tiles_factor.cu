@@ -18,12 +18,18 @@ enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */ };
 
 /* How many warps take the steps of a tile in turn: enough to hide the way of their blocks from memory behind the steps
  * of the others, which take longer for larger blocks, whose registers are many. A power of two. */
-constexpr int warps_for(int n) { return n <= 2 ? 8 : 4; }
+#ifndef TRY
+#define TRY 2
+#endif
+constexpr int warps_for(int n) { return n <= 2 ? 2 * TRY : TRY; }
 
-/* The shared memory of a tile. Blocks are column by column and BLOCK elements apart, so that the cells of a warp, which
- * read the same element of their blocks at a time, find them in different banks. */
+/* How far the columns of a block are apart in shared memory: each is aligned to 16 bytes. */
+template <int N> constexpr int column_of = N + N % 2;
+
+/* The shared memory of a tile. Blocks are BLOCK elements apart, so that the cells of a warp, which read the same element
+ * of their blocks at a time, find them in different banks. */
 template <int N, int TA, int TB, int W> struct alignas(16) desk {
-  static constexpr int BLOCK = N * N + (N % 2 ? 0 : 2);
+  static constexpr int BLOCK = N * column_of<N> + (N % 2 ? 0 : 2);
   static constexpr int LINES = TA * TB;
   static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
   struct {
@@ -120,7 +126,8 @@ template <int N> __device__ __forceinline__ void copy_block(double *to, bool the
   constexpr int EACH = N % 2 ? 1 : 2; /* blocks of even size are aligned to 16 bytes */
 #pragma unroll
   for (int k = 0; k < N / EACH; k++)
-    queue_copy<EACH *(int)sizeof(double)>(to + (k * N + u) * EACH, there, from + (k * N + u) * EACH);
+    queue_copy<EACH *(int)sizeof(double)>(N % 2 ? to + k * column_of<N> + u : to + (k * N + u) * EACH, there,
+                                          from + (k * N + u) * EACH);
 }
 
 /* Queues the loads of a coupling: row u of E into before, F into after. Returns whether E D^-1 F is not zero. */
@@ -175,23 +182,19 @@ template <int N, typename P> __device__ __forceinline__ void collect(const line 
   }
 #pragma unroll
   for (int k = 0; k < OTHERS * N; k++)
-    if (l.other[k / N]) to.sent[k / N][l.p][k % N * N + l.u] = x[k];
+    if (l.other[k / N]) to.sent[k / N][l.p][k % N * column_of<N> + l.u] = x[k];
 }
 
-/* Returns sum + x y for a row x and a column y in shared memory; of even size, y is aligned to 16 bytes. */
+/* Returns sum + x y for a row x and a column y in shared memory. */
 template <int N> __device__ __forceinline__ double add_product(double sum, const double (&x)[N], const double *y)
 {
-  if (N % 2 == 0)
 #pragma unroll
-    for (int k = 0; k < N; k += 2) {
-      const double2 two = *reinterpret_cast<const double2 *>(y + k);
-      sum += x[k] * two.x;
-      sum += x[k + 1] * two.y;
-    }
-  else
-#pragma unroll
-    for (int k = 0; k < N; k++) sum += x[k] * y[k];
-  return sum;
+  for (int k = 0; k + 1 < N; k += 2) {
+    const double2 two = *reinterpret_cast<const double2 *>(y + k);
+    sum += x[k] * two.x;
+    sum += x[k + 1] * two.y;
+  }
+  return N % 2 ? sum + x[N - 1] * y[N - 1] : sum;
 }
 
 /* d -= E D^-1 F, in rows of d and E. */
@@ -201,9 +204,9 @@ __device__ __forceinline__ void subtract(const double (&before)[N], const double
 {
   double product[N];
 #pragma unroll
-  for (int c = 0; c < N; c++) product[c] = -add_product<N>(0, before, inverse + c * N);
+  for (int c = 0; c < N; c++) product[c] = -add_product<N>(0, before, inverse + c * column_of<N>);
 #pragma unroll
-  for (int c = 0; c < N; c++) d[c] = add_product<N>(d[c], product, after + c * N);
+  for (int c = 0; c < N; c++) d[c] = add_product<N>(d[c], product, after + c * column_of<N>);
 }
 
 /* What a lane has of the inverse after an elimination without exchanges. */
@@ -222,6 +225,23 @@ __device__ __forceinline__ unsigned vote_for(int u, double size)
   return ((unsigned)__double2hiint(size) & ~7U) | (7U - (unsigned)u);
 }
 
+/* Returns 1 / x, to about one unit in the last place, without a branch: a division has one, behind which nvcc no longer
+ * takes the lanes to be together, and goes through a detour for each shuffle. Large and small x are scaled by a power
+ * of two, for the first guess takes numbers near the ends of the range for infinity or zero. Of 0 and of what is not
+ * finite it makes a NaN or an infinity. */
+__device__ __forceinline__ double invert_pivot(double x)
+{
+  constexpr unsigned LARGE = 0x65700000, SMALL = 0x1a800000, ONE = 0x3ff00000; /* high words of 2^600, 2^-599 and 1 */
+  const unsigned size = (unsigned)__double2hiint(x) & 0x7fffffffU;
+  const double scale = __hiloint2double((int)(size > LARGE ? SMALL : size < SMALL ? LARGE : ONE), 0);
+  const double scaled = x * scale;
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(scaled));
+  y = __fma_rn(__fma_rn(-scaled, y, 1), y, y);
+  y = __fma_rn(__fma_rn(-scaled, y, 1), y, y);
+  return y * scale;
+}
+
 /* Inverts the blocks that the warp holds, a row in each lane, by Gauss-Jordan elimination; the whole warp takes all
  * steps. With pivoting, step c takes the row with the largest scaled entry of column c among those that have not been
  * taken, else row c. Rows stay in their lanes. What singular means is the same as in lib/dense.h. scratch: N by N
@@ -238,20 +258,20 @@ __device__ __forceinline__ inverse_row invert(const line &l, double (&a)[N], dou
     finite = finite && fabs(a[c]) <= DBL_MAX;
     largest = fmax(largest, fabs(a[c]));
   }
-  const double row_scale = N > 1 ? 1 / largest : 1; /* of n = 1 any number but 0 will do */
+  const double row_scale = N > 1 ? invert_pivot(largest) : 1; /* of n = 1 any number but 0 will do */
   bool regular = largest > 0;
   if (N > 1) {
 #pragma unroll
     for (int c = 0; c < N; c++)
-      if (l.active) scratch[c * N + l.u] = fabs(a[c]) * row_scale;
+      if (l.active) scratch[c * column_of<N> + l.u] = fabs(a[c]) * row_scale;
     __syncwarp();
 #pragma unroll
-    for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * N + r]);
+    for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * column_of<N> + r]);
     __syncwarp();
   }
 #pragma unroll
   for (int c = 0; c < N; c++) {
-    const double size = fabs(a[c]) * row_scale, over = 1 / a[c], factor = a[c];
+    const double size = fabs(a[c]) * row_scale, over = invert_pivot(a[c]), factor = a[c];
     const double compared = N > 1 ? __shfl_sync(~0u, column_size, base + c) : 0;
     int best = c;
     if (pivoting && N > 1) {
@@ -316,7 +336,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
     double *to = m.factor + (real ? (int64_t)now.row * (N * N) : 0);
 #pragma unroll
     for (int k = 0; k < N; k++)
-      if (l.active) result[(int)(inverse.columns >> 3 * k & 7U) * N + inverse.row] = real ? d[k] : 0;
+      if (l.active) result[(int)(inverse.columns >> 3 * k & 7U) * column_of<N> + inverse.row] = real ? d[k] : 0;
     __syncwarp();
     if (lane == 0) karst_step_done(desk->done + s % desk_type::STEPS);
 #pragma unroll
