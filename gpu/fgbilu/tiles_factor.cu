@@ -1,4 +1,388 @@
-/* a stand-in while the kernel is being written */
+/* tiles_factor.cu - the factorization of fgbilu for blocks of up to 8 by the tiles of tiles.h, in one launch.
+ *
+ * Lane p N + u of a warp makes row u of D(c)^-1 for the cell c of line p. A cell needs D^-1 of the three cells behind
+ * it, all made in the step before: those of its own tile stand in shared memory, those of others it looks for in the
+ * factor itself, whose elements are their own flags. Nothing else depends on what others make: a warp has its next
+ * step's blocks of A on their way while the other warps work, the rows of A(c,c) and E in registers, and F in shared
+ * memory, for each lane needs all of it.
+ *
+ * A hole, or a cell outside the grid, makes zeros: a step's blocks are multiplied where there is no coupling, too. */
 #include "tiles.h"
-static void nothing(karst_context *c, const karst_matrix *A, karst_fgbilu *f) { (void)c; (void)A; (void)f; }
-const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda = {nullptr, nullptr, nothing};
+
+#include "gpu/ilu/ilu.h"
+
+namespace
+{
+
+enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */ };
+
+/* How many warps take the steps of a tile in turn: enough to hide the way of their blocks from memory behind the steps
+ * of the others, which take longer for larger blocks, whose registers are many. A power of two. */
+constexpr int warps_for(int n) { return n <= 2 ? 8 : 4; }
+
+/* The shared memory of a tile. Blocks are column by column and BLOCK elements apart, so that the cells of a warp, which
+ * read the same element of their blocks at a time, find them in different banks. */
+template <int N, int TA, int TB, int W> struct alignas(16) desk {
+  static constexpr int BLOCK = N * N + (N % 2 ? 0 : 2);
+  static constexpr int LINES = TA * TB;
+  static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
+  struct {
+    double after[KARST_FACES_BELOW][LINES][BLOCK]; /* F */
+    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles, else zeros */
+  } warp[W];
+  double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: whoever reads a step is done when the next but one is made */
+  uint64_t done[STEPS];
+  karst_fgbilu_tile tile;
+};
+
+/* The cell of a lane in one step, and those behind it. */
+struct cells {
+  karst_fgbilu_cell own, along, beside[OTHERS];
+};
+
+/* Where the results of a step go, and what it takes of other tiles. */
+struct route {
+  karst_index row;            /* -1: there is nothing to make */
+  const double *from[OTHERS]; /* elements of D^-1; NULL: nothing */
+};
+
+__device__ __forceinline__ karst_fgbilu_cell load_cell(const karst_fgbilu_march &m, bool there, int64_t number)
+{
+  union {
+    karst_fgbilu_cell cell;
+    int4 part[sizeof(karst_fgbilu_cell) / sizeof(int4)];
+  } loaded;
+  loaded.cell = {0, -1, ~0U};
+  if (there)
+    for (size_t k = 0; k < sizeof(karst_fgbilu_cell) / sizeof(int4); k++)
+      loaded.part[k] = __ldg(reinterpret_cast<const int4 *>(m.cell + number) + k);
+  return loaded.cell;
+}
+
+/* Where a lane works. */
+struct line {
+  int p, u;    /* the line, and the row of each block */
+  bool active; /* whether this is a lane of a line of the tile; the others stand by at line 0 */
+  int a, b;
+  karst_index length;                 /* 0 outside the grid */
+  int64_t first;                      /* the number of its first cell */
+  bool behind[OTHERS], other[OTHERS]; /* whether there is a line behind in a and b, and whether in another tile */
+};
+
+template <int N, int TA, int TB>
+__device__ __forceinline__ line find_line(const karst_fgbilu_march &m, const karst_fgbilu_tile &tile)
+{
+  const int lane = (int)threadIdx.x % WARP, u = lane % N;
+  const bool active = lane < TA * TB * N;
+  const int p = active ? lane / N : 0, a = p % TA, b = p / TA;
+  const karst_index across_a = tile.a * TA + a, across_b = tile.b * TB + b;
+  const bool own = active && across_a < m.across[0] && across_b < m.across[1];
+  line l;
+  l.p = p;
+  l.u = u;
+  l.active = active;
+  l.a = a;
+  l.b = b;
+  l.length = own ? m.length : 0;
+  l.first = own ? m.first + across_a * m.beside[0] + across_b * m.beside[1] : m.first;
+  l.behind[0] = own && across_a > 0;
+  l.behind[1] = own && across_b > 0;
+  l.other[0] = l.behind[0] && a == 0;
+  l.other[1] = l.behind[1] && b == 0;
+  return l;
+}
+
+__device__ __forceinline__ cells load_cells(const karst_fgbilu_march &m, const line &l, karst_index s)
+{
+  const karst_index i = s - l.a - l.b;
+  const bool here = i >= 0 && i < l.length;
+  const int64_t number = l.first + i * m.step;
+  return {load_cell(m, here, number),
+          load_cell(m, here && i > 0, number - m.step),
+          {load_cell(m, here && l.behind[0], number - m.beside[0]),
+           load_cell(m, here && l.behind[1], number - m.beside[1])}};
+}
+
+/* Queues a copy of SIZE bytes from global to shared memory, or of zeros. */
+template <int SIZE> __device__ __forceinline__ void queue_copy(double *to, bool there, const double *from)
+{
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
+               "r"(there ? SIZE : 0)
+               : "memory");
+}
+
+/* Waits for this lane's copies. */
+__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/* Queues a copy of N by N elements from global memory, or zeros, by the N lanes of a cell. */
+template <int N> __device__ __forceinline__ void copy_block(double *to, bool there, const double *from, int u)
+{
+  constexpr int EACH = N % 2 ? 1 : 2; /* blocks of even size are aligned to 16 bytes */
+#pragma unroll
+  for (int k = 0; k < N / EACH; k++)
+    queue_copy<EACH *(int)sizeof(double)>(to + (k * N + u) * EACH, there, from + (k * N + u) * EACH);
+}
+
+/* Queues the loads of a coupling: row u of E into before, F into after. Returns whether E D^-1 F is not zero. */
+template <int N>
+__device__ __forceinline__ bool fetch_coupling(const karst_fgbilu_march &m, const line &l,
+                                               const karst_fgbilu_cell &cell, const karst_fgbilu_cell &behind, int face,
+                                               double (&before)[N], double *after)
+{
+  const int e = karst_place(cell.place, face), f = karst_place(behind.place, karst_fgbilu_opposite(face));
+  const bool both = e != KARST_PLACE_NONE && f != KARST_PLACE_NONE;
+  const double *from = m.value + ((int64_t)cell.start + e) * (N * N) + l.u;
+#pragma unroll
+  for (int k = 0; k < N; k++) before[k] = karst_load_constant(both, from + k * N);
+  if (l.active) copy_block<N>(after, both, m.value + (both ? ((int64_t)behind.start + f) * (N * N) : 0), l.u);
+  return both;
+}
+
+/* Queues the loads of a step: row u of A(c,c) and E. */
+template <int N, typename P>
+__device__ __forceinline__ route fetch(const karst_fgbilu_march &m, const line &l, const cells &c, P &to,
+                                       double (&d)[N], double (&along)[N], double (&beside_a)[N], double (&beside_b)[N])
+{
+  const int p = l.p, diagonal = karst_place(c.own.place, KARST_PLACE_DIAGONAL);
+  const double *from = m.value + ((int64_t)c.own.start + diagonal) * (N * N) + l.u;
+  fetch_coupling<N>(m, l, c.own, c.along, m.face[0], along, to.after[0][p]);
+  const bool a = fetch_coupling<N>(m, l, c.own, c.beside[0], m.face[1], beside_a, to.after[1][p]);
+  const bool b = fetch_coupling<N>(m, l, c.own, c.beside[1], m.face[2], beside_b, to.after[2][p]);
+#pragma unroll
+  for (int k = 0; k < N; k++) d[k] = karst_load_constant(diagonal != KARST_PLACE_NONE, from + k * N);
+  return {c.own.row,
+          {a && l.other[0] ? m.factor + (int64_t)c.beside[0].row * (N * N) + l.u : nullptr,
+           b && l.other[1] ? m.factor + (int64_t)c.beside[1].row * (N * N) + l.u : nullptr}};
+}
+
+/* Waits for the rows of D^-1 that other tiles make, and puts them into shared memory. */
+template <int N, typename P> __device__ __forceinline__ void collect(const line &l, const route &now, P &to)
+{
+  if (!__any_sync(~0u, now.from[0] || now.from[1])) return;
+  double x[OTHERS * N];
+  bool waiting = false;
+#pragma unroll
+  for (int k = 0; k < OTHERS * N; k++) x[k] = now.from[k / N] ? karst_look(now.from[k / N] + k % N * N) : 0;
+#pragma unroll
+  for (int k = 0; k < OTHERS * N; k++) waiting |= karst_is_absent(x[k]);
+  while (__any_sync(~0u, waiting)) {
+    waiting = false;
+#pragma unroll
+    for (int k = 0; k < OTHERS * N; k++)
+      if (karst_is_absent(x[k])) x[k] = karst_look(now.from[k / N] + k % N * N);
+#pragma unroll
+    for (int k = 0; k < OTHERS * N; k++) waiting |= karst_is_absent(x[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < OTHERS * N; k++)
+    if (l.other[k / N]) to.sent[k / N][l.p][k % N * N + l.u] = x[k];
+}
+
+/* Returns sum + x y for a row x and a column y in shared memory; of even size, y is aligned to 16 bytes. */
+template <int N> __device__ __forceinline__ double add_product(double sum, const double (&x)[N], const double *y)
+{
+  if (N % 2 == 0)
+#pragma unroll
+    for (int k = 0; k < N; k += 2) {
+      const double2 two = *reinterpret_cast<const double2 *>(y + k);
+      sum += x[k] * two.x;
+      sum += x[k + 1] * two.y;
+    }
+  else
+#pragma unroll
+    for (int k = 0; k < N; k++) sum += x[k] * y[k];
+  return sum;
+}
+
+/* d -= E D^-1 F, in rows of d and E. */
+template <int N>
+__device__ __forceinline__ void subtract(const double (&before)[N], const double *inverse, const double *after,
+                                         double (&d)[N])
+{
+  double product[N];
+#pragma unroll
+  for (int c = 0; c < N; c++) product[c] = -add_product<N>(0, before, inverse + c * N);
+#pragma unroll
+  for (int c = 0; c < N; c++) d[c] = add_product<N>(d[c], product, after + c * N);
+}
+
+/* What a lane has of the inverse after an elimination without exchanges. */
+struct inverse_row {
+  int row;          /* of the inverse */
+  unsigned columns; /* of a[c]: bits 3 c to 3 c + 2 */
+  int fault;        /* a karst_fgbilu_fault, as far as this lane knows; NONE */
+};
+
+enum { NONE = 3 };
+
+/* A vote for a pivot's row: the leading bits of its size, which ascend with it, and below them the row, from the last
+ * to the first. */
+__device__ __forceinline__ unsigned vote_for(int u, double size)
+{
+  return ((unsigned)__double2hiint(size) & ~7U) | (7U - (unsigned)u);
+}
+
+/* Inverts the blocks that the warp holds, a row in each lane, by Gauss-Jordan elimination; the whole warp takes all
+ * steps. With pivoting, step c takes the row with the largest scaled entry of column c among those that have not been
+ * taken, else row c. Rows stay in their lanes. What singular means is the same as in lib/dense.h. scratch: N by N
+ * elements of shared memory for the cell. */
+template <int N, bool pivoting>
+__device__ __forceinline__ inverse_row invert(const line &l, double (&a)[N], double *scratch)
+{
+  const int base = l.p * N;
+  double largest = 0, column_size = 0; /* of row u, of column u with the rows scaled */
+  bool finite = true, taken = false;
+  inverse_row made = {l.u, 0, NONE};
+#pragma unroll
+  for (int c = 0; c < N; c++) {
+    finite = finite && fabs(a[c]) <= DBL_MAX;
+    largest = fmax(largest, fabs(a[c]));
+  }
+  const double row_scale = N > 1 ? 1 / largest : 1; /* of n = 1 any number but 0 will do */
+  bool regular = largest > 0;
+  if (N > 1) {
+#pragma unroll
+    for (int c = 0; c < N; c++)
+      if (l.active) scratch[c * N + l.u] = fabs(a[c]) * row_scale;
+    __syncwarp();
+#pragma unroll
+    for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * N + r]);
+    __syncwarp();
+  }
+#pragma unroll
+  for (int c = 0; c < N; c++) {
+    const double size = fabs(a[c]) * row_scale, over = 1 / a[c], factor = a[c];
+    const double compared = N > 1 ? __shfl_sync(~0u, column_size, base + c) : 0;
+    int best = c;
+    if (pivoting && N > 1) {
+      const unsigned own = taken ? 0 : vote_for(l.u, size);
+      unsigned vote = 0;
+#pragma unroll
+      for (int r = 0; r < N; r++) vote = max(vote, __shfl_sync(~0u, own, base + r));
+      best = 7 - (int)(vote & 7U);
+    }
+    const bool pivot = l.u == best;
+    const double inverse = N > 1 ? __shfl_sync(~0u, over, base + best) : over;
+    if (pivot) regular = regular && karst_block_pivot_stands(N, size, compared);
+    taken = taken || pivot;
+    if (pivoting && pivot) made.row = c;
+    made.columns |= (unsigned)best << 3 * c;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      const double entry = j == c ? inverse : __shfl_sync(~0u, a[j], base + best) * inverse;
+      a[j] = pivot ? entry : (j == c ? 0 : a[j]) - factor * entry;
+    }
+  }
+  bool overflow = false;
+#pragma unroll
+  for (int c = 0; c < N; c++) overflow = overflow || !(fabs(a[c]) <= DBL_MAX);
+  if (overflow) made.fault = KARST_FGBILU_OVERFLOW;
+  if (!regular) made.fault = KARST_FGBILU_SINGULAR;
+  if (!finite) made.fault = KARST_FGBILU_NOT_FINITE;
+  return made;
+}
+
+template <int N, int TA, int TB, int W, bool pivoting>
+__global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_fgbilu_march m)
+{
+  using desk_type = desk<N, TA, TB, W>;
+  extern __shared__ double2 karst_tile_memory[];
+  desk_type *const desk = reinterpret_cast<desk_type *>(karst_tile_memory);
+  const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+  if (threadIdx.x == 0) desk->tile = karst_next_tile(m);
+  if (threadIdx.x < desk_type::STEPS) karst_step_init(desk->done + threadIdx.x);
+  for (int k = (int)threadIdx.x; k < 2 * desk_type::LINES * desk_type::BLOCK; k += WARP * W) desk->made[0][0][k] = 0;
+  for (int k = lane; k < OTHERS * desk_type::LINES * desk_type::BLOCK; k += WARP) desk->warp[warp].sent[0][0][k] = 0;
+  __syncthreads();
+  const line l = find_line<N, TA, TB>(m, desk->tile);
+  const karst_index steps = m.length + TA + TB - 2;
+  const int p = l.p;
+  auto &own = desk->warp[warp];
+  double d[N], along[N], a[N], b[N];
+  route now = fetch<N>(m, l, load_cells(m, l, warp), own, d, along, a, b);
+  cells next = load_cells(m, l, warp + W);
+  for (karst_index s = warp; s < steps; s += W) {
+    const double(*made)[desk_type::BLOCK] = desk->made[(s + 1) % 2];
+    collect<N>(l, now, own);
+    await_copies();
+    __syncwarp();
+    if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
+    subtract<N>(along, made[p], own.after[0][p], d);
+    subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d);
+    if (TB > 1) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d);
+    double *result = desk->made[s % 2][p];
+    const inverse_row inverse = invert<N, pivoting>(l, d, result);
+    const bool real = now.row >= 0;
+    double *to = m.factor + (real ? (int64_t)now.row * (N * N) : 0);
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (l.active) result[(int)(inverse.columns >> 3 * k & 7U) * N + inverse.row] = real ? d[k] : 0;
+    __syncwarp();
+    if (lane == 0) karst_step_done(desk->done + s % desk_type::STEPS);
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (real) karst_publish(to + (int)(inverse.columns >> 3 * k & 7U) * N + inverse.row, d[k]);
+    if (real && inverse.fault != NONE)
+      atomicMin(m.finding, (unsigned long long)(l.first + (s - l.a - l.b) * m.step) * 4 + inverse.fault);
+    now = fetch<N>(m, l, next, own, d, along, a, b);
+    next = load_cells(m, l, s + 2 * W);
+  }
+}
+
+/* An instance of the kernel. */
+struct instance {
+  const void *kernel;
+  int threads;
+  size_t shared;
+};
+
+template <int N, bool flat> instance instance_of(bool pivoting)
+{
+  constexpr karst_fgbilu_shape shape = karst_fgbilu_shape_for(N, flat);
+  constexpr int W = warps_for(N);
+  return {pivoting ? reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, true>)
+                   : reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, false>),
+          WARP * W, sizeof(desk<N, shape.a, shape.b, W>)};
+}
+
+instance find_instance(const karst_fgbilu *fgbilu)
+{
+  const bool flat = karst_fgbilu_tiles_of(fgbilu)->flat;
+  instance found = {};
+  karst_cuda_instance(fgbilu->analysis->block_size, [&](auto size) {
+    constexpr int N = decltype(size)::value;
+    if constexpr (N > 0)
+      found = flat ? instance_of<N, true>(fgbilu->pivoting) : instance_of<N, false>(fgbilu->pivoting);
+  });
+  return found;
+}
+
+karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
+{
+  const instance use = find_instance(fgbilu);
+  cudaError_t error = cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)use.shared);
+  if (error != cudaSuccess) return karst_cuda_status(context, error, "the factorization of fgbilu");
+  return karst_fgbilu_take_mail_cuda(context, fgbilu, 0, &karst_fgbilu_work_of(fgbilu)->factor);
+}
+
+void destroy(karst_context *context, karst_fgbilu *fgbilu)
+{
+  karst_fgbilu_return_mail_cuda(context, karst_fgbilu_work_of(fgbilu)->factor);
+}
+
+void launch(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)
+{
+  const karst_fgbilu_analysis *analysis = fgbilu->analysis;
+  const instance use = find_instance(fgbilu);
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  const size_t bytes = (size_t)karst_block_offset(analysis->block_size, analysis->cells.rows) * sizeof(double);
+  karst_fgbilu_march m = karst_fgbilu_march_cuda(A, fgbilu, karst_fgbilu_work_of(fgbilu)->factor, false);
+  void *arguments[] = {&m};
+  cudaMemsetAsync(fgbilu->factor, 0xff, bytes, stream);
+  cudaLaunchKernel(use.kernel, dim3((unsigned)((int64_t)m.tiles[0] * m.tiles[1])), dim3((unsigned)use.threads),
+                   arguments, use.shared, stream);
+}
+
+} // namespace
+
+const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda = {plan, destroy, launch};
