@@ -156,8 +156,9 @@ __global__ void __launch_bounds__(threads_of_group<B>)
     if (pivoting && b) column = best;
     if (a && b && at.stores && !karst_block_pivot_stands(n, fabs(pivot) * scale, to.column_size[r]))
       karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
-    const double over = a ? (b ? 1 : d) : b ? -d : -s[r * n + at.u] * s[at.v * n + best];
-    d = over / pivot + (a || b ? 0 : d);
+    /* The product is of a quotient, so that small entries do not underflow in it. */
+    const double over = (a ? (b ? 1 : d) : b ? -d : s[at.v * n + best]) / pivot;
+    d = a || b ? over : d - s[r * n + at.u] * over;
   }
   if (!at.stores) return;
   karst_fgbilu_inverse(m, n, at.cell)[column * n + row] = d;

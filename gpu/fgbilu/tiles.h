@@ -97,6 +97,12 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda; /* tiles_factor.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_tiles_cuda;   /* tiles_sweep.cu */
 
+/* tiles_sweep_large.cu: a sweep for blocks of 9 to 32, and what a plan of one needs. Its mail has n times the lines of
+ * a tile along both axes, (a + b) n, places. Upward, in may be out. */
+karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n);
+void karst_fgbilu_sweep_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool upward,
+                                   const double *in, double *out);
+
 #ifdef __CUDACC__
 static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
 {

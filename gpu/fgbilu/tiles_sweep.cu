@@ -18,7 +18,7 @@ namespace
 template <int N> constexpr int warps_of_tile = N == 1 ? 12 : N <= 4 ? 8 : N <= 6 ? 6 : 4;
 
 /* The steps that stand in shared memory: a power of two. No warp is more than its turn behind. */
-constexpr int ring_of(int warps) { return warps <= 4 ? 8 : warps <= 8 ? 16 : 32; }
+template <int WARPS> constexpr int ring_of = WARPS <= 4 ? 8 : WARPS <= 8 ? 16 : 32;
 
 /* What a lane needs for a step besides the step before. */
 template <int N> struct stage {
@@ -33,7 +33,7 @@ template <int N, int TA, int TB, bool upward>
 __global__ void __launch_bounds__(32 * warps_of_tile<N>)
     sweep(const __grid_constant__ karst_fgbilu_march m, const double *in, double *out)
 {
-  constexpr int WARPS = warps_of_tile<N>, RING = ring_of(WARPS), PLACES = (TA + TB) * N, SIZE = N * N;
+  constexpr int WARPS = warps_of_tile<N>, RING = ring_of<WARPS>, PLACES = (TA + TB) * N, SIZE = N * N;
   static_assert(TA * TB * N <= 32, "the lines of a tile are the lanes of a warp");
   __shared__ double made[RING * 32];
   __shared__ uint64_t done[RING];

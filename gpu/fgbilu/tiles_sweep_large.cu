@@ -1,0 +1,265 @@
+/* tiles_sweep_large.cu - both sweeps of fgbilu on tiles (tiles.h), one launch each, for blocks of 9 to 32:
+ *
+ *     downward   y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m))
+ *     upward     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m)
+ *
+ * A lane makes one scalar row of a cell. Registers cannot hold the blocks of a step until they are needed: each warp
+ * copies those of its next step into shared memory of its own, past the registers, while the other warps work. What
+ * needs nothing of the step before is done before the wait for it: the products with what comes by mail, and the loads
+ * of the rows of the other blocks. Components of neighbours and of the sum go from lane to lane through shared memory.
+ *
+ * An inbox has for each step the n values of the line at a = 0, then those of all lines at b = 0. */
+#include "tiles.h"
+#include "gpu/ilu/ilu.h"
+
+#include <algorithm>
+
+namespace
+{
+
+/* The steps whose values stand in shared memory. Step s + 1 waits for step s, which has read those of step s - 1, so
+ * that two places suffice. */
+enum { RING = 2, VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
+
+/* Warps of a tile for blocks of up to WIDTH. More hide more of the memory's latency behind the chain of steps. Two
+ * tiles shall fit one multiprocessor, by registers (6 warps of 170) as by shared memory (3 warps with blocks of 32
+ * take 99 KiB, which is all that some devices have for a thread block). */
+template <int WIDTH> constexpr int warps_of_tile = WIDTH <= 10 ? 6 : WIDTH <= 24 ? 4 : 3;
+
+/* Shared memory of a tile in bytes. */
+constexpr size_t shared_of_tile(int lines, int warps, int n)
+{
+  return ((size_t)(RING + warps * VECTORS) * 32 + (size_t)warps * lines * BLOCKS * n * n) * sizeof(double);
+}
+
+/* Copies from global to shared memory that go on while the lane does other things. The lanes of a warp share them out.
+ * At is the number of bytes that a lane copies at a time, to which all addresses are aligned. */
+template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const double *from, int bytes, int lane)
+{
+  const char *source = (const char *)from + lane * AT;
+  to += (uint32_t)(lane * AT);
+#pragma unroll 4
+  for (int rest = bytes - lane * AT; rest > 0; rest -= 32 * AT) {
+    if constexpr (AT == 16)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
+    else
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(source) : "memory");
+    to += 32 * AT;
+    source += 32 * AT;
+  }
+}
+
+/* Waits for the copies that this lane has begun; __syncwarp makes those of the others seen. */
+__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/* Loads a row of a block of n, filled up with zeros. */
+template <int WIDTH> __device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
+{
+#pragma unroll
+  for (int c = 0; c < WIDTH; c++) {
+    row[c] = c < n ? *block : 0;
+    block += n;
+  }
+}
+
+/* The sum over the columns of a row as four independent ones, for the latency of additions; x stands at a multiple of
+ * 16 bytes, and has finite numbers where the row is filled up. */
+template <int WIDTH> __device__ __forceinline__ double row_times(const double (&row)[WIDTH], const double *x)
+{
+  double sum[4] = {};
+#pragma unroll
+  for (int c = 0; c < WIDTH; c += 2) {
+    const double2 pair = *(const double2 *)(x + c);
+    sum[c % 4] += row[c] * pair.x;
+    sum[c % 4 + 1] += row[c + 1] * pair.y;
+  }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* LINES lines of cells with blocks of up to WIDTH; exact: of just that. wide: whether blocks are copied in pieces of 16
+ * bytes. The tile is LINES by 1 lines, so that all its cells have their neighbours at b - 1 in another tile. */
+template <int LINES, int WIDTH, bool exact, bool upward>
+__global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
+    sweep(const __grid_constant__ karst_fgbilu_march m, bool wide, const double *in, double *out)
+{
+  constexpr int WARPS = warps_of_tile<WIDTH>, LANES = 32 / LINES; /* of a line */
+  constexpr bool EARLY = WIDTH <= 16; /* whether all four rows fit registers while the mail is waited for */
+  static_assert(WIDTH <= LANES && WIDTH % 2 == 0 && LANES % 2 == 0, "pairs of components, a lane for each");
+  extern __shared__ double2 memory[];
+  __shared__ uint64_t done[RING];
+  __shared__ karst_fgbilu_tile taken;
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+  const int n = exact ? WIDTH : m.n, size = n * n, places = (LINES + 1) * n;
+  const int p = min(lane / LANES, LINES - 1), u = lane - p * LANES;
+  if (threadIdx.x == 0) taken = karst_next_tile(m);
+  if (threadIdx.x < RING) karst_step_init(done + threadIdx.x);
+  __syncthreads();
+
+  const karst_fgbilu_tile tile = taken;
+  const int64_t line_a = (int64_t)tile.a * LINES + p;
+  const karst_index steps = m.length + LINES - 1;
+  const karst_index lines = min((karst_index)LINES, m.across[0] - tile.a * LINES);
+  const karst_fgbilu_cell *corner = m.cell + m.first + (int64_t)tile.a * LINES * m.beside[0] + tile.b * m.beside[1];
+  const bool own = u < n && p < lines;
+  const int64_t box = (int64_t)steps * places;
+  double *inbox = m.inbox + ((int64_t)tile.b * m.tiles[0] + tile.a) * box;
+  const bool takes_a = own && p == 0 && tile.a > 0, takes_b = own && tile.b > 0;
+  const bool gives_a = own && p == LINES - 1 && line_a + 1 < m.across[0], gives_b = own && tile.b + 1 < m.across[1];
+  const bool mail = tile.a > 0 || tile.b > 0;
+  double *from_a = inbox + u, *from_b = inbox + n + p * n + u;
+  /* The line at a = 0 of the next tile makes cell i in step i, which is p steps earlier than this one. */
+  double *to_a = inbox + box + u - (int64_t)p * places, *to_b = inbox + m.tiles[0] * box + n + p * n + u;
+
+  double *made = (double *)memory, *from_mail = made + RING * 32 + warp * (VECTORS * 32), *sums = from_mail + 64;
+  double *block = made + (RING + WARPS * VECTORS) * 32 + warp * (LINES * BLOCKS * size);
+  const uint32_t to_block = karst_shared_address(block);
+  const double *rows = block + p * (BLOCKS * size) + min(u, n - 1);
+
+  karst_fgbilu_cell next[LINES];
+  struct {
+    bool behind[3]; /* whether the cell couples with those behind it */
+    double right;   /* r downward, y upward */
+    double mail[2]; /* looked at early; 0 where none is due */
+    karst_index row;
+  } now;
+  auto find = [&](karst_index s) {
+#pragma unroll
+    for (int q = 0; q < LINES; q++) {
+      const karst_index i = s - q;
+      next[q] = {0, -1, ~0U};
+      if (q < lines && i >= 0 && i < m.length) next[q] = corner[q * m.beside[0] + i * m.step];
+    }
+  };
+  auto copy = [&](int number, const double *from) {
+    const uint32_t to = to_block + (uint32_t)(number * size * (int)sizeof(double));
+    if (wide)
+      begin_copy<16>(to, from, size * (int)sizeof(double), lane);
+    else
+      begin_copy<8>(to, from, size * (int)sizeof(double), lane);
+  };
+  auto fetch = [&](karst_index s) {
+    const karst_index i = s - p;
+    const bool here = i >= 0 && i < m.length;
+    karst_fgbilu_cell mine = next[0];
+#pragma unroll
+    for (int q = 1; q < LINES; q++)
+      if (q == p) mine = next[q];
+    now.row = u < n ? mine.row : -1;
+    now.right = karst_load(now.row >= 0, in + (int64_t)now.row * n + u);
+    now.mail[0] = takes_a && here ? karst_look(from_a + (int64_t)s * places) : 0;
+    now.mail[1] = takes_b && here ? karst_look(from_b + (int64_t)s * places) : 0;
+#pragma unroll
+    for (int f = 0; f < 3; f++) now.behind[f] = karst_place(mine.place, m.face[f]) != KARST_PLACE_NONE;
+#pragma unroll
+    for (int q = 0; q < LINES; q++) {
+      if (next[q].row < 0) continue;
+#pragma unroll
+      for (int f = 0; f < 3; f++) {
+        const int at = karst_place(next[q].place, m.face[f]);
+        if (at != KARST_PLACE_NONE) copy(q * BLOCKS + f, m.value + ((int64_t)next[q].start + at) * size);
+      }
+      copy(q * BLOCKS + INVERSE, m.factor + (int64_t)next[q].row * size);
+    }
+    find(s + WARPS);
+  };
+
+  find(warp);
+  fetch(warp);
+  for (karst_index s = warp; s < steps; s += WARPS) {
+    const karst_index i = s - p;
+    const bool here = i >= 0 && i < m.length;
+    double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH];
+    await_copies();
+    __syncwarp();
+    load_row(rows, n, along);
+    load_row(rows + INVERSE * size, n, inverse);
+    if (EARLY) load_row(rows + size, n, beside_a);
+    if (EARLY) load_row(rows + 2 * size, n, beside_b);
+    double x_a = now.mail[0], x_b = now.mail[1];
+    while (mail && __any_sync(~0U, karst_is_absent(x_a) || karst_is_absent(x_b))) {
+      if (karst_is_absent(x_a)) x_a = karst_look(from_a + (int64_t)s * places);
+      if (karst_is_absent(x_b)) x_b = karst_look(from_b + (int64_t)s * places);
+    }
+    from_mail[lane] = x_a;
+    from_mail[32 + lane] = x_b;
+    __syncwarp();
+    const double *before = made + (s + 1) % RING * 32 + p * LANES;
+    double product_a = 0;
+    if (!EARLY) load_row(rows + size, n, beside_a);
+    if (LINES == 1) product_a = row_times(beside_a, from_mail);
+    if (!EARLY) load_row(rows + 2 * size, n, beside_b);
+    const double product_b = row_times(beside_b, from_mail + 32 + p * LANES);
+    if (s > 0) karst_step_await(done + (s + 1) % RING, (uint32_t)((s - 1) / RING) & 1U);
+    const double product = row_times(along, before);
+    if (LINES > 1) product_a = row_times(beside_a, p == 0 ? from_mail : before - LANES);
+    double sum = upward ? 0 : now.right;
+    sum -= (now.behind[1] ? product_a : 0) + (now.behind[2] ? product_b : 0);
+    sum -= now.behind[0] ? product : 0;
+    sums[lane] = u < n ? sum : 0;
+    __syncwarp();
+    const double solved = (upward ? now.right : 0) + row_times(inverse, sums + p * LANES);
+    const double result = now.row >= 0 ? solved : 0;
+    made[s % RING * 32 + lane] = result;
+    __syncwarp();
+    if (lane == 0) karst_step_done(done + s % RING);
+    if (here) {
+      if (gives_a) karst_publish(to_a + (int64_t)s * places, result);
+      if (gives_b) karst_publish(to_b + (int64_t)s * places, result);
+      if (now.row >= 0) out[(int64_t)now.row * n + u] = result;
+      if (takes_a) from_a[(int64_t)s * places] = karst_absent();
+      if (takes_b) from_b[(int64_t)s * places] = karst_absent();
+    }
+    fetch(s + WARPS);
+  }
+}
+
+struct instance {
+  const void *downward, *upward;
+  int lines, warps;
+};
+
+template <int LINES, int WIDTH, bool exact = false> instance instance_of()
+{
+  return {(const void *)sweep<LINES, WIDTH, exact, false>, (const void *)sweep<LINES, WIDTH, exact, true>, LINES,
+          warps_of_tile<WIDTH>};
+}
+
+instance choose(int n)
+{
+  if (n == 16) return instance_of<2, 16, true>();
+  if (n == 32) return instance_of<1, 32, true>();
+  if (n <= 10) return instance_of<3, 10>();
+  if (n <= 16) return instance_of<2, 16>();
+  return n <= 24 ? instance_of<1, 24>() : instance_of<1, 32>();
+}
+
+bool aligned(const void *address) { return (uintptr_t)address % 16 == 0; }
+
+} // namespace
+
+karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
+{
+  const instance chosen = choose(n);
+  const int bytes = (int)shared_of_tile(chosen.lines, chosen.warps, n);
+  cudaError_t error = cudaSuccess;
+  for (const void *kernel : {chosen.downward, chosen.upward}) {
+    if (!error) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (!error)
+      error =
+          cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  }
+  return karst_cuda_status(context, error, "the sweeps of fgbilu");
+}
+
+void karst_fgbilu_sweep_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool upward,
+                                   const double *in, double *out)
+{
+  const int n = march->n;
+  const instance chosen = choose(n);
+  karst_fgbilu_march m = *march;
+  bool wide = n % 2 == 0 && aligned(m.value) && aligned(m.factor);
+  void *arguments[] = {&m, &wide, &in, &out};
+  cudaLaunchKernel(upward ? chosen.upward : chosen.downward, dim3((unsigned)(m.tiles[0] * m.tiles[1])),
+                   dim3((unsigned)(32 * chosen.warps)), arguments, shared_of_tile(chosen.lines, chosen.warps, n),
+                   karst_cuda_of(context)->stream);
+}
