@@ -14,7 +14,7 @@
 namespace
 {
 
-enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */ };
+enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */, LARGEST = KARST_BLOCK_SIZE_LARGEST_INSTANCE };
 
 /* How many warps take the steps of a tile in turn: enough to hide the way of their blocks from memory behind the steps
  * of the others, which take longer for larger blocks, whose registers are many. A power of two. */
@@ -359,9 +359,17 @@ instance find_instance(const karst_fgbilu *fgbilu)
 
 karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
 {
-  const instance use = find_instance(fgbilu);
-  cudaError_t error = cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)use.shared);
-  if (error != cudaSuccess) return karst_cuda_status(context, error, "the factorization of fgbilu");
+  const int n = fgbilu->analysis->block_size;
+  karst_status status = KARST_SUCCESS;
+  if (n > LARGEST) {
+    status = karst_fgbilu_plan_factor_large_cuda(context, n, fgbilu->pivoting);
+  } else {
+    const instance use = find_instance(fgbilu);
+    status = karst_cuda_status(
+        context, cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)use.shared),
+        "the factorization of fgbilu");
+  }
+  if (status) return status;
   return karst_fgbilu_take_mail_cuda(context, fgbilu, 0, &karst_fgbilu_work_of(fgbilu)->factor);
 }
 
@@ -373,12 +381,16 @@ void destroy(karst_context *context, karst_fgbilu *fgbilu)
 void launch(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)
 {
   const karst_fgbilu_analysis *analysis = fgbilu->analysis;
-  const instance use = find_instance(fgbilu);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   const size_t bytes = (size_t)karst_block_offset(analysis->block_size, analysis->cells.rows) * sizeof(double);
   karst_fgbilu_march m = karst_fgbilu_march_cuda(A, fgbilu, karst_fgbilu_work_of(fgbilu)->factor, false);
   void *arguments[] = {&m};
   cudaMemsetAsync(fgbilu->factor, 0xff, bytes, stream);
+  if (m.n > LARGEST) {
+    karst_fgbilu_factor_large_cuda(context, &m, fgbilu->pivoting);
+    return;
+  }
+  const instance use = find_instance(fgbilu);
   cudaLaunchKernel(use.kernel, dim3((unsigned)((int64_t)m.tiles[0] * m.tiles[1])), dim3((unsigned)use.threads),
                    arguments, use.shared, stream);
 }
