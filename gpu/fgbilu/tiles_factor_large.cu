@@ -3,7 +3,7 @@
  * looks for in the factor itself, whose elements are their own flags. The next cell's blocks of A come to shared memory
  * while D is inverted.
  *
- * Lines are taken by tickets, tile by tile and by ascending a in each: a line needs lines with earlier tickets alone. */
+ * Lines are taken by tickets, tile by tile, by ascending a in each. A line needs those with earlier tickets alone. */
 #include "tiles.h"
 
 #include "gpu/ilu/ilu.h"
