@@ -103,6 +103,11 @@ karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n);
 void karst_fgbilu_sweep_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool upward,
                                    const double *in, double *out);
 
+/* tiles_factor_large.cu: the factorization for blocks of 9 to 32, the factor absent before, and what a plan of it
+ * needs. */
+karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, bool pivoting);
+void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting);
+
 #ifdef __CUDACC__
 static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
 {
