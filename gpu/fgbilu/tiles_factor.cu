@@ -17,10 +17,7 @@ enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */, LARGES
 
 /* How many warps take the steps of a tile in turn: enough to hide the way of their blocks from memory behind the steps
  * of the others, which take longer for larger blocks, whose registers are many. A power of two. */
-#ifndef TRY
-#define TRY 2
-#endif
-constexpr int warps_for(int n) { return n <= 2 ? 2 * TRY : TRY; }
+constexpr int warps_for(int n) { return n <= 2 ? 8 : n == 6 || n == 8 ? 2 : 4; }
 
 /* How far the columns of a block are apart in shared memory: each is aligned to 16 bytes. */
 template <int N> constexpr int column_of = N + N % 2;
@@ -199,7 +196,7 @@ template <int N> __device__ __forceinline__ double add_product(double sum, const
 template <int N> __device__ __forceinline__ void load_row(const double *block, int u, double (&row)[N])
 {
 #pragma unroll
-  for (int k = 0; k < N; k++) row[k] = block[k * N + u];
+  for (int k = 0; k < N; k++) row[k] = block[k * column_of<N> + u];
 }
 
 /* d -= E D^-1 F, in rows of d and E. */
