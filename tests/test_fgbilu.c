@@ -256,7 +256,7 @@ static void check_grid(karst_context *context, const struct grid *grid, const ch
   forget_system(&s);
 }
 
-static const char *const gpu_styles[] = {"acc", "cl", "mixed"};
+static const char *const gpu_styles[] = {"acc", "cl", "mixed", "tiles"};
 
 /* Rounding errors of a block of size b are judged by its condition, so that the sizes need no dense reference each. */
 static void sizes(karst_context *context)
@@ -268,7 +268,7 @@ static void sizes(karst_context *context)
     check_grid(context, &grid, "auto", "yes");
     grid.turned = false;
     check_grid(context, &grid, "auto", "no");
-    for (int j = 0; j < 3; j++) {
+    for (size_t j = 0; j < sizeof gpu_styles / sizeof *gpu_styles; j++) {
       const char *style = context->backend->host_memory ? "sequential" : gpu_styles[j];
       grid.turned = false;
       check_grid(context, &grid, style, "no");
@@ -498,7 +498,8 @@ static void bad_blocks(karst_context *context)
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     check_bad(context, all[i], "auto");
     if (context->backend->host_memory) check_bad(context, all[i], "sequential");
-    for (int j = 0; j < 3 && !context->backend->host_memory; j++) check_bad(context, all[i], gpu_styles[j]);
+    for (size_t j = 0; j < sizeof gpu_styles / sizeof *gpu_styles && !context->backend->host_memory; j++)
+      check_bad(context, all[i], gpu_styles[j]);
   }
 }
 

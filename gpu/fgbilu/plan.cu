@@ -8,10 +8,10 @@
 namespace
 {
 
-/* The styles; auto takes the first whose block sizes include that of the matrix. CL has a thread for each element of a
- * block, in thread blocks of 1024 at most. */
+/* The styles; auto takes the first whose block sizes include that of the matrix. Tiles have a warp for a row of cells
+ * whose scalar rows are its lanes; CL has a thread for each element of a block, in thread blocks of 1024 at most. */
 const karst_fgbilu_variant variants[] = {
-    {KARST_FGBILU_TILES, "tiles", 8, karst_fgbilu_cut_tiles_cuda, karst_fgbilu_forget_tiles_cuda,
+    {KARST_FGBILU_TILES, "tiles", 32, karst_fgbilu_cut_tiles_cuda, karst_fgbilu_forget_tiles_cuda,
      &karst_fgbilu_factor_tiles_cuda, &karst_fgbilu_sweep_tiles_cuda},
     {KARST_FGBILU_CL, "cl", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
      &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_cl_cuda},

@@ -44,7 +44,8 @@ __host__ __device__ constexpr karst_fgbilu_shape karst_fgbilu_shape_for(int n, b
   if (flat || lines < 4) return {lines, 1};
   if (n == 1) return {8, 4};
   if (n == 2) return {4, 4};
-  return {lines / 2, 2}; /* 5 by 2 for n = 3, 4 by 2, 3 by 2, 2 by 2 for n = 6 to 8 */
+  if (n == 6) return {5, 1}; /* which uses 30 lanes, where 2 by 2 uses 24 */
+  return {lines / 2, 2};
 }
 
 /* The state of the variant; arrays in device memory. */

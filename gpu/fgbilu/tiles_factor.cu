@@ -3,7 +3,8 @@
  * Lane p N + u of a warp makes row u of D(c)^-1 for the cell c of line p. A cell needs D^-1 of the three cells behind
  * it, all made in the step before: those of its own tile stand in shared memory, those of others it looks for in the
  * factor itself, whose elements are their own flags. Nothing else depends on what others make: a warp has its next
- * step's blocks of A on their way to shared memory, past the registers, while the other warps work.
+ * step's blocks of A on their way while the other warps work, the rows of A(c,c) and E in registers, and F in shared
+ * memory, for each lane needs all of it.
  *
  * A hole, or a cell outside the grid, makes zeros: a step's blocks are multiplied where there is no coupling, too. */
 #include "tiles.h"
@@ -15,8 +16,9 @@ namespace
 
 enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */, LARGEST = KARST_BLOCK_SIZE_LARGEST_INSTANCE };
 
-/* How many warps take the steps of a tile in turn: enough to hide the way of their blocks from memory behind the steps
- * of the others, which take longer for larger blocks, whose registers are many. A power of two. */
+/* How many warps take the steps of a tile in turn, a power of two. The chain from cell to cell is what takes time: two
+ * warps suffice to have the next step's blocks there, and leave registers to other tiles; measured on an H200, four are
+ * better for some sizes. */
 constexpr int warps_for(int n) { return n <= 2 ? 8 : n == 6 || n == 8 ? 2 : 4; }
 
 /* How far the columns of a block are apart in shared memory: each is aligned to 16 bytes. */
@@ -29,9 +31,8 @@ template <int N, int TA, int TB, int W> struct alignas(16) desk {
   static constexpr int LINES = TA * TB;
   static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
   struct {
-    double diagonal[LINES][BLOCK];                                                          /* A(c,c) */
-    double before[KARST_FACES_BELOW][LINES][BLOCK], after[KARST_FACES_BELOW][LINES][BLOCK]; /* E, F */
-    double sent[OTHERS][LINES][BLOCK]; /* D^-1 from other tiles, else zeros */
+    double after[KARST_FACES_BELOW][LINES][BLOCK]; /* F */
+    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles, else zeros */
   } warp[W];
   double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: whoever reads a step is done when the next but one is made */
   uint64_t done[STEPS];
@@ -45,8 +46,8 @@ struct cells {
 
 /* Where the results of a step go, and what it takes of other tiles. */
 struct route {
-  karst_index row;          /* -1: there is nothing to make */
-  karst_index from[OTHERS]; /* rows whose D^-1 it takes; -1: nothing */
+  karst_index row;            /* -1: there is nothing to make */
+  const double *from[OTHERS]; /* elements of D^-1; NULL: nothing */
 };
 
 __device__ __forceinline__ karst_fgbilu_cell load_cell(const karst_fgbilu_march &m, bool there, int64_t number)
@@ -127,51 +128,53 @@ template <int N> __device__ __forceinline__ void copy_block(double *to, bool the
                                           from + (k * N + u) * EACH);
 }
 
-/* Queues the copies of E and F; returns whether E D^-1 F is not zero. */
+/* Queues the loads of a coupling: row u of E into before, F into after. Returns whether E D^-1 F is not zero. */
 template <int N>
-__device__ __forceinline__ bool copy_coupling(const karst_fgbilu_march &m, const line &l, const karst_fgbilu_cell &cell,
-                                              const karst_fgbilu_cell &behind, int face, double *before, double *after)
+__device__ __forceinline__ bool fetch_coupling(const karst_fgbilu_march &m, const line &l,
+                                               const karst_fgbilu_cell &cell, const karst_fgbilu_cell &behind, int face,
+                                               double (&before)[N], double *after)
 {
   const int e = karst_place(cell.place, face), f = karst_place(behind.place, karst_fgbilu_opposite(face));
   const bool both = e != KARST_PLACE_NONE && f != KARST_PLACE_NONE;
-  copy_block<N>(before, both, m.value + (both ? ((int64_t)cell.start + e) * (N * N) : 0), l.u);
-  copy_block<N>(after, both, m.value + (both ? ((int64_t)behind.start + f) * (N * N) : 0), l.u);
+  const double *from = m.value + ((int64_t)cell.start + e) * (N * N) + l.u;
+#pragma unroll
+  for (int k = 0; k < N; k++) before[k] = karst_load_constant(both, from + k * N);
+  if (l.active) copy_block<N>(after, both, m.value + (both ? ((int64_t)behind.start + f) * (N * N) : 0), l.u);
   return both;
 }
 
-/* Queues the copies of a step. */
+/* Queues the loads of a step: row u of A(c,c) and E. */
 template <int N, typename P>
-__device__ __forceinline__ route fetch(const karst_fgbilu_march &m, const line &l, const cells &c, P &to)
+__device__ __forceinline__ route fetch(const karst_fgbilu_march &m, const line &l, const cells &c, P &to,
+                                       double (&d)[N], double (&along)[N], double (&beside_a)[N], double (&beside_b)[N])
 {
   const int p = l.p, diagonal = karst_place(c.own.place, KARST_PLACE_DIAGONAL);
-  const bool there = diagonal != KARST_PLACE_NONE;
-  if (!l.active) return {-1, {-1, -1}};
-  copy_block<N>(to.diagonal[p], there, m.value + (there ? ((int64_t)c.own.start + diagonal) * (N * N) : 0), l.u);
-  copy_coupling<N>(m, l, c.own, c.along, m.face[0], to.before[0][p], to.after[0][p]);
-  const bool a = copy_coupling<N>(m, l, c.own, c.beside[0], m.face[1], to.before[1][p], to.after[1][p]);
-  const bool b = copy_coupling<N>(m, l, c.own, c.beside[1], m.face[2], to.before[2][p], to.after[2][p]);
-  return {c.own.row, {a && l.other[0] ? c.beside[0].row : -1, b && l.other[1] ? c.beside[1].row : -1}};
+  const double *from = m.value + ((int64_t)c.own.start + diagonal) * (N * N) + l.u;
+  fetch_coupling<N>(m, l, c.own, c.along, m.face[0], along, to.after[0][p]);
+  const bool a = fetch_coupling<N>(m, l, c.own, c.beside[0], m.face[1], beside_a, to.after[1][p]);
+  const bool b = fetch_coupling<N>(m, l, c.own, c.beside[1], m.face[2], beside_b, to.after[2][p]);
+#pragma unroll
+  for (int k = 0; k < N; k++) d[k] = karst_load_constant(diagonal != KARST_PLACE_NONE, from + k * N);
+  return {c.own.row,
+          {a && l.other[0] ? m.factor + (int64_t)c.beside[0].row * (N * N) + l.u : nullptr,
+           b && l.other[1] ? m.factor + (int64_t)c.beside[1].row * (N * N) + l.u : nullptr}};
 }
 
 /* Waits for the rows of D^-1 that other tiles make, and puts them into shared memory. */
-template <int N, typename P>
-__device__ __forceinline__ void collect(const karst_fgbilu_march &m, const line &l, const route &now, P &to)
+template <int N, typename P> __device__ __forceinline__ void collect(const line &l, const route &now, P &to)
 {
-  if (!__any_sync(~0u, now.from[0] >= 0 || now.from[1] >= 0)) return;
-  const double *from[OTHERS];
+  if (!__any_sync(~0u, now.from[0] || now.from[1])) return;
   double x[OTHERS * N];
   bool waiting = false;
 #pragma unroll
-  for (int q = 0; q < OTHERS; q++) from[q] = m.factor + (now.from[q] >= 0 ? (int64_t)now.from[q] * (N * N) + l.u : 0);
-#pragma unroll
-  for (int k = 0; k < OTHERS * N; k++) x[k] = now.from[k / N] >= 0 ? karst_look(from[k / N] + k % N * N) : 0;
+  for (int k = 0; k < OTHERS * N; k++) x[k] = now.from[k / N] ? karst_look(now.from[k / N] + k % N * N) : 0;
 #pragma unroll
   for (int k = 0; k < OTHERS * N; k++) waiting |= karst_is_absent(x[k]);
   while (__any_sync(~0u, waiting)) {
     waiting = false;
 #pragma unroll
     for (int k = 0; k < OTHERS * N; k++)
-      if (karst_is_absent(x[k])) x[k] = karst_look(from[k / N] + k % N * N);
+      if (karst_is_absent(x[k])) x[k] = karst_look(now.from[k / N] + k % N * N);
 #pragma unroll
     for (int k = 0; k < OTHERS * N; k++) waiting |= karst_is_absent(x[k]);
   }
@@ -190,13 +193,6 @@ template <int N> __device__ __forceinline__ double add_product(double sum, const
     sum += x[k + 1] * two.y;
   }
   return N % 2 ? sum + x[N - 1] * y[N - 1] : sum;
-}
-
-/* Loads row u of a block in shared memory. */
-template <int N> __device__ __forceinline__ void load_row(const double *block, int u, double (&row)[N])
-{
-#pragma unroll
-  for (int k = 0; k < N; k++) row[k] = block[k * column_of<N> + u];
 }
 
 /* d -= E D^-1 F, in rows of d and E. */
@@ -320,22 +316,17 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
   const karst_index steps = m.length + TA + TB - 2;
   const int p = l.p;
   auto &own = desk->warp[warp];
-  route now = fetch<N>(m, l, load_cells(m, l, warp), own);
+  double d[N], along[N], a[N], b[N];
+  route now = fetch<N>(m, l, load_cells(m, l, warp), own, d, along, a, b);
   cells next = load_cells(m, l, warp + W);
   for (karst_index s = warp; s < steps; s += W) {
     const double(*made)[desk_type::BLOCK] = desk->made[(s + 1) % 2];
-    collect<N>(m, l, now, own);
+    collect<N>(l, now, own);
     await_copies();
     __syncwarp();
-    double d[N], along[N], a[N], b[N];
-    load_row<N>(own.diagonal[p], l.u, d);
-    load_row<N>(own.before[0][p], l.u, along);
     if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
     subtract<N>(along, made[p], own.after[0][p], d);
-    /* Rows that were loaded before the wait would keep registers that other tiles can use. */
-    load_row<N>(own.before[1][p], l.u, a);
     subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d);
-    load_row<N>(own.before[2][p], l.u, b);
     if (TB > 1) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d);
     double *result = desk->made[s % 2][p];
     const inverse_row inverse = invert<N, pivoting>(l, d, result);
@@ -351,7 +342,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
       if (real) karst_publish(to + (int)(inverse.columns >> 3 * k & 7U) * N + inverse.row, d[k]);
     if (real && inverse.fault != NONE)
       atomicMin(m.finding, (unsigned long long)(l.first + (s - l.a - l.b) * m.step) * 4 + inverse.fault);
-    now = fetch<N>(m, l, next, own);
+    now = fetch<N>(m, l, next, own, d, along, a, b);
     next = load_cells(m, l, s + 2 * W);
   }
 }

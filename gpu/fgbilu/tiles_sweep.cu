@@ -141,7 +141,9 @@ void launch(karst_context *context, karst_fgbilu_march m, bool flat, const doubl
   void *arguments[] = {&m, &in, &out};
   karst_cuda_instance(m.n, [&](auto size) {
     constexpr int N = decltype(size)::value;
-    if constexpr (N > 0)
+    if constexpr (N == 0)
+      karst_fgbilu_sweep_large_cuda(context, &m, upward, in, out);
+    else
       cudaLaunchKernel(flat ? kernel_of<N, true, upward>() : kernel_of<N, false, upward>(),
                        dim3((unsigned)(m.tiles[0] * m.tiles[1])), dim3(32 * warps_of_tile<N>), arguments, 0,
                        karst_cuda_of(context)->stream);
@@ -152,6 +154,10 @@ karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
 {
   const int n = fgbilu->analysis->block_size;
   const karst_fgbilu_shape shape = karst_fgbilu_shape_for(n, karst_fgbilu_tiles_of(fgbilu)->flat);
+  if (n > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+    const karst_status status = karst_fgbilu_plan_sweep_large_cuda(context, n);
+    if (status) return status;
+  }
   return karst_fgbilu_take_mail_cuda(context, fgbilu, (int64_t)(shape.a + shape.b) * n,
                                      &karst_fgbilu_work_of(fgbilu)->sweep);
 }
