@@ -25,7 +25,7 @@ enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
 template <int WIDTH> constexpr int warps_of_tile = WIDTH <= 10 ? 6 : WIDTH <= 24 ? 4 : 3;
 
 /* The steps whose values and mbarriers stand in shared memory. The parity that a warp waits for says that step s - 1 is
- * done only if step s - 1 - ring_of_tile is. The warp is sure of that, for its own last step, s - warps_of_tile, is done.
+ * done only if step s - 1 - ring_of_tile is. The warp is sure of that: its own last step, s - warps_of_tile, is done.
  * No step overwrites what is still read: step s + 1 begins to write when step s is done. */
 template <int WIDTH> constexpr int ring_of_tile = warps_of_tile<WIDTH> <= 3 ? 2 : 8;
 
