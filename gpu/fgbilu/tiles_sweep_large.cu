@@ -24,9 +24,9 @@ enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
  * take 99 KiB, which is all that some devices have for a thread block). */
 template <int WIDTH> constexpr int warps_of_tile = WIDTH <= 10 ? 6 : WIDTH <= 24 ? 4 : 3;
 
-/* The steps whose values and mbarriers stand in shared memory. The parity that a warp waits for says that step s - 1 is
- * done only if step s - 1 - ring_of_tile is. The warp is sure of that: its own last step, s - warps_of_tile, is done.
- * No step overwrites what is still read: step s + 1 begins to write when step s is done. */
+/* The steps whose values and mbarriers stand in shared memory, a power of two. The parity that a warp waits for says
+ * that step s - 1 is done only if step s - 1 - ring_of_tile is. The warp is sure of that: its own last step, which is
+ * s - warps_of_tile, is done. No step overwrites what is still read: step s + 1 begins to write when step s is done. */
 template <int WIDTH> constexpr int ring_of_tile = warps_of_tile<WIDTH> <= 3 ? 2 : 8;
 
 /* Shared memory of a tile in bytes. */
@@ -42,7 +42,7 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
 {
   const char *source = (const char *)from + lane * AT;
   to += (uint32_t)(lane * AT);
-#pragma unroll 4
+#pragma unroll 2
   for (int rest = bytes - lane * AT; rest > 0; rest -= 32 * AT) {
     if constexpr (AT == 16)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
@@ -56,9 +56,12 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
 /* Waits for the copies that this lane has begun; __syncwarp makes those of the others seen. */
 __device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/* Loads a row of a block of n, filled up with zeros. */
-template <int WIDTH> __device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
+/* Loads a row of a block of n, filled up with zeros. Where n is no constant it is kept from the optimizer, which would
+ * hold the offsets of all columns in registers throughout the sweep. */
+template <bool exact, int WIDTH>
+__device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
 {
+  if (!exact) asm volatile("" : "+r"(n));
 #pragma unroll
   for (int c = 0; c < WIDTH; c++) {
     row[c] = c < n ? *block : 0;
@@ -87,7 +90,7 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     sweep(const __grid_constant__ karst_fgbilu_march m, bool wide, const double *in, double *out)
 {
   constexpr int WARPS = warps_of_tile<WIDTH>, RING = ring_of_tile<WIDTH>, LANES = 32 / LINES; /* of a line */
-  constexpr bool EARLY = WIDTH == 16; /* whether all four rows fit registers while the mail is waited for */
+  constexpr bool EARLY = WIDTH <= 16; /* whether all four rows fit registers while the mail is waited for */
   static_assert(RING >= WARPS - 1 && WIDTH <= LANES && WIDTH % 2 == 0 && LANES % 2 == 0, "see above");
   extern __shared__ double2 memory[];
   __shared__ uint64_t done[RING];
@@ -170,15 +173,15 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
   find(warp);
   fetch(warp);
   for (karst_index s = warp; s < steps; s += WARPS) {
-    const karst_index i = s - p, before = (s + RING - 1) % RING;
+    const karst_index i = s - p, before = (s - 1) & (RING - 1);
     const bool here = i >= 0 && i < m.length;
     double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH];
     await_copies();
     __syncwarp();
-    load_row(rows, n, along);
-    load_row(rows + INVERSE * size, n, inverse);
-    if (EARLY) load_row(rows + size, n, beside_a);
-    if (EARLY) load_row(rows + 2 * size, n, beside_b);
+    load_row<exact>(rows, n, along);
+    load_row<exact>(rows + INVERSE * size, n, inverse);
+    if (EARLY) load_row<exact>(rows + size, n, beside_a);
+    if (EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
     double x_a = now.mail[0], x_b = now.mail[1];
     while (mail && __any_sync(~0U, karst_is_absent(x_a) || karst_is_absent(x_b))) {
       if (karst_is_absent(x_a)) x_a = karst_look(from_a + (int64_t)s * places);
@@ -189,9 +192,9 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     __syncwarp();
     const double *values = made + before * 32 + p * LANES;
     double product_a = 0;
-    if (!EARLY) load_row(rows + size, n, beside_a);
+    if (!EARLY) load_row<exact>(rows + size, n, beside_a);
     if (LINES == 1) product_a = row_times(beside_a, from_mail);
-    if (!EARLY) load_row(rows + 2 * size, n, beside_b);
+    if (!EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
     const double product_b = row_times(beside_b, from_mail + 32 + p * LANES);
     if (s > 0) karst_step_await(done + before, (uint32_t)((s - 1) / RING) & 1U);
     const double product = row_times(along, values);
@@ -203,9 +206,9 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     __syncwarp();
     const double solved = (upward ? now.right : 0) + row_times(inverse, sums + p * LANES);
     const double result = now.row >= 0 ? solved : 0;
-    made[s % RING * 32 + lane] = result;
+    made[(s & (RING - 1)) * 32 + lane] = result;
     __syncwarp();
-    if (lane == 0) karst_step_done(done + s % RING);
+    if (lane == 0) karst_step_done(done + (s & (RING - 1)));
     if (here) {
       if (gives_a) karst_publish(to_a + (int64_t)s * places, result);
       if (gives_b) karst_publish(to_b + (int64_t)s * places, result);
