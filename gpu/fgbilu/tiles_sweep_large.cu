@@ -17,19 +17,23 @@
 namespace
 {
 
-/* The steps whose values stand in shared memory. Step s + 1 waits for step s, which has read those of step s - 1, so
- * that two places suffice. */
-enum { RING = 2, VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
+enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
 
 /* Warps of a tile for blocks of up to WIDTH. More hide more of the memory's latency behind the chain of steps. Two
  * tiles shall fit one multiprocessor, by registers (6 warps of 170) as by shared memory (3 warps with blocks of 32
  * take 99 KiB, which is all that some devices have for a thread block). */
 template <int WIDTH> constexpr int warps_of_tile = WIDTH <= 10 ? 6 : WIDTH <= 24 ? 4 : 3;
 
+/* The steps whose values and mbarriers stand in shared memory, a power of two. The parity that a warp waits for says
+ * that step s - 1 is done only if step s - 1 - ring_of_tile is. The warp is sure of that: its own last step, which is
+ * s - warps_of_tile, is done. No step overwrites what is still read: step s + 1 begins to write when step s is done. */
+template <int WIDTH> constexpr int ring_of_tile = warps_of_tile<WIDTH> <= 3 ? 2 : 8;
+
 /* Shared memory of a tile in bytes. */
-constexpr size_t shared_of_tile(int lines, int warps, int n)
+template <int LINES, int WIDTH> constexpr size_t shared_of_tile(int n)
 {
-  return ((size_t)(RING + warps * VECTORS) * 32 + (size_t)warps * lines * BLOCKS * n * n) * sizeof(double);
+  constexpr size_t WARPS = warps_of_tile<WIDTH>;
+  return ((ring_of_tile<WIDTH> + WARPS * VECTORS) * 32 + WARPS * LINES * BLOCKS * n * n) * sizeof(double);
 }
 
 /* Copies from global to shared memory that go on while the lane does other things. The lanes of a warp share them out.
@@ -38,7 +42,7 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
 {
   const char *source = (const char *)from + lane * AT;
   to += (uint32_t)(lane * AT);
-#pragma unroll 4
+#pragma unroll 2
   for (int rest = bytes - lane * AT; rest > 0; rest -= 32 * AT) {
     if constexpr (AT == 16)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
@@ -52,9 +56,12 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
 /* Waits for the copies that this lane has begun; __syncwarp makes those of the others seen. */
 __device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/* Loads a row of a block of n, filled up with zeros. */
-template <int WIDTH> __device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
+/* Loads a row of a block of n, filled up with zeros. Where n is no constant it is kept from the optimizer, which would
+ * hold the offsets of all columns in registers throughout the sweep. */
+template <bool exact, int WIDTH>
+__device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
 {
+  if (!exact) asm volatile("" : "+r"(n));
 #pragma unroll
   for (int c = 0; c < WIDTH; c++) {
     row[c] = c < n ? *block : 0;
@@ -82,9 +89,9 @@ template <int LINES, int WIDTH, bool exact, bool upward>
 __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     sweep(const __grid_constant__ karst_fgbilu_march m, bool wide, const double *in, double *out)
 {
-  constexpr int WARPS = warps_of_tile<WIDTH>, LANES = 32 / LINES; /* of a line */
+  constexpr int WARPS = warps_of_tile<WIDTH>, RING = ring_of_tile<WIDTH>, LANES = 32 / LINES; /* of a line */
   constexpr bool EARLY = WIDTH <= 16; /* whether all four rows fit registers while the mail is waited for */
-  static_assert(WIDTH <= LANES && WIDTH % 2 == 0 && LANES % 2 == 0, "pairs of components, a lane for each");
+  static_assert(RING >= WARPS - 1 && WIDTH <= LANES && WIDTH % 2 == 0 && LANES % 2 == 0, "see above");
   extern __shared__ double2 memory[];
   __shared__ uint64_t done[RING];
   __shared__ karst_fgbilu_tile taken;
@@ -166,15 +173,15 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
   find(warp);
   fetch(warp);
   for (karst_index s = warp; s < steps; s += WARPS) {
-    const karst_index i = s - p;
+    const karst_index i = s - p, before = (s - 1) & (RING - 1);
     const bool here = i >= 0 && i < m.length;
     double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH];
     await_copies();
     __syncwarp();
-    load_row(rows, n, along);
-    load_row(rows + INVERSE * size, n, inverse);
-    if (EARLY) load_row(rows + size, n, beside_a);
-    if (EARLY) load_row(rows + 2 * size, n, beside_b);
+    load_row<exact>(rows, n, along);
+    load_row<exact>(rows + INVERSE * size, n, inverse);
+    if (EARLY) load_row<exact>(rows + size, n, beside_a);
+    if (EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
     double x_a = now.mail[0], x_b = now.mail[1];
     while (mail && __any_sync(~0U, karst_is_absent(x_a) || karst_is_absent(x_b))) {
       if (karst_is_absent(x_a)) x_a = karst_look(from_a + (int64_t)s * places);
@@ -183,15 +190,15 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     from_mail[lane] = x_a;
     from_mail[32 + lane] = x_b;
     __syncwarp();
-    const double *before = made + (s + 1) % RING * 32 + p * LANES;
+    const double *values = made + before * 32 + p * LANES;
     double product_a = 0;
-    if (!EARLY) load_row(rows + size, n, beside_a);
+    if (!EARLY) load_row<exact>(rows + size, n, beside_a);
     if (LINES == 1) product_a = row_times(beside_a, from_mail);
-    if (!EARLY) load_row(rows + 2 * size, n, beside_b);
+    if (!EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
     const double product_b = row_times(beside_b, from_mail + 32 + p * LANES);
-    if (s > 0) karst_step_await(done + (s + 1) % RING, (uint32_t)((s - 1) / RING) & 1U);
-    const double product = row_times(along, before);
-    if (LINES > 1) product_a = row_times(beside_a, p == 0 ? from_mail : before - LANES);
+    if (s > 0) karst_step_await(done + before, (uint32_t)((s - 1) / RING) & 1U);
+    const double product = row_times(along, values);
+    if (LINES > 1) product_a = row_times(beside_a, p == 0 ? from_mail : values - LANES);
     double sum = upward ? 0 : now.right;
     sum -= (now.behind[1] ? product_a : 0) + (now.behind[2] ? product_b : 0);
     sum -= now.behind[0] ? product : 0;
@@ -199,9 +206,9 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     __syncwarp();
     const double solved = (upward ? now.right : 0) + row_times(inverse, sums + p * LANES);
     const double result = now.row >= 0 ? solved : 0;
-    made[s % RING * 32 + lane] = result;
+    made[(s & (RING - 1)) * 32 + lane] = result;
     __syncwarp();
-    if (lane == 0) karst_step_done(done + s % RING);
+    if (lane == 0) karst_step_done(done + (s & (RING - 1)));
     if (here) {
       if (gives_a) karst_publish(to_a + (int64_t)s * places, result);
       if (gives_b) karst_publish(to_b + (int64_t)s * places, result);
@@ -215,22 +222,23 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
 
 struct instance {
   const void *downward, *upward;
-  int lines, warps;
+  int warps;
+  size_t shared;
 };
 
-template <int LINES, int WIDTH, bool exact = false> instance instance_of()
+template <int LINES, int WIDTH, bool exact = false> instance instance_of(int n)
 {
-  return {(const void *)sweep<LINES, WIDTH, exact, false>, (const void *)sweep<LINES, WIDTH, exact, true>, LINES,
-          warps_of_tile<WIDTH>};
+  return {(const void *)sweep<LINES, WIDTH, exact, false>, (const void *)sweep<LINES, WIDTH, exact, true>,
+          warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n)};
 }
 
 instance choose(int n)
 {
-  if (n == 16) return instance_of<2, 16, true>();
-  if (n == 32) return instance_of<1, 32, true>();
-  if (n <= 10) return instance_of<3, 10>();
-  if (n <= 16) return instance_of<2, 16>();
-  return n <= 24 ? instance_of<1, 24>() : instance_of<1, 32>();
+  if (n == 16) return instance_of<2, 16, true>(n);
+  if (n == 32) return instance_of<1, 32, true>(n);
+  if (n <= 10) return instance_of<3, 10>(n);
+  if (n <= 16) return instance_of<2, 16>(n);
+  return n <= 24 ? instance_of<1, 24>(n) : instance_of<1, 32>(n);
 }
 
 bool aligned(const void *address) { return (uintptr_t)address % 16 == 0; }
@@ -240,7 +248,7 @@ bool aligned(const void *address) { return (uintptr_t)address % 16 == 0; }
 karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 {
   const instance chosen = choose(n);
-  const int bytes = (int)shared_of_tile(chosen.lines, chosen.warps, n);
+  const int bytes = (int)chosen.shared;
   cudaError_t error = cudaSuccess;
   for (const void *kernel : {chosen.downward, chosen.upward}) {
     if (!error) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
@@ -254,12 +262,10 @@ karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 void karst_fgbilu_sweep_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool upward,
                                    const double *in, double *out)
 {
-  const int n = march->n;
-  const instance chosen = choose(n);
+  const instance chosen = choose(march->n);
   karst_fgbilu_march m = *march;
-  bool wide = n % 2 == 0 && aligned(m.value) && aligned(m.factor);
+  bool wide = m.n % 2 == 0 && aligned(m.value) && aligned(m.factor);
   void *arguments[] = {&m, &wide, &in, &out};
   cudaLaunchKernel(upward ? chosen.upward : chosen.downward, dim3((unsigned)(m.tiles[0] * m.tiles[1])),
-                   dim3((unsigned)(32 * chosen.warps)), arguments, shared_of_tile(chosen.lines, chosen.warps, n),
-                   karst_cuda_of(context)->stream);
+                   dim3((unsigned)(32 * chosen.warps)), arguments, chosen.shared, karst_cuda_of(context)->stream);
 }
