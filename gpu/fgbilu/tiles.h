@@ -11,11 +11,11 @@
  * one mbarrier a step. The chain from step to step is so no more than that wait, the products and an arrival.
  *
  * Between tiles values go by mail: a tile has an inbox in global memory with a place for each value that the tiles at
- * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu.h: a NaN with all bits set is
- * "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so.
+ * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu.h: a NaN with all bits set
+ * is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so.
  *
- * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose thread
- * blocks are running or done: it does not matter how many are resident together. */
+ * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose
+ * thread blocks are running or done: it does not matter how many are resident together. */
 #ifndef KARST_GPU_FGBILU_TILES_H
 #define KARST_GPU_FGBILU_TILES_H
 

@@ -24,8 +24,8 @@ constexpr int warps_for(int n) { return n <= 2 ? 8 : n == 6 || n == 8 ? 2 : 4; }
 /* How far the columns of a block are apart in shared memory: each is aligned to 16 bytes. */
 template <int N> constexpr int column_of = N + N % 2;
 
-/* The shared memory of a tile. Blocks are BLOCK elements apart, so that the cells of a warp, which read the same element
- * of their blocks at a time, find them in different banks. */
+/* The shared memory of a tile. Blocks are BLOCK elements apart, so that the cells of a warp, which read the same
+ * element of their blocks at a time, find them in different banks. */
 template <int N, int TA, int TB, int W> struct alignas(16) desk {
   static constexpr int BLOCK = N * column_of<N> + (N % 2 ? 0 : 2);
   static constexpr int LINES = TA * TB;
@@ -300,7 +300,7 @@ __device__ __forceinline__ inverse_row invert(const line &l, double (&a)[N], dou
   return made;
 }
 
-template <int N, int TA, int TB, int W, bool pivoting>
+template <int N, int TA, int TB, int W, bool flat, bool pivoting>
 __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_fgbilu_march m)
 {
   using desk_type = desk<N, TA, TB, W>;
@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
     if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
     subtract<N>(along, made[p], own.after[0][p], d);
     subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d);
-    if (TB > 1) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d);
+    if (!flat) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d);
     double *result = desk->made[s % 2][p];
     const inverse_row inverse = invert<N, pivoting>(l, d, result);
     const bool real = now.row >= 0;
@@ -358,8 +358,8 @@ template <int N, bool flat> instance instance_of(bool pivoting)
 {
   constexpr karst_fgbilu_shape shape = karst_fgbilu_shape_for(N, flat);
   constexpr int W = warps_for(N);
-  return {pivoting ? reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, true>)
-                   : reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, false>),
+  return {pivoting ? reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, flat, true>)
+                   : reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, flat, false>),
           WARP * W, sizeof(desk<N, shape.a, shape.b, W>)};
 }
 
