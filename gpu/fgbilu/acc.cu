@@ -185,7 +185,8 @@ __global__ void __launch_bounds__(THREADS) eliminate(int n, const plane p, const
   u += u >= best ? 1 : 0;
   v += v >= r ? 1 : 0;
   double *d = w.d + karst_cuda_offset(n, q);
-  d[v * n + u] += d[r * n + u] * d[v * n + best] * d[r * n + best];
+  /* The product in parentheses is what was divided, so that large and small blocks leave the range no earlier. */
+  d[v * n + u] += d[r * n + u] * (d[v * n + best] * d[r * n + best]);
 }
 
 /* Step r, which is not the last: inverts the pivot, and chooses the next. */

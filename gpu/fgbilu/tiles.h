@@ -44,7 +44,6 @@ __host__ __device__ constexpr karst_fgbilu_shape karst_fgbilu_shape_for(int n, b
   if (flat || lines < 4) return {lines, 1};
   if (n == 1) return {8, 4};
   if (n == 2) return {4, 4};
-  if (n == 6) return {5, 1}; /* which uses 30 lanes, where 2 by 2 uses 24 */
   return {lines / 2, 2};
 }
 
