@@ -2,7 +2,11 @@
  *
  * The triangles are those of gpu/ilu (gpu/ilu/ilu.h) without values: slices of block rows in level order, whose entries
  * tell the slot of the neighbour (column) and the number of the block in A (source), and the vectors of the sweeps in
- * slot order. Entry 0 of the upper triangle stands for the diagonal block. */
+ * slot order. Entry 0 of the upper triangle stands for the diagonal block.
+ *
+ * D^-1 is in the order of the slots of lower, by groups of KARST_DILU_GROUP: of a group all first columns stand before
+ * all second ones, so that what the lanes of a warp read and wait for is nearly contiguous. large.cu has it block by
+ * block, in the order of the rows. */
 #ifndef KARST_GPU_DILU_H
 #define KARST_GPU_DILU_H
 
@@ -10,6 +14,17 @@
 
 extern "C" {
 #include "dilu_kernels.h"
+}
+
+enum {
+  KARST_DILU_SMALL = 3, /* larger blocks are factored by factor.cu */
+  KARST_DILU_GROUP = 32 /* slots */
+};
+
+/* The slots of D^-1, with those that fill the last group. */
+static inline int64_t karst_dilu_slots(const karst_triangle *lower)
+{
+  return ((int64_t)lower->slots + KARST_DILU_GROUP - 1) / KARST_DILU_GROUP * KARST_DILU_GROUP;
 }
 
 /* A task of a triangle: the slots first .. end - 1 of one slice, whose entries are begin .. stop - 1. */
@@ -24,7 +39,7 @@ typedef struct karst_dilu_cuda {
   karst_triangle lower, upper;
   karst_dilu_task *lower_task, *upper_task; /* [tasks] of each */
   karst_index *diagonal;                    /* [rows] the block of A in row and column i, by the slots of lower */
-  karst_index *pivot;  /* [lower.blocks] row k of the entry E_ik, for b = 1 its slot; -1 where there is none */
+  karst_index *pivot;  /* [lower.blocks] the slot of row k of the entry E_ik, in large.cu the row; -1: none */
   karst_index *mirror; /* [lower.blocks] the number of the block F_ki in A, -1 where A has none */
   int block_size;
   bool symmetric;             /* each block has a mirror image */
@@ -42,7 +57,7 @@ static inline karst_dilu_cuda *karst_dilu_cuda_of(const karst_dilu *dilu) { retu
 typedef struct karst_dilu_matrix {
   const karst_index *start; /* [rows + 1] the pattern of A */
   const double *value;      /* [b*b*blocks] */
-  double *inverse;          /* [b*b*rows] D^-1 */
+  double *inverse;          /* D^-1 */
   double shift, modified;
 } karst_dilu_matrix;
 
@@ -56,6 +71,7 @@ void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, 
 karst_status karst_dilu_plan_factor_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                          karst_dilu_cuda *plan);
 void karst_dilu_factor_cuda(karst_context *context, const karst_dilu_cuda *plan, const karst_dilu_matrix *matrix);
+const void *karst_dilu_factor_small_cuda(int block_size, bool modified); /* the kernel of factor_small.cu, or NULL */
 karst_status karst_dilu_analyse_large_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                            karst_dilu_cuda *plan);
 void karst_dilu_sweep_large_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A,
@@ -76,6 +92,13 @@ static __device__ __forceinline__ karst_dilu_task karst_dilu_find_task(const kar
   karst_dilu_task found = {0, 0, 0, 0};
   if (number < tasks) found = task[number];
   return found;
+}
+
+/* Element (r, c) of D^-1 of a slot. */
+template <int B> static __device__ __forceinline__ int64_t karst_dilu_element(karst_index slot, int r, int c)
+{
+  const int64_t group = slot / KARST_DILU_GROUP;
+  return (group * B + c) * (KARST_DILU_GROUP * B) + slot % KARST_DILU_GROUP * B + r;
 }
 #endif
 

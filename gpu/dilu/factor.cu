@@ -6,14 +6,13 @@
  * one task of the lower triangle after another, in level order, and waits for the D_k^-1 that it needs: they are absent
  * until the warp that makes them has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of
  * block row q; the rows of others come by shuffles. The blocks of A are on their way while the warp waits, and so are
- * the numbers of those that its next task needs.
- *
- * For b = 1 the values are handed over by the vector of the forward sweep, in slot order, for which a warp asks less
- * memory. It is left absent. */
-#include "dilu.h"
+ * the numbers of those that its next task needs. Small blocks
+ * are factor_small.cu's. */
+#include "mend.h"
 
-#include "gpu/ilu/invert.h"
-
+#ifndef DILU_HELD
+#define DILU_HELD KARST_ILU_HELD_SLICES
+#endif
 namespace
 {
 
@@ -90,12 +89,6 @@ __device__ __forceinline__ void add_product(double sign, const double (&left)[B]
     for (int d = 0; d < B; d++) acc[d] += sign * left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
 }
 
-/* Reports the row of a block outside the diagonal that is not finite: poison is then not 0. */
-__device__ __forceinline__ void check(const karst_dilu_cuda &plan, karst_index row, double poison)
-{
-  if (poison != 0) atomicMin(&plan.finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
-}
-
 /* Subtracts the products of the links from acc. row is that of the lane. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const links<B> &link,
@@ -107,10 +100,9 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const bool there = MODIFIED ? link.pivot[k] >= 0 : link.mirror[k] >= 0;
-    const double *block = B == 1 ? plan.lower.x : m.inverse;
 #pragma unroll
     for (int c = 0; c < B; c++)
-      from[k * B + c] = there ? block + (int64_t)link.pivot[k] * (B * B) + c * B + at.r : NULL;
+      from[k * B + c] = there ? m.inverse + karst_dilu_element<B>(link.pivot[k], at.r, c) : NULL;
     load_row<B>(m.value, there ? link.source[k] : -1, at.r, left[k]);
     load_row<B>(m.value, link.mirror[k], at.r, right[k]);
   }
@@ -128,7 +120,7 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
     }
     if constexpr (MODIFIED) {
       double sum[B];
-      load_row<B>(plan.sum, B == 1 && link.pivot[k] >= 0 ? plan.lower.row[link.pivot[k]] : link.pivot[k], at.r, sum);
+      load_row<B>(plan.sum, link.pivot[k] >= 0 ? plan.lower.row[link.pivot[k]] : -1, at.r, sum);
 #pragma unroll
       for (int c = 0; c < B; c++) right[k][c] += m.modified * (sum[c] - right[k][c]);
     }
@@ -137,35 +129,8 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
   }
 #pragma unroll
   for (int k = 0; k < K; k++)
-    if (poison[k] != 0) check(plan, B == 1 ? plan.lower.row[link.pivot[k]] : link.pivot[k], poison[k]);
-  check(plan, row, own);
-}
-
-/* Returns the diagonal of what stands for the inverse of a block that has none, and reports the block. The size of a
- * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of
- * D_i. */
-template <int B>
-__device__ __noinline__ double mend(karst_reason reason, const karst_index *start, const double *value, double shift,
-                                    karst_ilu_place at, karst_index row, karst_index diagonal, double own,
-                                    karst_ilu_finding_cuda *finding)
-{
-  double largest = 0, all = 0;
-  if (at.active && shift > 0) {
-    largest = own;
-    for (karst_index block = start[row]; block < start[row + 1]; block++)
-      for (int c = 0; c < B; c++)
-        if (block != diagonal) largest = fmax(largest, fabs(value[(int64_t)block * (B * B) + c * B + at.r]));
-  }
-  for (int j = 0; j < B; j++) all = fmax(all, __shfl_sync(~0u, largest, at.q * B + j));
-  if (all == 0) all = finding->norm;
-  if (!at.active || reason == KARST_SOUND) return 0;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && all > 0;
-  if (at.r == 0 && replace) atomicAdd(&finding->shifted, 1ull);
-  if (at.r == 0 && !replace)
-    atomicMin(&finding->first,
-              4 * (unsigned long long)row +
-                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
-  return replace ? 1 / (shift * all) : 0;
+    if (poison[k] != 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], poison[k]);
+  karst_dilu_check(plan, row, own);
 }
 
 template <int B, bool MODIFIED>
@@ -195,25 +160,25 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     }
     const karst_reason reason = karst_ilu_invert<B>(here.at, inverse);
     if (__any_sync(~0u, here.at.active && reason != KARST_SOUND)) {
-      const double replacement =
-          mend<B>(reason, m.start, m.value, m.shift, here.at, here.row, here.diagonal, largest, plan.finding);
+      const double replacement = karst_dilu_mend<B>(reason, m.start, m.value, m.shift, here.at, here.row, here.diagonal,
+                                                    largest, plan.finding);
 #pragma unroll
       for (int c = 0; c < B; c++)
         if (reason != KARST_SOUND) inverse[c] = c == here.at.r ? replacement : 0;
     }
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (here.at.active) karst_publish(&m.inverse[(int64_t)here.row * (B * B) + c * B + here.at.r], inverse[c]);
-    if (B == 1 && here.at.active) karst_publish(&plan.lower.x[here.slot], inverse[0]);
+      if (here.at.active) karst_publish(m.inverse + karst_dilu_element<B>(here.slot, here.at.r, c), inverse[c]);
   }
 }
 
 const void *kernel_for(int block_size, bool modified)
 {
-  const void *kernel = NULL;
+  const void *kernel = karst_dilu_factor_small_cuda(block_size, modified);
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0) kernel = modified ? (const void *)factor<B, true> : (const void *)factor<B, false>;
+    if constexpr (B > KARST_DILU_SMALL)
+      kernel = modified ? (const void *)factor<B, true> : (const void *)factor<B, false>;
   });
   return kernel;
 }
@@ -223,8 +188,9 @@ const void *kernel_for(int block_size, bool modified)
 karst_status karst_dilu_plan_factor_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                          karst_dilu_cuda *plan)
 {
-  return karst_ilu_resident_cuda(context, kernel_for(plan->block_size, plan->modified), 0, KARST_ILU_HELD_SLICES,
-                                 plan->lower.tasks, analysis->levels_lower, &plan->factor_grid);
+  return karst_ilu_resident_cuda(context, kernel_for(plan->block_size, plan->modified), 0,
+                                 (enum karst_ilu_held)DILU_HELD, plan->lower.tasks, analysis->levels_lower,
+                                 &plan->factor_grid);
 }
 
 void karst_dilu_factor_cuda(karst_context *context, const karst_dilu_cuda *plan, const karst_dilu_matrix *matrix)
@@ -234,8 +200,8 @@ void karst_dilu_factor_cuda(karst_context *context, const karst_dilu_cuda *plan,
   karst_dilu_cuda p = *plan;
   karst_dilu_matrix m = *matrix;
   void *arguments[] = {&p, &m};
-  if (b > 1) cudaMemsetAsync(m.inverse, 0xff, (size_t)karst_block_offset(b, p.lower.rows) * sizeof(double), stream);
+  cudaMemsetAsync(m.inverse, 0xff,
+                  (size_t)karst_block_offset(b, (karst_index)karst_dilu_slots(&p.lower)) * sizeof(double), stream);
   cudaLaunchCooperativeKernel(kernel_for(b, plan->modified), dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS),
                               arguments, 0, stream);
-  if (b == 1) cudaMemsetAsync(p.lower.x, 0xff, (size_t)p.lower.slots * sizeof(double), stream);
 }

@@ -32,7 +32,7 @@ __global__ void find_mirrors(karst_dilu_cuda plan, const karst_index *start, con
     const int64_t block = e * t.group + slot % t.group;
     const karst_index k = t.source[block] >= 0 ? t.row[t.column[block]] : -1;
     const karst_index mirror = k >= 0 ? karst_find_column(column, start[k], start[k + 1], i) : -1;
-    plan.pivot[block] = k >= 0 && plan.block_size == 1 ? t.column[block] : k;
+    plan.pivot[block] = k >= 0 && plan.block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? t.column[block] : k;
     plan.mirror[block] = mirror;
   }
 }
@@ -102,8 +102,9 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
 {
   const int b = plan->block_size;
   const int64_t rows = dilu->analysis->rows, elements = karst_block_offset(b, rows);
+  const int64_t all = karst_block_offset(b, (karst_index)karst_dilu_slots(&plan->lower));
   int64_t *bytes = &dilu->plan_memory;
-  karst_status status = karst_ilu_take(context, elements, "the inverse blocks of DILU", &dilu->inverse, bytes);
+  karst_status status = karst_ilu_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
   if (!status) status = make_vector(context, b, &plan->lower, bytes);
   if (!status) status = make_vector(context, b, &plan->upper, bytes);
   if (!status) status = karst_ilu_take(context, 1, "DILU", &plan->finding, bytes);

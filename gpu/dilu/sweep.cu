@@ -4,19 +4,22 @@
  *     backward   z_i = y_i - D_i^-1 sum_{j > i} F_ij z_j
  *
  * Warps take tasks in level order and wait for unknowns that carry their own flag, all as in gpu/ilu/dataflow.cu, which
- * says why that ends and how each sweep leaves the other's vector absent. E and F are read where they stand in A. So
- * there is one more load on the way to a value, the number of its block. A warp therefore has under way, of its
- * tasks 0, 1, 2, ...
+ * says why that ends and how each sweep leaves the other's vector absent. E and F are read where they stand in A, by
+ * copies to shared memory (stage.h). A warp has under way, of its tasks 0, 1, 2, ...
  *
- *     task i + 2   its record
- *     task i + 1   columns and blocks of its first neighbours, its rows
- *     task i       values, D^-1, r or y; then the neighbours' unknowns, for which it waits
+ *     task i + 3   its record
+ *     task i + 2   columns and blocks of its first neighbours, its rows
+ *     task i + 1   values of its first neighbours, into shared memory
+ *     task i       D^-1, r or y; then the neighbours' unknowns, for which it waits
  *
  * D_i^-1 multiplies the sum over the neighbours, of which each lane has a scalar row; the lanes of a block row exchange
  * these by shuffles. */
-#include "dilu.h"
 #include "dense.h"
+#include "stage.h"
 
+#ifndef DILU_SWEEP_HELD
+#define DILU_SWEEP_HELD KARST_ILU_HELD_SLICES
+#endif
 namespace
 {
 
@@ -35,11 +38,6 @@ template <int B> struct links {
   karst_index column[at_once<B>], source[at_once<B>];
 };
 
-template <int B> struct chunk {
-  const double *from[at_once<B>];
-  double value[at_once<B>][B]; /* scalar row r of each block */
-};
-
 /* What stands behind a record: where the task works, the first links, and the row, or upward its slot forward. */
 template <int B> struct work {
   place at;
@@ -48,9 +46,17 @@ template <int B> struct work {
   karst_index row, other;
 };
 
-/* How pieces of tasks are shared out: a warp takes ROWS block rows at a time. */
+/* How pieces of tasks are shared out: a warp takes ROWS block rows at a time, and of their neighbours so many BLOCKS at
+ * once. */
 template <int B, int PARTS> struct layout {
-  static constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS;
+  static constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS,
+                       BLOCKS = ROWS * PARTS * at_once<B>;
+};
+
+/* Shared memory of a warp: the blocks at hand, those of a row after each other, and their numbers in A. */
+template <int B, int PARTS> struct staging {
+  double value[layout<B, PARTS>::BLOCKS * karst_dilu_stride<B>];
+  karst_index number[layout<B, PARTS>::BLOCKS];
 };
 
 template <int B, int PARTS>
@@ -81,17 +87,24 @@ __device__ __forceinline__ links<B> fetch_links(const karst_triangle &t, int64_t
   return found;
 }
 
-template <int B>
-__device__ __forceinline__ void fetch(const karst_triangle &t, const double *A, const links<B> &link, int r,
-                                      chunk<B> &next)
+/* Number k of the lane's blocks in a staging. Lanes without a place share that of another. */
+template <int B, int PARTS> __device__ __forceinline__ int block_of(int k)
 {
+  using all = layout<B, PARTS>;
+  const int lane = (int)threadIdx.x % 32, part = min(lane / (all::ROWS * B), PARTS - 1), q = lane % (all::ROWS * B) / B;
+  return (q * at_once<B> + k) * PARTS + part;
+}
+
+/* Queues the copies of the links' blocks. */
+template <int B, int PARTS>
+__device__ __forceinline__ void stage(const double *A, const links<B> &link, const place &at, staging<B, PARTS> &staged)
+{
+  __syncwarp();
+  if (at.part < PARTS && at.r == 0)
 #pragma unroll
-  for (int k = 0; k < at_once<B>; k++) {
-    const bool there = link.source[k] >= 0;
-    next.from[k] = there ? t.x + (int64_t)link.column[k] * B + r : NULL;
-#pragma unroll
-    for (int c = 0; c < B; c++) next.value[k][c] = there ? __ldg(A + (int64_t)link.source[k] * (B * B) + c * B + r) : 0;
-  }
+    for (int k = 0; k < at_once<B>; k++) staged.number[block_of<B, PARTS>(k)] = link.source[k];
+  __syncwarp();
+  karst_dilu_stage<B, layout<B, PARTS>::BLOCKS>(A, staged.number, staged.value);
 }
 
 template <int B, int PARTS, bool upper>
@@ -118,57 +131,78 @@ template <int B> __device__ __forceinline__ double product(const double (&value)
   return sum;
 }
 
-/* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. */
+/* in: r forward, the forward sweep's vector backward. inverse: D^-1. reset: the vector to leave absent. out: z,
+ * backward. */
 template <int B, int PARTS, bool upper>
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
     sweep(const karst_triangle t, const karst_dilu_task *tasks, const double *__restrict__ A,
-          const double *__restrict__ D, const double *in, double *reset, double *out)
+          const double *__restrict__ inverse, const double *in, double *reset, double *out)
 {
   constexpr int PIECES = layout<B, PARTS>::PIECES, ROWS = layout<B, PARTS>::ROWS, K = at_once<B>;
+  __shared__ staging<B, PARTS> shared[KARST_ILU_THREADS / 32];
+  staging<B, PARTS> &staged = shared[threadIdx.x / 32];
   const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
   using number = typename std::conditional<PIECES == 1, karst_index, int64_t>::type;
   const number warps = (number)(gridDim.x * (KARST_ILU_THREADS / 32)), pieces = (number)t.tasks * PIECES;
   number piece = (number)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32);
-  work<B> now = find_work<B, PARTS, upper>(t, karst_dilu_find_task(tasks, t.tasks, piece / PIECES), piece, true);
-  karst_dilu_task ahead = karst_dilu_find_task(tasks, t.tasks, ((int64_t)piece + warps) / PIECES);
+  auto record = [&](int64_t of) { return karst_dilu_find_task(tasks, t.tasks, of / PIECES); };
+  auto find = [&](const karst_dilu_task &task, int64_t of) {
+    return find_work<B, PARTS, upper>(t, task, of, of < pieces);
+  };
+  work<B> now = find(record(piece), piece), next = find(record((int64_t)piece + warps), (int64_t)piece + warps);
+  karst_dilu_task ahead = record((int64_t)piece + 2 * (int64_t)warps);
+  stage<B, PARTS>(A, now.first, now.at, staged);
   for (; piece < pieces; piece += warps) {
     const place at = now.at;
     const bool first = at.active && (PARTS == 1 || at.part == 0);
-    const int64_t row = (int64_t)now.row * B + at.r, end = now.end;
-    int64_t e = now.e;
-    double inverse[B], sum = 0, right = 0;
-    chunk<B> values, next;
-    fetch<B>(t, A, now.first, at.r, values);
+    const int64_t row = (int64_t)now.row * B + at.r, from = upper ? (int64_t)now.other * B + at.r : row;
+    const karst_index slot = upper ? now.other : at.slot;
+    double diagonal[B], right = first ? in[from] : 0, sum = 0;
+    links<B> link = now.first;
 #pragma unroll
-    for (int c = 0; c < B; c++) inverse[c] = first ? __ldg(D + (int64_t)now.row * (B * B) + c * B + at.r) : 0;
-    if (first) {
-      const int64_t from = upper ? (int64_t)now.other * B + at.r : row;
-      right = in[from];
-      reset[upper ? from : (int64_t)at.slot * B + at.r] = karst_absent();
-    }
-    links<B> link = fetch_links<B, PARTS>(t, e + K * PARTS, end, at);
-    now = find_work<B, PARTS, upper>(t, ahead, (int64_t)piece + warps, (int64_t)piece + warps < pieces);
-    ahead = karst_dilu_find_task(tasks, t.tasks, ((int64_t)piece + 2 * (int64_t)warps) / PIECES);
-    while (e < end) {
-      double x[K];
+    for (int c = 0; c < B; c++) diagonal[c] = karst_dilu_load(first, inverse + karst_dilu_element<B>(slot, at.r, c));
+    if (first) reset[upper ? from : (int64_t)at.slot * B + at.r] = karst_absent();
+    work<B> after;
+    for (int64_t e = now.e;;) {
+      double value[K][B], x[K], part[K];
+      const double *place_of[K];
       e += K * PARTS;
-      if (e < end) {
-        fetch<B>(t, A, link, at.r, next);
-        link = fetch_links<B, PARTS>(t, e + K * PARTS, end, at);
-      }
-      karst_await<K>(values.from, x);
+      const bool last = e >= now.end;
+      karst_dilu_copied();
+      __syncwarp();
 #pragma unroll
-      for (int k = 0; k < K; k++) sum += product<B>(values.value[k], x[k], base);
-      values = next;
+      for (int k = 0; k < K; k++) {
+        place_of[k] = link.source[k] >= 0 ? t.x + (int64_t)link.column[k] * B + at.r : NULL;
+#pragma unroll
+        for (int c = 0; c < B; c++)
+          value[k][c] = staged.value[block_of<B, PARTS>(k) * karst_dilu_stride<B> + c * B + at.r];
+      }
+      if (last)
+        link = next.first;
+      else
+        link = fetch_links<B, PARTS>(t, e, now.end, at);
+      stage<B, PARTS>(A, link, at, staged);
+      if (last) {
+        after = find(ahead, (int64_t)piece + 2 * (int64_t)warps);
+        ahead = record((int64_t)piece + 3 * (int64_t)warps);
+      }
+      karst_await<K>(place_of, x);
+#pragma unroll
+      for (int k = 0; k < K; k++) part[k] = product<B>(value[k], x[k], base);
+#pragma unroll
+      for (int k = 0; k < K; k++) sum += part[k];
+      if (last) break;
     }
 #pragma unroll
     for (int distance = PARTS / 2; distance > 0; distance /= 2)
       sum += __shfl_down_sync(~0u, sum, (unsigned)(distance * ROWS * B));
-    sum = upper ? right - product<B>(inverse, sum, base) : product<B>(inverse, right - sum, base);
+    sum = upper ? right - product<B>(diagonal, sum, base) : product<B>(diagonal, right - sum, base);
     if (first) {
       karst_publish(&t.x[(int64_t)at.slot * B + at.r], sum);
       if (upper) out[row] = sum;
     }
+    now = next;
+    next = after;
   }
 }
 
@@ -201,8 +235,8 @@ karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t le
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
   const int rows = 32 / (b * t->parts); /* of a warp */
   const int64_t pieces = (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
-                                 levels, grid);
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, (enum karst_ilu_held)DILU_SWEEP_HELD,
+                                 pieces * t->tasks, levels, grid);
 }
 
 } // namespace

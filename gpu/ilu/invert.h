@@ -77,12 +77,11 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
 #pragma unroll
   for (int c = B - 1; c >= 0; c--)
 #pragma unroll
-    for (int j = c + 1; j < B; j++)
-      if (pivot[c] == j) {
-        double entry = a[c];
-        a[c] = a[j];
-        a[j] = entry;
-      }
+    for (int j = c + 1; j < B; j++) {
+      const double at_c = a[c], at_j = a[j];
+      a[c] = pivot[c] == j ? at_j : at_c;
+      a[j] = pivot[c] == j ? at_c : at_j;
+    }
   finite = true;
 #pragma unroll
   for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
