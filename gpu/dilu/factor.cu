@@ -10,9 +10,6 @@
  * are factor_small.cu's. */
 #include "mend.h"
 
-#ifndef DILU_HELD
-#define DILU_HELD KARST_ILU_HELD_SLICES
-#endif
 namespace
 {
 
@@ -188,9 +185,8 @@ const void *kernel_for(int block_size, bool modified)
 karst_status karst_dilu_plan_factor_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                          karst_dilu_cuda *plan)
 {
-  return karst_ilu_resident_cuda(context, kernel_for(plan->block_size, plan->modified), 0,
-                                 (enum karst_ilu_held)DILU_HELD, plan->lower.tasks, analysis->levels_lower,
-                                 &plan->factor_grid);
+  return karst_ilu_resident_cuda(context, kernel_for(plan->block_size, plan->modified), 0, KARST_ILU_HELD_SLICES,
+                                 plan->lower.tasks, analysis->levels_lower, &plan->factor_grid);
 }
 
 void karst_dilu_factor_cuda(karst_context *context, const karst_dilu_cuda *plan, const karst_dilu_matrix *matrix)
