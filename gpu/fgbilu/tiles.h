@@ -1,4 +1,5 @@
-/* tiles.h - fgbilu on the GPU in one launch a sweep: how the grid is cut, and how cells hand values to each other.
+/* tiles.h - fgbilu on the GPU in one launch for the factorization and one for each sweep: how the grid is cut, and how
+ * cells hand values to each other.
  *
  * The grid is cut into lines of cells along one axis (along), and the lines into tiles of TA by TB lines beside each
  * other in the other two axes (a and b). A tile goes through its lines in steps: in step s the cell i = s - a - b of
@@ -12,7 +13,8 @@
  *
  * Between tiles values go by mail: a tile has an inbox in global memory with a place for each value that the tiles at
  * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu.h: a NaN with all bits set
- * is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so.
+ * is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so. The
+ * factorization has no mail: the factor itself is absent before, and its elements are their own flags.
  *
  * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose
  * thread blocks are running or done: it does not matter how many are resident together. */
@@ -32,7 +34,7 @@ typedef struct karst_fgbilu_tile {
   karst_index a, b;
 } karst_fgbilu_tile;
 
-/* How many lines a tile has; their b rows each are the lanes of a warp. */
+/* How many lines a tile has along a and b. The rows of their cells in a step are lanes of one warp. */
 typedef struct karst_fgbilu_shape {
   int a, b;
 } karst_fgbilu_shape;
@@ -84,7 +86,8 @@ typedef struct karst_fgbilu_march {
   unsigned long long *finding;
 } karst_fgbilu_march;
 
-/* tiles.cu */
+/* tiles.cu; the first tells whether the GPU has the shared memory that tiles take for blocks of n. */
+bool karst_fgbilu_tiles_fit_cuda(karst_context *context, int n);
 karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
                                          karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
@@ -96,6 +99,10 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
 
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda; /* tiles_factor.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_tiles_cuda;   /* tiles_sweep.cu */
+
+/* Bytes of shared memory that a thread block has at most in the files below. */
+size_t karst_fgbilu_sweep_large_shared_cuda(int n);
+size_t karst_fgbilu_factor_large_shared_cuda(int n);
 
 /* tiles_sweep_large.cu: a sweep for blocks of 9 to 32, and what a plan of one needs. Its mail has n times the lines of
  * a tile along both axes, (a + b) n, places. Upward, in may be out. */
@@ -114,29 +121,66 @@ static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
   return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* An mbarrier for one arrival a phase. */
+/* An mbarrier for one arrival a phase. GPUs before compute capability 8.0 have none: there the arrivals are counted. */
 static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 {
+#if __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(karst_shared_address(step)) : "memory");
+#else
+  *step = 0;
+#endif
 }
 
 /* By one lane, after __syncwarp. */
 static __device__ __forceinline__ void karst_step_done(uint64_t *step)
 {
+#if __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
+#else
+  volatile uint64_t *arrivals = step;
+  __threadfence_block();
+  *arrivals = *arrivals + 1; /* nobody else arrives before whoever waits for this has gone on */
+#endif
 }
 
 /* By the whole warp, which stays together: nvcc takes detours around shuffles that follow a loop which lanes leave one
- * by one. */
+ * by one. phase: the parity of the number, from 0, of the arrival to wait for. */
 static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
 {
   uint32_t done;
-  do
+  do {
+#if __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
                  : "r"(karst_shared_address(step)), "r"(phase)
                  : "memory");
-  while (!__all_sync(~0u, done));
+#else
+    done = (uint32_t)(*(const volatile uint64_t *)step & 1U) != phase;
+#endif
+  } while (!__all_sync(~0u, done));
+#if __CUDA_ARCH__ < 800
+  __threadfence_block();
+#endif
+}
+
+/* Queues a copy of 8 or 16 bytes from global to shared memory, or of zeros; both addresses are multiples of SIZE. */
+template <int SIZE> static __device__ __forceinline__ void karst_queue_copy(double *to, bool there, const double *from)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
+               "r"(there ? SIZE : 0)
+               : "memory");
+#else
+  for (int k = 0; k < SIZE / (int)sizeof(double); k++) to[k] = there ? from[k] : 0;
+#endif
+}
+
+/* Waits for the copies that this thread has queued; __syncwarp or __syncthreads makes those of others seen. */
+static __device__ __forceinline__ void karst_await_copies()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 /* Loads that are queued where they stand in the program, not where the compiler would have them; 0 where there is

@@ -66,18 +66,8 @@ __device__ __forceinline__ cells load_cells(const karst_fgbilu_march &m, const l
   return c;
 }
 
-/* Queues a copy of SIZE bytes from global to shared memory, or of zeros. */
-template <int SIZE> __device__ __forceinline__ void queue_copy(double *to, bool there, const double *from)
-{
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
-               "r"(there ? SIZE : 0)
-               : "memory");
-}
-
-/* Waits for this thread's copies. */
-__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-/* Queues a copy of a block of A, or of zeros. Blocks of even size are aligned to 16 bytes. */
+/* Queues a copy of a block of A, or of zeros. A's values have memory of their own, so blocks of even n are 16-byte
+ * aligned. */
 template <bool even>
 __device__ __forceinline__ void copy_block(const karst_fgbilu_march &m, double *to, bool there, int64_t block)
 {
@@ -85,7 +75,7 @@ __device__ __forceinline__ void copy_block(const karst_fgbilu_march &m, double *
   const int size = m.n * m.n;
   const double *from = m.value + (there ? block * size : 0);
   for (int k = (int)threadIdx.x * EACH; k < size; k += (int)blockDim.x * EACH)
-    queue_copy<EACH * 8>(to + k, there, from + k);
+    karst_queue_copy<EACH * 8>(to + k, there, from + k);
 }
 
 /* Queues copies of E and F; returns whether E D^-1 F is not zero. */
@@ -235,7 +225,7 @@ __global__ void __launch_bounds__(256) factor(const __grid_constant__ karst_fgbi
   for (karst_index i = 0; i < m.length; i++) {
     double *to = m.factor + (now.row >= 0 ? (int64_t)now.row * size : 0);
     const bool real = now.row >= 0;
-    await_copies();
+    karst_await_copies();
     if (real) {
       collect(now, size, apart, beside);
       __syncthreads();
@@ -266,6 +256,8 @@ const void *find_kernel(int n, bool pivoting)
 }
 
 } // namespace
+
+size_t karst_fgbilu_factor_large_shared_cuda(int n) { return shared_for(n); }
 
 karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, bool pivoting)
 {
