@@ -17,9 +17,6 @@
 #include "dense.h"
 #include "stage.h"
 
-#ifndef DILU_SWEEP_HELD
-#define DILU_SWEEP_HELD KARST_ILU_HELD_SLICES
-#endif
 namespace
 {
 
@@ -235,8 +232,8 @@ karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t le
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
   const int rows = 32 / (b * t->parts); /* of a warp */
   const int64_t pieces = (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, (enum karst_ilu_held)DILU_SWEEP_HELD,
-                                 pieces * t->tasks, levels, grid);
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
 }
 
 } // namespace
