@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
       double left[K][B], right[K][B][B], inverse[K][B], poison[K];
       e += K;
       const bool last = e >= here.end;
-      karst_dilu_copied();
+      karst_await_copies();
       __syncwarp();
       if (beginning)
 #pragma unroll

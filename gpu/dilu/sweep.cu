@@ -157,7 +157,8 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     double diagonal[B], right = first ? in[from] : 0, sum = 0;
     links<B> link = now.first;
 #pragma unroll
-    for (int c = 0; c < B; c++) diagonal[c] = karst_dilu_load(first, inverse + karst_dilu_element<B>(slot, at.r, c));
+    for (int c = 0; c < B; c++)
+      diagonal[c] = karst_load_constant(first, inverse + karst_dilu_element<B>(slot, at.r, c));
     if (first) reset[upper ? from : (int64_t)at.slot * B + at.r] = karst_absent();
     work<B> after;
     for (int64_t e = now.e;;) {
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
       const double *place_of[K];
       e += K * PARTS;
       const bool last = e >= now.end;
-      karst_dilu_copied();
+      karst_await_copies();
       __syncwarp();
 #pragma unroll
       for (int k = 0; k < K; k++) {
