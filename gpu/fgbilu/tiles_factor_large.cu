@@ -13,9 +13,10 @@ namespace
 {
 
 enum {
-  COLUMNS = 4, /* of a row that a thread makes at a time */
-  PARTS = 3,   /* such parts of E D^-1 that a thread makes, at most */
-  LOOKS = 4,   /* elements of a D^-1 that a thread looks for, at most */
+  LARGEST = 32, /* block size */
+  COLUMNS = 4,  /* of a row that a thread makes at a time */
+  PARTS = 3,    /* such parts of E D^-1 that a thread makes, at most */
+  LOOKS = 4,    /* elements of a D^-1 that a thread looks for, at most */
   BESIDE = 2,
   BLOCKS = 11 /* in shared memory: E, F, D^-1 of three cells each, A(c,c) of the next and D */
 };
@@ -261,10 +262,9 @@ size_t karst_fgbilu_factor_large_shared_cuda(int n) { return shared_for(n); }
 
 karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, bool pivoting)
 {
-  return karst_cuda_status(
-      context,
-      cudaFuncSetAttribute(find_kernel(n, pivoting), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_for(n)),
-      "the factorization of fgbilu");
+  return karst_cuda_status(context,
+                           karst_fgbilu_allow_shared_cuda(context, find_kernel(n, pivoting), shared_for(LARGEST)),
+                           "the factorization of fgbilu");
 }
 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting)

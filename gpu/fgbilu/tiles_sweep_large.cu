@@ -225,13 +225,13 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
 struct instance {
   const void *downward, *upward;
   int warps;
-  size_t shared;
+  size_t shared, largest; /* bytes of shared memory, for these blocks and for those of WIDTH */
 };
 
 template <int LINES, int WIDTH, bool exact = false> instance instance_of(int n)
 {
   return {(const void *)sweep<LINES, WIDTH, exact, false>, (const void *)sweep<LINES, WIDTH, exact, true>,
-          warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n)};
+          warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n), shared_of_tile<LINES, WIDTH>(WIDTH)};
 }
 
 instance choose(int n)
@@ -252,10 +252,9 @@ size_t karst_fgbilu_sweep_large_shared_cuda(int n) { return choose(n).shared + S
 karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 {
   const instance chosen = choose(n);
-  const int bytes = (int)chosen.shared;
   cudaError_t error = cudaSuccess;
   for (const void *kernel : {chosen.downward, chosen.upward}) {
-    if (!error) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (!error) error = karst_fgbilu_allow_shared_cuda(context, kernel, chosen.largest);
     if (!error)
       error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
