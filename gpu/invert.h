@@ -1,12 +1,14 @@
 /* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with implicitly
  * scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h has the steps
- * once more, for lanes that hold a row each.
+ * once more, for lanes that hold a row each, and so have the files that keep rows where they are: fgbilu/acc.cu, cl.cu
+ * and tiles_factor.cu. dilu/factor_small.cu has its own for blocks that need no exchange.
  *
  * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits where
  * the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
  *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_tile.cu)
+ *     block_unpivoted         the first, without row exchanges (fgbilu/tiles_factor_large.cu)
  *
  * A holder has these members, and all threads that share the block call each of the functions:
  *

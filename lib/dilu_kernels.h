@@ -20,7 +20,7 @@ typedef struct karst_dilu_analysis {
 typedef struct karst_dilu {
   const karst_dilu_analysis *analysis;
   bool modified;       /* set by the caller: the factorizations are with an R that is not 0 */
-  double *inverse;     /* [b*b*rows] D^-1 by block rows, each block column by column as in A, device memory */
+  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory */
   void *plan;          /* the backend's work space */
   int64_t plan_memory; /* bytes of it and of the inverse blocks */
 } karst_dilu;

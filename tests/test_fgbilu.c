@@ -645,6 +645,38 @@ static void shared_analysis(karst_context *context)
   karst_matrix_destroy(B);
 }
 
+static bool all_finite(int64_t n, const double *x)
+{
+  bool finite = true;
+  for (int64_t i = 0; i < n; i++) finite = finite && isfinite(x[i]);
+  return finite;
+}
+
+/* Kernels that serve several block sizes serve a preconditioner for large blocks still when one for smaller blocks has
+ * been made after it. */
+static void side_by_side(karst_context *context)
+{
+  if (lacks_kernels(context, "a large and a small block size side by side")) return;
+  karst_matrix *large, *small;
+  tap_need(context, karst_gallery_create(context, "ns3d:4x3x3", 32, &large, NULL), "matrix");
+  tap_need(context, karst_gallery_create(context, "ns3d:4x3x3", 10, &small, NULL), "matrix");
+  const int64_t n = karst_matrix_rows(large);
+  karst_precond *P = make(context, "auto", "yes", large);
+  double *before = applied(context, P, n, NULL);
+  karst_precond *other = make(context, "auto", "yes", small);
+  tap_ok(!karst_precond_update(P) && karst_precond_outcome(P, NULL) == KARST_SOUND,
+         "blocks of 32 are factored after a set-up for blocks of 10");
+  tap_ok(!karst_precond_update(other) && karst_precond_outcome(other, NULL) == KARST_SOUND, "and those of 10");
+  double *after = applied(context, P, n, NULL);
+  tap_ok(all_finite(n, before) && all_finite(n, after), "those of 32 are applied before and after");
+  free(before);
+  free(after);
+  karst_precond_destroy(other);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(small);
+  karst_matrix_destroy(large);
+}
+
 int main(void)
 {
   tap_each_device(sizes, "block sizes");
@@ -658,5 +690,6 @@ int main(void)
   tap_each_device(options, "options");
   without_kernels();
   tap_each_device(shared_analysis, "a shared analysis");
+  tap_each_device(side_by_side, "block sizes side by side");
   return tap_done();
 }

@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-/* What is timed of a row. BENCH_SWEEPS are both triangles together, z = M^-1 r. */
+/* What is timed of a row. BENCH_BOTH_SWEEPS are both triangles together, z = M^-1 r. */
 enum bench_task { BENCH_FACTORIZATION, BENCH_BOTH_SWEEPS, BENCH_RESIDUAL, BENCH_TASKS };
 
 enum {

@@ -6,8 +6,7 @@
  * one task of the lower triangle after another, in level order, and waits for the D_k^-1 that it needs: they are absent
  * until the warp that makes them has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of
  * block row q; the rows of others come by shuffles. The blocks of A are on their way while the warp waits, and so are
- * the numbers of those that its next task needs. Small blocks
- * are factor_small.cu's. */
+ * the numbers of those that its next task needs. factor_small.cu factors small blocks. */
 #include "mend.h"
 
 namespace

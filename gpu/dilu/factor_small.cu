@@ -176,7 +176,6 @@ __device__ __forceinline__ void add_lanes(int q, double (&part)[B][B], staging<B
 {
   constexpr int BB = B * B, PAIRS = (BB + 1) / 2, STRIDE = staging<B, MODIFIED>::ADDEND;
   double all[2 * PAIRS];
-  if constexpr (B == 1) return;
 #pragma unroll
   for (int v = 0; v < 2 * PAIRS; v++) all[v] = v < BB ? part[v / B][v % B] : 0;
 #pragma unroll
@@ -249,7 +248,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
       double left[K][B], right[K][B][B], inverse[K][B], poison[K];
       e += K;
       const bool last = e >= here.end;
-      karst_dilu_copied();
+      karst_await_copies();
       __syncwarp();
       if (beginning)
 #pragma unroll
@@ -305,7 +304,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
         }
       if (last) break;
     }
-    add_lanes<B, MODIFIED>(q, part, staged);
+    if constexpr (B > 1) add_lanes<B, MODIFIED>(q, part, staged);
     double block[B][B];
 #pragma unroll
     for (int v = 0; v < B * B; v++) block[v / B][v % B] = part[v / B][v % B];

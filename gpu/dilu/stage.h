@@ -8,31 +8,13 @@
 
 #include "dilu.h"
 
+#include "gpu/queue.h"
+
 /* From one block to the next in shared memory: an odd number of words of 8 or, for even b, 16 bytes, so that the lanes
  * of different block rows find their elements in different banks. */
 template <int B> constexpr int karst_dilu_stride = B == 1 || B % 2 ? B *B : B *B + 2;
 
 #ifdef __CUDACC__
-/* Queues the copy of an element to shared memory; without one, of 0. */
-static __device__ __forceinline__ void karst_dilu_copy(double *to, bool there, const double *from)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from),
-               "r"(there ? 8 : 0)
-               : "memory");
-#else
-  *to = there ? *from : 0;
-#endif
-}
-
-/* Waits for the copies of the lane; __syncwarp then makes those of the others seen. */
-static __device__ __forceinline__ void karst_dilu_copied()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /* Queues the copies of the blocks of these numbers, of which -1 stands for zeros. By the whole warp; number, in shared
  * memory, is not written again before the next __syncwarp. */
 template <int B, int BLOCKS>
@@ -45,21 +27,10 @@ static __device__ __forceinline__ void karst_dilu_stage(const double *value, con
     const unsigned v = first + lane, block = v / BB, element = v % BB;
     if (v < BLOCKS * BB) {
       const karst_index source = number[block];
-      karst_dilu_copy(staged + block * karst_dilu_stride<B> + element, source >= 0,
-                      value + (source >= 0 ? (int64_t)source * BB + element : 0));
+      karst_queue_copy<sizeof(double)>(staged + block * karst_dilu_stride<B> + element, source >= 0,
+                                       value + (source >= 0 ? (int64_t)source * BB + element : 0));
     }
   }
-}
-
-/* A load that is queued where it stands in the program, not behind a loop that waits; 0 where there is nothing to load.
- * For memory that nobody writes to while the kernel runs. */
-static __device__ __forceinline__ double karst_dilu_load(bool there, const double *from)
-{
-  double value;
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.nc.f64 %0, [%1]; }"
-               : "=d"(value)
-               : "l"(from), "r"((int)there));
-  return value;
 }
 #endif
 

@@ -17,9 +17,6 @@
 #include "dense.h"
 #include "stage.h"
 
-#ifndef DILU_SWEEP_HELD
-#define DILU_SWEEP_HELD KARST_ILU_HELD_SLICES
-#endif
 namespace
 {
 
@@ -160,7 +157,8 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     double diagonal[B], right = first ? in[from] : 0, sum = 0;
     links<B> link = now.first;
 #pragma unroll
-    for (int c = 0; c < B; c++) diagonal[c] = karst_dilu_load(first, inverse + karst_dilu_element<B>(slot, at.r, c));
+    for (int c = 0; c < B; c++)
+      diagonal[c] = karst_load_constant(first, inverse + karst_dilu_element<B>(slot, at.r, c));
     if (first) reset[upper ? from : (int64_t)at.slot * B + at.r] = karst_absent();
     work<B> after;
     for (int64_t e = now.e;;) {
@@ -168,7 +166,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
       const double *place_of[K];
       e += K * PARTS;
       const bool last = e >= now.end;
-      karst_dilu_copied();
+      karst_await_copies();
       __syncwarp();
 #pragma unroll
       for (int k = 0; k < K; k++) {
@@ -235,8 +233,8 @@ karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t le
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
   const int rows = 32 / (b * t->parts); /* of a warp */
   const int64_t pieces = (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, (enum karst_ilu_held)DILU_SWEEP_HELD,
-                                 pieces * t->tasks, levels, grid);
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
 }
 
 } // namespace

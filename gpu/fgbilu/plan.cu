@@ -21,7 +21,12 @@ const karst_fgbilu_variant variants[] = {
      &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_acc_cuda},
 };
 
-bool serves(const karst_fgbilu_variant *variant, int b) { return variant->largest == 0 || b <= variant->largest; }
+/* Tells whether a style is for such blocks on the GPU at hand. */
+bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b)
+{
+  return (variant->largest == 0 || b <= variant->largest) &&
+         (variant->style != KARST_FGBILU_TILES || karst_fgbilu_tiles_fit_cuda(context, b));
+}
 
 karst_status choose(karst_context *context, karst_fgbilu_style style, int b, const karst_fgbilu_variant **chosen)
 {
@@ -29,7 +34,11 @@ karst_status choose(karst_context *context, karst_fgbilu_style style, int b, con
   size_t length = 0;
   for (const karst_fgbilu_variant &variant : variants) {
     *chosen = &variant;
-    if ((style == KARST_FGBILU_AUTO || style == variant.style) && serves(&variant, b)) return KARST_SUCCESS;
+    if ((style == KARST_FGBILU_AUTO || style == variant.style) && serves(context, &variant, b)) return KARST_SUCCESS;
+    if (style == variant.style && (variant.largest == 0 || b <= variant.largest))
+      return karst_fail(context, KARST_ERROR_OPTION,
+                        "fgbilu-style %s takes more shared memory for blocks of %d than this GPU gives a thread block",
+                        variant.name, b);
     if (style == variant.style)
       return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style %s takes blocks of up to %d, and these are of %d",
                         variant.name, variant.largest, b);

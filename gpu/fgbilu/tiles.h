@@ -1,4 +1,5 @@
-/* tiles.h - fgbilu on the GPU in one launch a sweep: how the grid is cut, and how cells hand values to each other.
+/* tiles.h - fgbilu on the GPU in one launch for the factorization and one for each sweep: how the grid is cut, and how
+ * cells hand values to each other.
  *
  * The grid is cut into lines of cells along one axis (along), and the lines into tiles of TA by TB lines beside each
  * other in the other two axes (a and b). A tile goes through its lines in steps: in step s the cell i = s - a - b of
@@ -12,7 +13,8 @@
  *
  * Between tiles values go by mail: a tile has an inbox in global memory with a place for each value that the tiles at
  * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu.h: a NaN with all bits set
- * is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so.
+ * is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so. The
+ * factorization has no mail: the factor itself is absent before, and its elements are their own flags.
  *
  * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose
  * thread blocks are running or done: it does not matter how many are resident together. */
@@ -20,6 +22,7 @@
 #define KARST_GPU_FGBILU_TILES_H
 
 #include "fgbilu.h"
+#include "gpu/queue.h"
 
 /* Where the blocks of a cell stand; row -1 for a hole. */
 typedef struct alignas(4 * sizeof(karst_index)) karst_fgbilu_cell {
@@ -32,7 +35,7 @@ typedef struct karst_fgbilu_tile {
   karst_index a, b;
 } karst_fgbilu_tile;
 
-/* How many lines a tile has; their b rows each are the lanes of a warp. */
+/* How many lines a tile has along a and b. The rows of their cells in a step are lanes of one warp. */
 typedef struct karst_fgbilu_shape {
   int a, b;
 } karst_fgbilu_shape;
@@ -84,7 +87,11 @@ typedef struct karst_fgbilu_march {
   unsigned long long *finding;
 } karst_fgbilu_march;
 
-/* tiles.cu */
+/* tiles.cu; the first tells whether the GPU has the shared memory that tiles take for blocks of n. */
+bool karst_fgbilu_tiles_fit_cuda(karst_context *context, int n);
+/* Lets a kernel take so many bytes of dynamic shared memory, or fewer where the GPU has no more. The limit is that of
+ * the kernel in the whole process: all plans that launch it ask for the same number, that of its largest blocks. */
+cudaError_t karst_fgbilu_allow_shared_cuda(karst_context *context, const void *kernel, size_t largest);
 karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
                                          karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
@@ -96,6 +103,10 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
 
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda; /* tiles_factor.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_tiles_cuda;   /* tiles_sweep.cu */
+
+/* Bytes of shared memory that a thread block has at most in the files below. */
+size_t karst_fgbilu_sweep_large_shared_cuda(int n);
+size_t karst_fgbilu_factor_large_shared_cuda(int n);
 
 /* tiles_sweep_large.cu: a sweep for blocks of 9 to 32, and what a plan of one needs. Its mail has n times the lines of
  * a tile along both axes, (a + b) n, places. Upward, in may be out. */
@@ -109,54 +120,46 @@ karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting);
 
 #ifdef __CUDACC__
-static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
-{
-  return (uint32_t)__cvta_generic_to_shared(p);
-}
-
-/* An mbarrier for one arrival a phase. */
+/* An mbarrier for one arrival a phase. GPUs before compute capability 8.0 have none: there the arrivals are counted. */
 static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 {
+#if __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(karst_shared_address(step)) : "memory");
+#else
+  *step = 0;
+#endif
 }
 
 /* By one lane, after __syncwarp. */
 static __device__ __forceinline__ void karst_step_done(uint64_t *step)
 {
+#if __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
+#else
+  volatile uint64_t *arrivals = step;
+  __threadfence_block();
+  *arrivals = *arrivals + 1; /* nobody else arrives before whoever waits for this has gone on */
+#endif
 }
 
 /* By the whole warp, which stays together: nvcc takes detours around shuffles that follow a loop which lanes leave one
- * by one. */
+ * by one. phase: the parity of the number, from 0, of the arrival to wait for. */
 static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
 {
   uint32_t done;
-  do
+  do {
+#if __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
                  : "r"(karst_shared_address(step)), "r"(phase)
                  : "memory");
-  while (!__all_sync(~0u, done));
-}
-
-/* Loads that are queued where they stand in the program, not where the compiler would have them; 0 where there is
- * nothing to load. The first for memory that nobody writes to while the kernel runs. */
-static __device__ __forceinline__ double karst_load_constant(bool there, const double *from)
-{
-  double value;
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.nc.f64 %0, [%1]; }"
-               : "=d"(value)
-               : "l"(from), "r"((int)there));
-  return value;
-}
-
-static __device__ __forceinline__ double karst_load(bool there, const double *from)
-{
-  double value;
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; mov.f64 %0, 0d0000000000000000; @p ld.global.f64 %0, [%1]; }"
-               : "=d"(value)
-               : "l"(from), "r"((int)there));
-  return value;
+#else
+    done = (uint32_t)(*(const volatile uint64_t *)step & 1U) != phase;
+#endif
+  } while (!__all_sync(~0u, done));
+#if __CUDA_ARCH__ < 800
+  __threadfence_block();
+#endif
 }
 
 /* Takes the next tile's ticket; one thread calls it. */

@@ -32,7 +32,7 @@ template <int N, int TA, int TB, int W> struct alignas(16) desk {
   static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
   struct {
     double after[KARST_FACES_BELOW][LINES][BLOCK]; /* F */
-    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles, else zeros */
+    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles; zeros multiply what else stands here */
   } warp[W];
   double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: whoever reads a step is done when the next but one is made */
   uint64_t done[STEPS];
@@ -107,25 +107,14 @@ __device__ __forceinline__ cells load_cells(const karst_fgbilu_march &m, const l
            load_cell(m, here && l.behind[1], number - m.beside[1])}};
 }
 
-/* Queues a copy of SIZE bytes from global to shared memory, or of zeros. */
-template <int SIZE> __device__ __forceinline__ void queue_copy(double *to, bool there, const double *from)
-{
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
-               "r"(there ? SIZE : 0)
-               : "memory");
-}
-
-/* Waits for this lane's copies. */
-__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
 /* Queues a copy of N by N elements from global memory, or zeros, by the N lanes of a cell. */
 template <int N> __device__ __forceinline__ void copy_block(double *to, bool there, const double *from, int u)
 {
-  constexpr int EACH = N % 2 ? 1 : 2; /* blocks of even size are aligned to 16 bytes */
+  constexpr int EACH = N % 2 ? 1 : 2; /* A's values have memory of their own, so blocks of even N are 16-byte aligned */
 #pragma unroll
   for (int k = 0; k < N / EACH; k++)
-    queue_copy<EACH *(int)sizeof(double)>(N % 2 ? to + k * column_of<N> + u : to + (k * N + u) * EACH, there,
-                                          from + (k * N + u) * EACH);
+    karst_queue_copy<EACH *(int)sizeof(double)>(N % 2 ? to + k * column_of<N> + u : to + (k * N + u) * EACH, there,
+                                                from + (k * N + u) * EACH);
 }
 
 /* Queues the loads of a coupling: row u of E into before, F into after. Returns whether E D^-1 F is not zero. */
@@ -322,7 +311,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
   for (karst_index s = warp; s < steps; s += W) {
     const double(*made)[desk_type::BLOCK] = desk->made[(s + 1) % 2];
     collect<N>(l, now, own);
-    await_copies();
+    karst_await_copies();
     __syncwarp();
     if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
     subtract<N>(along, made[p], own.after[0][p], d);

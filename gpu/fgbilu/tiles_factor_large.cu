@@ -13,9 +13,10 @@ namespace
 {
 
 enum {
-  COLUMNS = 4, /* of a row that a thread makes at a time */
-  PARTS = 3,   /* such parts of E D^-1 that a thread makes, at most */
-  LOOKS = 4,   /* elements of a D^-1 that a thread looks for, at most */
+  LARGEST = 32, /* block size */
+  COLUMNS = 4,  /* of a row that a thread makes at a time */
+  PARTS = 3,    /* such parts of E D^-1 that a thread makes, at most */
+  LOOKS = 4,    /* elements of a D^-1 that a thread looks for, at most */
   BESIDE = 2,
   BLOCKS = 11 /* in shared memory: E, F, D^-1 of three cells each, A(c,c) of the next and D */
 };
@@ -66,18 +67,8 @@ __device__ __forceinline__ cells load_cells(const karst_fgbilu_march &m, const l
   return c;
 }
 
-/* Queues a copy of SIZE bytes from global to shared memory, or of zeros. */
-template <int SIZE> __device__ __forceinline__ void queue_copy(double *to, bool there, const double *from)
-{
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
-               "r"(there ? SIZE : 0)
-               : "memory");
-}
-
-/* Waits for this thread's copies. */
-__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-/* Queues a copy of a block of A, or of zeros. Blocks of even size are aligned to 16 bytes. */
+/* Queues a copy of a block of A, or of zeros. A's values have memory of their own, so blocks of even n are 16-byte
+ * aligned. */
 template <bool even>
 __device__ __forceinline__ void copy_block(const karst_fgbilu_march &m, double *to, bool there, int64_t block)
 {
@@ -85,7 +76,7 @@ __device__ __forceinline__ void copy_block(const karst_fgbilu_march &m, double *
   const int size = m.n * m.n;
   const double *from = m.value + (there ? block * size : 0);
   for (int k = (int)threadIdx.x * EACH; k < size; k += (int)blockDim.x * EACH)
-    queue_copy<EACH * 8>(to + k, there, from + k);
+    karst_queue_copy<EACH * 8>(to + k, there, from + k);
 }
 
 /* Queues copies of E and F; returns whether E D^-1 F is not zero. */
@@ -235,7 +226,7 @@ __global__ void __launch_bounds__(256) factor(const __grid_constant__ karst_fgbi
   for (karst_index i = 0; i < m.length; i++) {
     double *to = m.factor + (now.row >= 0 ? (int64_t)now.row * size : 0);
     const bool real = now.row >= 0;
-    await_copies();
+    karst_await_copies();
     if (real) {
       collect(now, size, apart, beside);
       __syncthreads();
@@ -267,12 +258,13 @@ const void *find_kernel(int n, bool pivoting)
 
 } // namespace
 
+size_t karst_fgbilu_factor_large_shared_cuda(int n) { return shared_for(n); }
+
 karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, bool pivoting)
 {
-  return karst_cuda_status(
-      context,
-      cudaFuncSetAttribute(find_kernel(n, pivoting), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_for(n)),
-      "the factorization of fgbilu");
+  return karst_cuda_status(context,
+                           karst_fgbilu_allow_shared_cuda(context, find_kernel(n, pivoting), shared_for(LARGEST)),
+                           "the factorization of fgbilu");
 }
 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting)

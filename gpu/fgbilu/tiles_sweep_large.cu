@@ -17,7 +17,7 @@
 namespace
 {
 
-enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3 };
+enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3, STATIC = 128 /* bytes, enough for mbarriers and the tile */ };
 
 /* Warps of a tile for blocks of up to WIDTH. More hide more of the memory's latency behind the chain of steps. Two
  * tiles shall fit one multiprocessor, by registers (6 warps of 170) as by shared memory (3 warps with blocks of 32
@@ -44,17 +44,19 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
   to += (uint32_t)(lane * AT);
 #pragma unroll 2
   for (int rest = bytes - lane * AT; rest > 0; rest -= 32 * AT) {
+#if __CUDA_ARCH__ >= 800
     if constexpr (AT == 16)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
     else
       asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(source) : "memory");
+#else
+    for (int k = 0; k < AT / (int)sizeof(double); k++)
+      asm volatile("st.shared.f64 [%0], %1;" ::"r"(to + 8 * k), "d"(((const double *)source)[k]) : "memory");
+#endif
     to += 32 * AT;
     source += 32 * AT;
   }
 }
-
-/* Waits for the copies that this lane has begun; __syncwarp makes those of the others seen. */
-__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 /* Loads a row of a block of n, filled up with zeros. Where n is no constant it is kept from the optimizer, which would
  * hold the offsets of all columns in registers throughout the sweep. */
@@ -176,7 +178,7 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     const karst_index i = s - p, before = (s - 1) & (RING - 1);
     const bool here = i >= 0 && i < m.length;
     double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH];
-    await_copies();
+    karst_await_copies();
     __syncwarp();
     load_row<exact>(rows, n, along);
     load_row<exact>(rows + INVERSE * size, n, inverse);
@@ -223,13 +225,13 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
 struct instance {
   const void *downward, *upward;
   int warps;
-  size_t shared;
+  size_t shared, largest; /* bytes of shared memory, for these blocks and for those of WIDTH */
 };
 
 template <int LINES, int WIDTH, bool exact = false> instance instance_of(int n)
 {
   return {(const void *)sweep<LINES, WIDTH, exact, false>, (const void *)sweep<LINES, WIDTH, exact, true>,
-          warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n)};
+          warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n), shared_of_tile<LINES, WIDTH>(WIDTH)};
 }
 
 instance choose(int n)
@@ -245,13 +247,14 @@ bool aligned(const void *address) { return (uintptr_t)address % 16 == 0; }
 
 } // namespace
 
+size_t karst_fgbilu_sweep_large_shared_cuda(int n) { return choose(n).shared + STATIC; }
+
 karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 {
   const instance chosen = choose(n);
-  const int bytes = (int)chosen.shared;
   cudaError_t error = cudaSuccess;
   for (const void *kernel : {chosen.downward, chosen.upward}) {
-    if (!error) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (!error) error = karst_fgbilu_allow_shared_cuda(context, kernel, chosen.largest);
     if (!error)
       error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
