@@ -39,7 +39,7 @@ static karst_status analyse(karst_precond *p)
   status = karst_structured_create(context, p->A, &analysis->cells);
   if (status) return status;
   const karst_index *size = analysis->cells.size;
-  analysis->hyperplanes = size[0] + size[1] + size[2] - 2;
+  analysis->hyperplanes = size[0] - 1 + (size[1] - 1) + size[2];
   return context->backend->fgbilu->analyse(context, p->A, (karst_fgbilu_style)settings->style, analysis);
 }
 

@@ -482,9 +482,9 @@ static void test_bench(void)
                  1e-3 * json_real_value(json_object_get(sweeps, "residual_before")),
          "bench --set takes options of the library, those for experiments too");
   json_decref(report);
-  const char *const wrong[] = {"--set=level=1", "--set=precond", "--set=sweep-order=up", "--set=sweep=1",
-                               "--set=ordering=rcm"};
-  for (int i = 0; i < 4; i++) {
+  const char *const wrong[] = {"--set=level=1",      "--set=precond",     "--set=sweep-order=up", "--set=sweep=1",
+                               "--set=ordering=rcm", "--set=damping=0.5", "--set=parts=2"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     run = CLI_RUN("bench", "poisson2d:8x8", wrong[i]);
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s: %s", wrong[i], run->err);
   }

@@ -64,7 +64,8 @@ static const char *about(const karst_context *context)
       text, sizeof text, "%s",
       "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
       "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
-      "of solve but for solver, max-iterations, atol, ordering and scale, and these for experiments:\n");
+      "of solve but for solver, max-iterations, atol, damping, parts, ordering and scale, and these for\n"
+      "experiments:\n");
   for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
     if (info.experiment)
       used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,

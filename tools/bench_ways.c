@@ -12,8 +12,10 @@ static bool is_among(const char *name, const char *const list[])
   return false;
 }
 
-/* Kernels are timed on the matrix without reordering or scaling. */
-static const char *const fixed[] = {"solver", "max-iterations", "max_iterations", "atol", "ordering", "scale", NULL};
+/* Kernels are timed on the matrix without reordering or scaling, and the correction iteration is the paper's, without
+ * damping and on the whole grid. */
+static const char *const fixed[] = {"solver", "max-iterations", "max_iterations", "atol", "ordering",
+                                    "scale",  "damping",        "parts",          NULL};
 
 int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
                      const char *value)

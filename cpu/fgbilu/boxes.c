@@ -45,7 +45,7 @@ karst_status karst_boxes_create(karst_context *context, const karst_index size[3
   for (int axis = 0; axis < 3; axis++) boxes->count[axis] = axis < 2 ? divide_up(size[axis], edge[axis]) : size[axis];
   boxes->edge[0] = edge[0];
   boxes->edge[1] = edge[1];
-  boxes->levels = boxes->count[0] + boxes->count[1] + boxes->count[2] - 2;
+  boxes->levels = boxes->count[0] - 1 + (boxes->count[1] - 1) + boxes->count[2];
   const karst_index count = karst_grid_cells(boxes->count);
   karst_status status =
       karst_allocate(context, &boxes->level_start, (int64_t)boxes->levels + 1, sizeof *boxes->level_start, what);

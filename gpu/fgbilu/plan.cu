@@ -73,7 +73,7 @@ karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matri
   if (status) return status;
   analysis->plan = plan;
   analysis->block_size = A->block_size;
-  analysis->hyperplanes = size[0] + size[1] + size[2] - 2;
+  analysis->hyperplanes = size[0] - 1 + (size[1] - 1) + size[2];
   status = choose(context, style, A->block_size, &plan->variant);
   if (status) {
     plan->variant = nullptr;
