@@ -65,13 +65,16 @@ static void check_counts(const char *row, double n, double cells, double blocks)
          "a factorization has as many steps as there are hyperplanes, the sweeps twice as many");
 }
 
+/* What is asked for on two threads is left out where there is one. */
+static int has_threads(void) { return strstr(karst_build_features(), "OpenMP") != NULL; }
+
 static void test_grids(void)
 {
   const struct cli_run *run = CLI_RUN("bench", "convdiff,peclet=5", "--quick", "--threads=1,2", "--block=3",
                                       "--grids=3x4x5,2/4", "--precond=iluk,jacobi");
   tap_ok(run->status == 0 && strstr(run->out, "convdiff:3x4x5,peclet=5: 60 cells, blocks of 3") &&
              strstr(run->out, "convdiff:2x2x2,peclet=5: 8 cells, blocks of 4") && count(run->out, "of floor") == 6 &&
-             count(run->out, "jacobi, 2 threads") == 8,
+             count(run->out, "jacobi, 2 threads") == (has_threads() ? 8 : 0),
          "bench --grids makes tables for each grid, with a row for each preconditioner and number of threads");
   tap_note("%s", run->err);
   run = CLI_RUN("bench", "convdiff", "--quick", "--threads=1", "--grids=3x4x5", "--precond=iluk", "--json");
@@ -106,7 +109,7 @@ static void test_correction(void)
          "bench --correction prints sums of squares side by side, and how far they agree");
   run = CLI_RUN("bench", path, "--correction=1", "--threads=1,2", "--precond=jacobi", "--quick", "--json");
   tap_ok(run->status == 0 && strstr(run->out, "\"equal_rows\":2,\"ratio\":0.125,") &&
-             count(run->out, "\"squares\":[\"0.200000000000E+01\",\"0.250000000000E+00\"]") == 2,
+             count(run->out, "\"squares\":[\"0.200000000000E+01\",\"0.250000000000E+00\"]") == (has_threads() ? 2 : 1),
          "and with --json as an object");
   snprintf(path, sizeof path, "%s",
            tap_write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 0\n", -1));
