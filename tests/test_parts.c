@@ -373,8 +373,8 @@ static void test_new_values(karst_context *context)
     tap_need(context, karst_solver_get_info(solver, &whole), "info");
     /* 6 parts of 5x4x3 cells are 2x1x3 or the like, which cut fewer than half of the couplings; factors of the rest may
      * take less. */
-    tap_ok(cut.memory > whole.memory,
-           "the copy counts as memory: %lld bytes, %lld without", (long long)cut.memory, (long long)whole.memory);
+    tap_ok(cut.memory > whole.memory, "the copy counts as memory: %lld bytes, %lld without", (long long)cut.memory,
+           (long long)whole.memory);
     karst_solver_destroy(solver);
     karst_solver_destroy(other);
     karst_vector_destroy(b);
