@@ -5,6 +5,7 @@
 #include "cpu/dilu/dilu.h"
 #include "cpu/fgbilu/fgbilu.h"
 #include "cpu/ilu/ilu.h"
+#include "cpu/rrb/rrb.h"
 #include "cpu/sweeps/sweeps.h"
 
 #include <stdio.h>
@@ -71,6 +72,7 @@ const struct karst_backend karst_backend_cpu = {
     .parilu = &karst_parilu_kernels_cpu,
     .dilu = &karst_dilu_kernels_cpu,
     .fgbilu = &karst_fgbilu_kernels_cpu,
+    .rrb = &karst_rrb_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

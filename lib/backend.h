@@ -22,6 +22,7 @@ struct karst_backend {
   const struct karst_parilu_kernels *parilu;
   const struct karst_fgbilu_kernels *fgbilu;
   const struct karst_dilu_kernels *dilu;
+  const struct karst_rrb_kernels *rrb;
   const struct karst_ilu_residual_kernels *ilu_residual; /* of the host's backend, for factors of any; ilu_residual.h */
 
   /* Device number device of this backend becomes the context's. NULL: there is one device, which needs no opening and

@@ -194,6 +194,7 @@ karst_status karst_precond_update(karst_precond *precond)
   if (!precond) return KARST_ERROR_ARGUMENT;
   precond->reason = KARST_SOUND;
   precond->block_row = -1;
+  precond->explanation[0] = '\0';
   karst_report_begin_update(&precond->report);
   precond->generation = -1; /* unless all goes well, the factors are those of no values */
   karst_status status = precond->ops->update(precond);

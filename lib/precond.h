@@ -18,6 +18,24 @@ typedef struct karst_precond_analysis {
   int64_t references;   /* preconditioners and others that hold it; changed atomically */
 } karst_precond_analysis;
 
+/* The system of the unknowns that are left where a preconditioner has eliminated the others exactly: of a vector r of it
+ * the caller's residual has the norm |r|, for that of the eliminated unknowns is zero once leave has computed them. Its
+ * vectors have elements of their own order, some of which may stand for no unknown and are zero. All of device memory,
+ * and all queued. */
+struct karst_reduction {
+  int64_t (*size)(const struct karst_precond *p); /* elements; 0: nothing was eliminated exactly */
+  /* The reduced right-hand side and start. b, x: of the matrix that p was made from. */
+  void (*enter)(const struct karst_precond *p, const double *b, const double *x, double *reduced_b, double *reduced_x);
+  /* All of x, from a solution of the reduced system. */
+  void (*leave)(const struct karst_precond *p, const double *b, const double *reduced_x, double *x);
+  /* y = S x; *dot = x . y, unless dot is NULL. */
+  void (*multiply)(const struct karst_precond *p, const double *x, double *y, double *dot);
+  /* z = M^-1 r; *dot = r . z, unless dot is NULL. */
+  void (*apply)(const struct karst_precond *p, const double *r, double *z, double *dot);
+  /* The block row of an element, or -1. */
+  karst_index (*block_row)(const struct karst_precond *p, int64_t element);
+};
+
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
@@ -49,6 +67,7 @@ struct karst_precond_ops {
   karst_status (*apply)(const karst_precond *p, const double *r, double *z);
   /* Accepts what a failed setup left behind. */
   void (*destroy)(karst_precond *p);
+  const struct karst_reduction *reduction; /* NULL: eliminates nothing exactly */
 };
 
 struct karst_precond {
@@ -62,6 +81,7 @@ struct karst_precond {
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
   karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
   karst_index block_row;
+  char explanation[160]; /* what update has to add about its reason, such as a node of the grid; "": nothing */
   karst_precond_analysis *analysis; /* that of ops->analyse, or one that was given; NULL: none; held */
   int64_t factor_entries;
   int64_t memory;                    /* bytes held */
