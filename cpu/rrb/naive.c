@@ -1,6 +1,6 @@
 /* naive.c - the repeated red-black method with every node where it is in the grid. See naive.h.
  *
- * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level eliminates
+ * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level takes out
  * those with i / s + j / s odd, whose neighbours are s away along an axis; the skew level after it eliminates those of
  * which both are odd, whose neighbours are across the corners. Then s doubles. A red node's couplings of parts 1 and 2
  * are with its neighbours on a straight level, those of parts 3 and 4 are lumped, and a black node's couplings of parts
@@ -255,7 +255,7 @@ void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *nod
 
 /* ---- its application ---- */
 
-/* Returns sum less l z of the neighbours of a node, with l a red node's own couplings, or a black node's neighbours'. */
+/* Returns sum less l z of the neighbours of a node, with l in the row of whichever is red. */
 KARST_INLINE double less_neighbours(const karst_rrb_naive *naive, struct level at, bool red, const double *z, int64_t i,
                                     int64_t j, double sum)
 {

@@ -27,7 +27,7 @@ typedef struct karst_rrb_naive {
   int64_t bytes;
 } karst_rrb_naive;
 
-/* For the grids of rrb from number rrb->grouped on. Where it fails, *naive is NULL or for destroy, which accepts NULL. */
+/* For the grids of rrb from number rrb->grouped on. Where it fails, what it leaves is for destroy, which takes NULL. */
 karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
 void karst_rrb_naive_destroy(karst_context *context, karst_rrb_naive *naive);
 /* Factors the stencil, which stays. *node and *level, from 1: of the first pivot that is not positive or not finite, in
