@@ -1,4 +1,282 @@
-/* eliminate.cu - see rrb.h. */
+/* eliminate.cu - the levels of the repeated red-black method after the loading of A: pivots, factors, and the stencils
+ * on the nodes that stay. A thread has a place (I, J) of a grid's groups, and small grids share a thread block. See
+ * rrb_kernels.h for groups, couplings and arrays. */
 #include "rrb.h"
 
-void karst_rrb_eliminate_cuda(karst_context *, const karst_rrb *) {}
+namespace
+{
+
+enum { WIDTH = 32, HEIGHT = 8, SMALL = 1024, SMALL_GRIDS = 16 };
+
+/* A grid with the stencils that its levels read and write, and its factor; T is float or double. */
+template <typename T> struct grid {
+  karst_rrb_shape shape;
+  karst_rrb_shape next_shape;
+  double *straight; /* NULL on grid 0, whose red nodes the loading has factored */
+  double *skew;
+  T *factor;
+  double *next; /* the straight stencil of the next grid; NULL: b1 stays */
+};
+
+/* What all grids share. */
+struct setting {
+  karst_rrb_nodes nodes;
+  double lumped;
+  bool nine_point;
+};
+
+/* Stores the factor of a node, 1 / d and l for each coupling a, and reports a bad pivot; 0 where there is no node. at
+ * is that of the first of the arrays, which are so many elements apart. */
+template <typename T>
+KARST_INLINE void put_factor(const karst_rrb_nodes *nodes, bool there, int level, int64_t node, double d,
+                             const double a[KARST_RRB_COUPLINGS], T *at, int64_t apart)
+{
+  const bool sound = there && karst_rrb_is_pivot(d);
+  const T inverse = sound ? (T)(1 / d) : (T)0;
+  const bool kept = inverse > 0 && karst_rrb_is_finite(inverse); /* a float may have underflowed */
+  for (int c = 0; c < KARST_RRB_COUPLINGS; c++) at[c * apart] = kept ? (T)(a[c] * (1 / d)) : (T)0;
+  at[KARST_RRB_INVERSE * apart] = kept ? inverse : (T)0;
+  if (there && !kept) karst_rrb_find(nodes->finding, karst_rrb_finding(level, node, !sound && karst_rrb_is_finite(d)));
+}
+
+KARST_INLINE int64_t node_of(const karst_rrb_nodes *nodes, int m, karst_index i, karst_index j)
+{
+  return ((int64_t)j << m) * nodes->size[0] + ((int64_t)i << m);
+}
+
+/* Level 2m + 1 on grids m > 0: the factor of r1(I, J) and r2(I, J). */
+template <typename T>
+KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+{
+  const karst_rrb_shape &shape = g.shape;
+  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
+  const double *group[KARST_RRB_GROUPS];
+  for (int k = 0; k < KARST_RRB_GROUPS; k++) group[k] = g.straight + karst_rrb_array(&shape, KARST_RRB_PARTS * k) + at;
+  const double *b2 = group[KARST_RRB_B2], *b1 = group[KARST_RRB_B1], *r1 = group[KARST_RRB_R1],
+               *r2 = group[KARST_RRB_R2];
+  const int64_t east = KARST_RRB_EAST * apart, north = KARST_RRB_NORTH * apart,
+                north_east = KARST_RRB_NORTH_EAST * apart, north_west = KARST_RRB_NORTH_WEST * apart;
+  const double a1[] = {b2[east], r1[east], b1[north - up], r1[north]};
+  const double a2[] = {b1[east - 1], r2[east], b2[north], r2[north]};
+  const double corners1 = r1[north_east] + r1[north_west] + r2[north_east - up] + r2[north_west + 1 - up];
+  const double corners2 = r2[north_east] + r2[north_west] + r1[north_east - 1] + r1[north_west];
+  const karst_index i = 2 * I, j = 2 * J;
+  const karst_rrb_nodes *nodes = &s.nodes;
+  T *factor = g.factor + at;
+  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i + 1, j), 2 * m + 1, node_of(nodes, m, i + 1, j),
+             r1[0] + s.lumped * corners1, a1, factor + karst_rrb_array(&shape, 0), apart);
+  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i, j + 1), 2 * m + 1, node_of(nodes, m, i, j + 1),
+             r2[0] + s.lumped * corners2, a2, factor + karst_rrb_array(&shape, KARST_RRB_PARTS), apart);
+}
+
+template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse > 0 ? 1 / (double)inverse : 0; }
+
+/* The stencil of a black node after the elimination of its red neighbours, given where their factors begin. centre,
+ * north_east and north_west are the stencil before. */
+template <typename T>
+KARST_INLINE void subtract_red(const T *east, const T *west, const T *north, const T *south, int64_t apart, bool there,
+                               double centre, double north_east, double north_west, double *skew)
+{
+  const double e0 = east[0], e1 = east[apart], e3 = east[3 * apart];
+  const double w1 = west[apart], w3 = west[3 * apart];
+  const double n0 = north[0], n1 = north[apart], n2 = north[2 * apart], n3 = north[3 * apart], s3 = south[3 * apart];
+  const double de = pivot_of(east[KARST_RRB_INVERSE * apart]) * e0, dw = pivot_of(west[KARST_RRB_INVERSE * apart]) * w1;
+  const double dn = pivot_of(north[KARST_RRB_INVERSE * apart]) * n2,
+               ds = pivot_of(south[KARST_RRB_INVERSE * apart]) * s3;
+  skew[KARST_RRB_SKEW_CENTRE * apart] = there ? centre - (de * e0 + dw * w1 + (dn * n2 + ds * s3)) : 0;
+  skew[KARST_RRB_SKEW_NORTH_EAST * apart] = there ? north_east - (de * e3 + dn * n1) : 0;
+  skew[KARST_RRB_SKEW_NORTH_WEST * apart] = there ? north_west - (dw * w3 + dn * n0) : 0;
+  skew[KARST_RRB_SKEW_EAST * apart] = there ? -(de * e1) : 0;
+  skew[KARST_RRB_SKEW_NORTH * apart] = there ? -(dn * n3) : 0;
+}
+
+/* The stencil on b2(I, J) and b1(I, J) from that before level 2m + 1: of grid 0 what was loaded, in place. factor: that
+ * of r1 and r2. */
+template <typename T>
+KARST_INLINE void eliminate_red(const karst_rrb_shape &shape, const T *factor, const double *straight, double *skew,
+                                const setting &s, int m, karst_index I, karst_index J)
+{
+  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
+  const double *start = straight ? straight : skew;
+  const int north_east = straight ? (int)KARST_RRB_NORTH_EAST : (int)KARST_RRB_SKEW_NORTH_EAST;
+  const int north_west = straight ? (int)KARST_RRB_NORTH_WEST : (int)KARST_RRB_SKEW_NORTH_WEST;
+  const bool corners = straight || s.nine_point;
+  const T *r1 = factor + karst_rrb_array(&shape, 0) + at, *r2 = factor + karst_rrb_array(&shape, KARST_RRB_PARTS) + at;
+  for (int k = 0; k < 2; k++) {
+    const int64_t black = karst_rrb_array(&shape, KARST_RRB_PARTS * k) + at;
+    const double *before = start + black;
+    const bool there = karst_rrb_has_node(&s.nodes, shape.size, m, 2 * I + k, 2 * J + k);
+    subtract_red(k ? r2 + 1 : r1, k ? r2 : r1 - 1, k ? r1 + up : r2, k ? r1 : r2 - up, apart, there, before[0],
+                 corners ? before[north_east * apart] : 0, corners ? before[north_west * apart] : 0, skew + black);
+  }
+}
+
+/* Level 2m + 2: the factor of b1(I, J). */
+template <typename T>
+KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+{
+  const karst_rrb_shape &shape = g.shape;
+  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
+  const double *b2 = g.skew + karst_rrb_array(&shape, 0) + at;
+  const double *b1 = g.skew + karst_rrb_array(&shape, KARST_RRB_PARTS) + at;
+  const int64_t north_east = KARST_RRB_SKEW_NORTH_EAST * apart, north_west = KARST_RRB_SKEW_NORTH_WEST * apart,
+                east = KARST_RRB_SKEW_EAST * apart, north = KARST_RRB_SKEW_NORTH * apart;
+  const double a[] = {b2[north_east], b2[north_west + 1], b1[north_west], b1[north_east]};
+  const double d = b1[0] + s.lumped * (b1[east] + b1[east - 1] + (b1[north] + b1[north - up]));
+  const karst_index i = 2 * I + 1, j = 2 * J + 1;
+  const int64_t first = karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1);
+  put_factor(&s.nodes, karst_rrb_has_node(&s.nodes, shape.size, m, i, j), 2 * m + 2, node_of(&s.nodes, m, i, j), d, a,
+             g.factor + first + at, apart);
+}
+
+/* The stencil on b2(I, J), which is node (I, J) of the next grid. */
+template <typename T>
+KARST_INLINE void eliminate_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+{
+  const karst_rrb_shape &shape = g.shape, &next = g.next_shape;
+  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
+  const T *ne = g.factor + karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1) + at;
+  const T *nw = ne - 1, *se = ne - up, *sw = ne - up - 1;
+  const double *b2 = g.skew + karst_rrb_array(&shape, 0) + at;
+  const double ne0 = ne[0], ne1 = ne[apart], ne2 = ne[2 * apart], ne3 = ne[3 * apart];
+  const double nw1 = nw[apart], nw2 = nw[2 * apart], nw3 = nw[3 * apart];
+  const double se2 = se[2 * apart], se3 = se[3 * apart], sw3 = sw[3 * apart];
+  const double dne = pivot_of(ne[KARST_RRB_INVERSE * apart]) * ne0, dnw = pivot_of(nw[KARST_RRB_INVERSE * apart]) * nw1;
+  const double dse = pivot_of(se[KARST_RRB_INVERSE * apart]) * se2, dsw = pivot_of(sw[KARST_RRB_INVERSE * apart]) * sw3;
+  const bool there = karst_rrb_has_node(&s.nodes, next.size, m + 1, I, J);
+  const int group = I % 2 ? (J % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (J % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
+  double *to = g.next + karst_rrb_array(&next, KARST_RRB_PARTS * group) + I / 2 + J / 2 * next.pitch;
+  to[KARST_RRB_CENTRE * next.array] = there ? b2[0] - (dne * ne0 + dnw * nw1 + (dse * se2 + dsw * sw3)) : 0;
+  to[KARST_RRB_EAST * next.array] = there ? b2[KARST_RRB_SKEW_EAST * apart] - (dne * ne1 + dse * se3) : 0;
+  to[KARST_RRB_NORTH * next.array] = there ? b2[KARST_RRB_SKEW_NORTH * apart] - (dne * ne2 + dnw * nw3) : 0;
+  to[KARST_RRB_NORTH_EAST * next.array] = there ? -(dne * ne3) : 0;
+  to[KARST_RRB_NORTH_WEST * next.array] = there ? -(dnw * nw2) : 0;
+}
+
+/* The place that a thread has in a launch over one grid. */
+__device__ bool find_place(const karst_rrb_shape &shape, karst_index *I, karst_index *J)
+{
+  const unsigned across = (unsigned)((shape.coarse[0] + WIDTH - 1) / WIDTH);
+  *I = (karst_index)(blockIdx.x % across) * WIDTH + (karst_index)(threadIdx.x % WIDTH);
+  *J = (karst_index)(blockIdx.x / across) * HEIGHT + (karst_index)(threadIdx.x / WIDTH);
+  return *I < shape.coarse[0] && *J < shape.coarse[1];
+}
+
+unsigned blocks_of(const karst_rrb_shape &shape)
+{
+  return (unsigned)((shape.coarse[0] + WIDTH - 1) / WIDTH * ((shape.coarse[1] + HEIGHT - 1) / HEIGHT));
+}
+
+__global__ void __launch_bounds__(WIDTH *HEIGHT)
+    eliminate_first(const karst_rrb_shape shape, const double *first, double *schur, const setting s)
+{
+  karst_index I, J;
+  if (find_place(shape, &I, &J)) eliminate_red(shape, first, nullptr, schur, s, 0, I, J);
+}
+
+enum step { FACTOR_RED, ELIMINATE_RED, FACTOR_B1, ELIMINATE_B1, STEPS };
+
+template <int STEP, typename T>
+KARST_INLINE void take_step(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+{
+  if (STEP == FACTOR_RED) factor_red(g, s, m, I, J);
+  if (STEP == ELIMINATE_RED) eliminate_red(g.shape, g.factor, g.straight, g.skew, s, m, I, J);
+  if (STEP == FACTOR_B1) factor_b1(g, s, m, I, J);
+  if (STEP == ELIMINATE_B1) eliminate_b1(g, s, m, I, J);
+}
+
+template <int STEP, typename T>
+__global__ void __launch_bounds__(WIDTH *HEIGHT) eliminate(const grid<T> g, const setting s, int m)
+{
+  karst_index I, J;
+  if (find_place(g.shape, &I, &J)) take_step<STEP>(g, s, m, I, J);
+}
+
+/* The grids from number first on, each of at most SMALL places. */
+template <typename T> struct small_grids {
+  int first, count;
+  grid<T> grids[SMALL_GRIDS];
+};
+
+template <int STEP, typename T> __device__ void step_together(const grid<T> &g, const setting &s, int m)
+{
+  const int across = (int)g.shape.coarse[0], t = (int)threadIdx.x;
+  if (t < across * (int)g.shape.coarse[1]) take_step<STEP>(g, s, m, t % across, t / across);
+  __syncthreads();
+}
+
+template <typename T>
+__global__ void __launch_bounds__(SMALL) eliminate_small(const small_grids<T> small, const setting s)
+{
+  for (int k = 0; k < small.count; k++) {
+    const grid<T> &g = small.grids[k];
+    const int m = small.first + k;
+    if (g.straight) {
+      step_together<FACTOR_RED>(g, s, m);
+      step_together<ELIMINATE_RED>(g, s, m);
+    }
+    if (!g.next) return;
+    step_together<FACTOR_B1>(g, s, m);
+    step_together<ELIMINATE_B1>(g, s, m);
+  }
+}
+
+template <typename T> grid<T> see(const karst_rrb *rrb, int m)
+{
+  const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
+  const bool last = 2 * m + 1 == rrb->levels;
+  return {rrb->shape[m],
+          rrb->shape[m + 1],
+          m > 0 ? arrays->straight[m] : nullptr,
+          arrays->skew[m],
+          static_cast<T *>(arrays->factor[m]),
+          last ? nullptr : arrays->straight[m + 1]};
+}
+
+/* The first grid of those that go into one launch together; grids: none. */
+int first_small(const karst_rrb *rrb)
+{
+  int first = rrb->grids;
+  while (first > 0 && rrb->grids - first < SMALL_GRIDS &&
+         (int64_t)rrb->shape[first - 1].coarse[0] * rrb->shape[first - 1].coarse[1] <= SMALL)
+    first--;
+  return first;
+}
+
+template <typename T> void eliminate_grid(cudaStream_t stream, const grid<T> &g, const setting &s, int m)
+{
+  const unsigned blocks = blocks_of(g.shape);
+  if (g.straight) {
+    eliminate<FACTOR_RED><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
+    eliminate<ELIMINATE_RED><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
+  }
+  if (!g.next) return;
+  eliminate<FACTOR_B1><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
+  eliminate<ELIMINATE_B1><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
+}
+
+template <typename T> void eliminate_grids(cudaStream_t stream, const karst_rrb *rrb, const setting &s)
+{
+  const int first = first_small(rrb);
+  for (int m = 0; m < first; m++) eliminate_grid(stream, see<T>(rrb, m), s, m);
+  small_grids<T> small = {first, rrb->grids - first, {}};
+  if (small.count == 0) return;
+  for (int k = 0; k < small.count; k++) small.grids[k] = see<T>(rrb, first + k);
+  eliminate_small<<<1, SMALL, 0, stream>>>(small, s);
+}
+
+} // namespace
+
+void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb)
+{
+  if (rrb->grids == 0) return;
+  const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  const setting s = {karst_rrb_nodes_of(rrb), rrb->lumped, rrb->nine_point};
+  eliminate_first<<<blocks_of(rrb->shape[0]), WIDTH * HEIGHT, 0, stream>>>(rrb->shape[0], arrays->first, arrays->schur,
+                                                                           s);
+  if (rrb->single)
+    eliminate_grids<float>(stream, rrb, s);
+  else
+    eliminate_grids<double>(stream, rrb, s);
+}

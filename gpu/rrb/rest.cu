@@ -1,5 +1,374 @@
-/* rest.cu - see rrb.h. */
+/* rest.cu - what is left after the last level of the repeated red-black method: its band, the complete L D L^T of it,
+ * and its solution. Few nodes are factored by one thread block, and their W = L^-1 is kept as a dense matrix; of more
+ * the band is factored in panels of columns. See cpu/rrb/rrb.h for the storage of the band. */
 #include "rrb.h"
 
-void karst_rrb_rest_factor_cuda(karst_context *, const karst_rrb *) {}
-void karst_rrb_rest_solve_cuda(karst_context *, const karst_rrb *) {}
+namespace
+{
+
+enum {
+  THREADS = 256,
+  LARGE = 1024,      /* threads of the thread blocks that are alone */
+  PANEL = 32,        /* columns, and the threads of a warp */
+  SHARED = 48 * 1024 /* bytes that every GPU gives a thread block */
+};
+
+/* What is left: its nodes on grid levels / 2, its stencil, and its band. */
+struct rest_view {
+  karst_rrb_shape shape;
+  karst_rrb_nodes nodes;
+  int levels, axis; /* axis: that along which nodes are numbered first, as karst_rrb_rest_node has it */
+  const double *stencil;
+  int64_t rest, width;
+  double *band;
+};
+
+/* The number of node (i, j) among those left. */
+KARST_INLINE int64_t number_of(const rest_view &v, karst_index i, karst_index j)
+{
+  const int64_t length = v.shape.size[v.axis], place = v.axis == 0 ? i : j, line = v.axis == 0 ? j : i;
+  if (v.levels % 2 == 0) return line * length + place;
+  return line / 2 * length + (line % 2 ? length / 2 + length % 2 : 0) + place / 2;
+}
+
+/* The node of grid levels / 2 that a thread has; false where there is none that is left. */
+KARST_INLINE bool is_left(const rest_view &v, int64_t node, karst_index *i, karst_index *j)
+{
+  const karst_index nx = v.shape.size[0];
+  *j = (karst_index)(node / nx);
+  *i = (karst_index)(node % nx);
+  return *j < v.shape.size[1] && (v.levels % 2 == 0 || (*i + *j) % 2 == 0);
+}
+
+KARST_INLINE int group_of(karst_index i, karst_index j)
+{
+  return i % 2 ? (j % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (j % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
+}
+
+KARST_INLINE void place_node(const rest_view &v, karst_index i, karst_index j, int64_t *place)
+{
+  place[number_of(v, i, j)] = karst_rrb_array(&v.shape, group_of(i, j)) + i / 2 + j / 2 * v.shape.pitch;
+}
+
+/* Puts the diagonal entry of a node and its couplings with nodes further on into a band of zeros. A place without a
+ * node is alone, with diagonal entry 1. */
+KARST_INLINE void gather_node(const rest_view &v, karst_index i, karst_index j)
+{
+  const bool black = v.levels % 2 != 0;
+  const int straight[] = {KARST_RRB_EAST, KARST_RRB_NORTH, KARST_RRB_NORTH_EAST, KARST_RRB_NORTH_WEST};
+  const int skew[] = {KARST_RRB_SKEW_EAST, KARST_RRB_SKEW_NORTH, KARST_RRB_SKEW_NORTH_EAST, KARST_RRB_SKEW_NORTH_WEST};
+  const int step = black ? 2 : 1, di[] = {step, 0, 1, -1}, dj[] = {0, step, 1, 1};
+  const double *at =
+      v.stencil + karst_rrb_array(&v.shape, KARST_RRB_PARTS * group_of(i, j)) + i / 2 + j / 2 * v.shape.pitch;
+  const int64_t q = number_of(v, i, j), stride = v.width + 1;
+  v.band[q * stride + v.width] = karst_rrb_has_node(&v.nodes, v.shape.size, v.levels / 2, i, j) ? at[0] : 1;
+#pragma unroll
+  for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
+    const karst_index beside = i + di[c], above = j + dj[c];
+    if (beside < 0 || beside >= v.shape.size[0] || above >= v.shape.size[1]) continue;
+    const int64_t other = number_of(v, beside, above), low = q < other ? q : other, high = q < other ? other : q;
+    v.band[high * stride + v.width - (high - low)] = at[(black ? skew[c] : straight[c]) * v.shape.array];
+  }
+}
+
+__global__ void __launch_bounds__(THREADS) place_nodes(const rest_view v, int64_t *place)
+{
+  karst_index i, j;
+  if (is_left(v, blockIdx.x * (int64_t)THREADS + threadIdx.x, &i, &j)) place_node(v, i, j, place);
+}
+
+__global__ void __launch_bounds__(THREADS) gather_nodes(const rest_view v)
+{
+  karst_index i, j;
+  if (is_left(v, blockIdx.x * (int64_t)THREADS + threadIdx.x, &i, &j)) gather_node(v, i, j);
+}
+
+/* 1 / d, 0 where the pivot of node q is bad. The first one of a thread that comes by ascending q is reported. */
+__device__ double invert_pivot(const rest_view &v, int64_t q, double d, bool reports)
+{
+  if (karst_rrb_is_pivot(d)) return 1 / d;
+  if (reports && *v.nodes.finding >> KARST_RRB_LEVEL_SHIFT > (unsigned)v.levels + 1)
+    *v.nodes.finding = karst_rrb_finding(v.levels + 1, q, karst_rrb_is_finite(d));
+  return 0;
+}
+
+/* Factors the whole band in one thread block, with the band in shared memory where it fits. Columns are subtracted
+ * before they are divided by their pivot, so that one barrier a column is enough. */
+__global__ void __launch_bounds__(LARGE) factor_band(const rest_view v, bool shared, double *inverse)
+{
+  extern __shared__ double copy[];
+  const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, t = (int)threadIdx.x;
+  double *a = shared ? copy : v.band;
+  for (int e = t; shared && e < rest * stride; e += LARGE) copy[e] = v.band[e];
+  __syncthreads();
+  for (int k = 0; k < rest; k++) {
+    const double over = invert_pivot(v, k, a[k * stride + width], t == 0);
+    const int reach = rest - 1 - k < width ? rest - 1 - k : width;
+    if (t == 0) inverse[k] = over;
+    for (int x = t / PANEL; x < reach; x += LARGE / PANEL) {
+      double *row = a + (k + 1 + x) * stride + width - x;
+      const double scaled = row[-1] * over;
+      for (int y = t % PANEL; y <= x; y += PANEL) row[y] -= scaled * a[(k + 1 + y) * stride + width - y - 1];
+    }
+    __syncthreads();
+  }
+  for (int e = t; e < rest * stride; e += LARGE) {
+    const int q = e / stride, k = q - width + e % stride;
+    v.band[e] = k < 0 ? 0 : k == q ? inverse[q] : a[e] * inverse[k];
+  }
+}
+
+/* Column number warp of W, by a warp: lane r % 32 gathers what row r, at most 63 beyond the one at hand, is. */
+__global__ void __launch_bounds__(THREADS) invert_band(const rest_view v, double *dense)
+{
+  const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, lane = (int)threadIdx.x % PANEL;
+  const int column = (int)((blockIdx.x * THREADS + threadIdx.x) / PANEL);
+  if (column >= rest) return;
+  double sum[2] = {0, 0}; /* of the rows with an even and with an odd r / 32 */
+  for (int i = column; i < rest; i++) {
+    const int half = i / PANEL % 2;
+    const double w = i == column ? 1 : __shfl_sync(~0U, half ? sum[1] : sum[0], i % PANEL);
+    if (lane == 0) dense[(int64_t)i * rest + column] = w;
+    for (int k = 0; k < 2; k++) {
+      const int ahead = (lane + PANEL * k - i % (2 * PANEL) + 2 * PANEL) % (2 * PANEL), r = i + ahead;
+      if (ahead == 0) sum[k] = 0;
+      if (ahead > 0 && ahead <= width && r < rest) sum[k] -= v.band[(int64_t)r * stride + width - ahead] * w;
+    }
+  }
+}
+
+/* Columns first to first + PANEL - 1 of their own rows, by one thread block of PANEL x PANEL threads. */
+__global__ void __launch_bounds__(LARGE) factor_corner(const rest_view v, int64_t first, double *inverse)
+{
+  __shared__ double a[PANEL][PANEL + 1];
+  const int c = (int)threadIdx.x % PANEL, r = (int)threadIdx.x / PANEL;
+  const int64_t row = first + r, apart = r - c;
+  const bool mine = row < v.rest && apart >= 0 && apart <= v.width;
+  double *at = v.band + row * (v.width + 1) + v.width - apart;
+  const int columns = v.rest - first < PANEL ? (int)(v.rest - first) : PANEL;
+  a[r][c] = mine ? *at : 0;
+  for (int k = 0; k < columns; k++) {
+    __syncthreads();
+    const double over = invert_pivot(v, first + k, a[k][k], threadIdx.x == 0);
+    const double change = r > k && c > k ? a[r][k] * over * a[c][k] : 0;
+    __syncthreads();
+    a[r][c] -= change;
+    if (c == k) a[r][k] = r == k ? over : a[r][k] * over;
+  }
+  __syncthreads();
+  if (mine) *at = a[r][c];
+  if (r == c && row < v.rest) inverse[row] = a[r][r];
+}
+
+/* The same columns of the rows below, a row a thread. */
+__global__ void __launch_bounds__(THREADS) factor_below(const rest_view v, int64_t first)
+{
+  __shared__ double a[PANEL][PANEL + 1];
+  const int64_t stride = v.width + 1;
+  for (int e = (int)threadIdx.x; e < PANEL * PANEL; e += THREADS) {
+    const int r = e / PANEL, c = e % PANEL;
+    a[r][c] = r >= c && r - c <= v.width ? v.band[(first + r) * stride + v.width - (r - c)] : 0;
+  }
+  __syncthreads();
+  const int64_t row = first + PANEL + blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (row >= v.rest || row >= first + PANEL + v.width) return;
+  double *at = v.band + row * stride + v.width - (row - first); /* of column first, where the band begins so early */
+  double u[PANEL];
+#pragma unroll
+  for (int c = 0; c < PANEL; c++) {
+    const bool inside = row - first - c <= v.width;
+    double sum = inside ? at[c] : 0;
+#pragma unroll
+    for (int k = 0; k < c; k++) sum -= u[k] * a[c][k];
+    u[c] = sum;
+    if (inside) at[c] = sum * a[c][c];
+  }
+}
+
+/* Subtracts what the columns are in the rows and columns after them, a tile a thread block. */
+__global__ void __launch_bounds__(THREADS) subtract_panel(const rest_view v, int64_t first)
+{
+  __shared__ double left[PANEL][PANEL + 1], right[PANEL][PANEL + 1];
+  const int64_t stride = v.width + 1, rows = first + PANEL + blockIdx.x * (int64_t)PANEL;
+  const int64_t columns = first + PANEL + blockIdx.y * (int64_t)PANEL;
+  if (columns > rows) return;
+  const int c = (int)threadIdx.x % PANEL;
+  const double pivot = 1 / v.band[(first + c) * stride + v.width];
+  for (int r = (int)threadIdx.x / PANEL; r < PANEL; r += THREADS / PANEL) {
+    const int64_t a = rows + r, b = columns + r, da = a - first - c, db = b - first - c;
+    left[r][c] = a < v.rest && da <= v.width ? v.band[a * stride + v.width - da] : 0;
+    right[r][c] = b < v.rest && db <= v.width ? v.band[b * stride + v.width - db] * pivot : 0;
+  }
+  __syncthreads();
+  for (int r = (int)threadIdx.x / PANEL; r < PANEL; r += THREADS / PANEL) {
+    const int64_t apart = rows + r - (columns + c);
+    if (rows + r >= v.rest || apart < 0 || apart > v.width) continue;
+    double sum = 0;
+    for (int k = 0; k < PANEL; k++) sum += left[r][k] * right[c][k];
+    v.band[(rows + r) * stride + v.width - apart] -= sum;
+  }
+}
+
+__device__ double sum_warp(double x)
+{
+  for (int apart = PANEL / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(~0U, x, apart);
+  return x;
+}
+
+/* left = D^-1 W x, a warp a row. */
+__global__ void __launch_bounds__(THREADS) solve_down(int rest, const double *dense, const double *inverse,
+                                                      const int64_t *place, const double *x, double *left)
+{
+  const int row = (int)((blockIdx.x * THREADS + threadIdx.x) / PANEL), lane = (int)threadIdx.x % PANEL;
+  if (row >= rest) return;
+  double sum = 0;
+  for (int c = lane; c <= row; c += PANEL) sum += dense[(int64_t)row * rest + c] * x[place[c]];
+  sum = sum_warp(sum);
+  if (lane == 0) left[row] = sum * inverse[row];
+}
+
+/* x = W^T left, PANEL columns a thread block. */
+__global__ void __launch_bounds__(LARGE)
+    solve_up(int rest, const double *dense, const int64_t *place, const double *left, double *x)
+{
+  __shared__ double part[PANEL][PANEL + 1];
+  const int c = (int)threadIdx.x % PANEL, r = (int)threadIdx.x / PANEL, column = (int)blockIdx.x * PANEL + c;
+  double sum = 0;
+  if (column < rest)
+    for (int row = (int)blockIdx.x * PANEL + r; row < rest; row += PANEL)
+      sum += dense[(int64_t)row * rest + column] * left[row];
+  part[r][c] = sum;
+  __syncthreads();
+  sum = sum_warp(part[c][r]);
+  if (c == 0 && (int)blockIdx.x * PANEL + r < rest) x[place[blockIdx.x * PANEL + r]] = sum;
+}
+
+/* Within the PANEL rows from first on, forward: y = L^-1 y by one warp, which has a row a lane. */
+__device__ double solve_corner_down(const rest_view &v, int64_t first, double y)
+{
+  const int lane = (int)threadIdx.x % PANEL;
+  const double *row = v.band + (first + lane) * (v.width + 1) + v.width - lane;
+  for (int k = 0; k < PANEL - 1; k++) {
+    const bool coupled = lane > k && lane - k <= v.width && first + lane < v.rest;
+    const double l = coupled ? row[k] : 0;
+    y -= l * __shfl_sync(~0U, y, k);
+  }
+  return y;
+}
+
+__device__ double solve_corner_up(const rest_view &v, int64_t first, double y)
+{
+  const int lane = (int)threadIdx.x % PANEL;
+  const double *column = v.band + first * (v.width + 1) + v.width + lane;
+  for (int k = PANEL - 1; k > 0; k--) {
+    const bool coupled = lane < k && k - lane <= v.width && first + k < v.rest;
+    const double l = coupled ? column[k * v.width] : 0; /* entry (first + k, first + lane) */
+    y -= l * __shfl_sync(~0U, y, k);
+  }
+  return y;
+}
+
+/* x = M^-1 x of a band of any width in one thread block. Forward a warp sums a row up to its panel; backward a panel is
+ * subtracted from the rows before it, a row a thread. */
+__global__ void __launch_bounds__(LARGE) solve_band(const rest_view v, const int64_t *place, double *x, double *left)
+{
+  __shared__ double panel[PANEL];
+  const int t = (int)threadIdx.x, lane = t % PANEL, warp = t / PANEL;
+  const int64_t stride = v.width + 1, last = (v.rest - 1) / PANEL * PANEL;
+  for (int64_t first = 0; first <= last; first += PANEL) {
+    const int64_t row = first + warp, begin = row > v.width ? row - v.width : 0;
+    double sum = 0;
+    if (row < v.rest)
+      for (int64_t c = begin + lane; c < first; c += PANEL) sum += v.band[row * stride + v.width - (row - c)] * left[c];
+    sum = sum_warp(sum);
+    if (lane == 0) panel[warp] = row < v.rest ? x[place[row]] - sum : 0;
+    __syncthreads();
+    if (warp == 0) {
+      const double y = solve_corner_down(v, first, panel[lane]);
+      if (first + lane < v.rest) left[first + lane] = y;
+    }
+    __syncthreads();
+  }
+  for (int64_t q = t; q < v.rest; q += LARGE) left[q] *= v.band[q * stride + v.width];
+  for (int64_t first = last; first >= 0; first -= PANEL) {
+    __syncthreads();
+    if (warp == 0) {
+      const double z = solve_corner_up(v, first, first + lane < v.rest ? left[first + lane] : 0);
+      panel[lane] = z;
+      if (first + lane < v.rest) x[place[first + lane]] = z;
+    }
+    __syncthreads();
+    const int64_t begin = first > v.width ? first - v.width : 0;
+    for (int64_t c = begin + t; c < first; c += LARGE) {
+      double sum = 0;
+      for (int k = 0; k < PANEL; k++)
+        if (first + k < v.rest && first + k - c <= v.width)
+          sum += v.band[(first + k) * stride + v.width - (first + k - c)] * panel[k];
+      left[c] -= sum;
+    }
+  }
+}
+
+rest_view see(const karst_rrb *rrb)
+{
+  const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
+  const int m = rrb->levels / 2;
+  const karst_rrb_shape &shape = rrb->shape[m];
+  const double *stencil = rrb->levels % 2 ? plan->arrays.skew[m] : plan->arrays.straight[m];
+  return {shape,     karst_rrb_nodes_of(rrb), rrb->levels, shape.size[0] <= shape.size[1] ? 0 : 1, stencil,
+          rrb->rest, rrb->rest_band,          plan->band};
+}
+
+unsigned blocks_of(const rest_view &v) { return karst_cuda_grid((int64_t)v.shape.size[0] * v.shape.size[1], THREADS); }
+
+void factor_panels(cudaStream_t stream, const rest_view &v, double *inverse)
+{
+  for (int64_t first = 0; first < v.rest; first += PANEL) {
+    const int64_t below = v.rest - first - PANEL < v.width ? v.rest - first - PANEL : v.width;
+    factor_corner<<<1, LARGE, 0, stream>>>(v, first, inverse);
+    if (below <= 0) continue;
+    const unsigned tiles = karst_cuda_grid(below, PANEL);
+    factor_below<<<karst_cuda_grid(below, THREADS), THREADS, 0, stream>>>(v, first);
+    subtract_panel<<<dim3(tiles, tiles), THREADS, 0, stream>>>(v, first);
+  }
+}
+
+} // namespace
+
+void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb)
+{
+  const rest_view v = see(rrb);
+  place_nodes<<<blocks_of(v), THREADS, 0, karst_cuda_of(context)->stream>>>(v, karst_rrb_cuda_of(rrb)->place);
+}
+
+void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb)
+{
+  const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  const rest_view v = see(rrb);
+  const size_t bytes = (size_t)v.rest * (size_t)(v.width + 1) * sizeof(double);
+  cudaMemsetAsync(v.band, 0, bytes, stream);
+  gather_nodes<<<blocks_of(v), THREADS, 0, stream>>>(v);
+  if (!plan->dense) {
+    factor_panels(stream, v, plan->inverse);
+    return;
+  }
+  const bool shared = bytes <= SHARED;
+  factor_band<<<1, LARGE, shared ? bytes : 0, stream>>>(v, shared, plan->inverse);
+  invert_band<<<karst_cuda_grid(v.rest * PANEL, THREADS), THREADS, 0, stream>>>(v, plan->dense);
+}
+
+void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb)
+{
+  const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
+  const cudaStream_t stream = karst_cuda_of(context)->stream;
+  double *x = plan->arrays.vector[rrb->levels / 2];
+  const int rest = (int)rrb->rest;
+  if (!plan->dense) {
+    solve_band<<<1, LARGE, 0, stream>>>(see(rrb), plan->place, x, plan->left);
+    return;
+  }
+  solve_down<<<karst_cuda_grid((int64_t)rest * PANEL, THREADS), THREADS, 0, stream>>>(rest, plan->dense, plan->inverse,
+                                                                                      plan->place, x, plan->left);
+  solve_up<<<karst_cuda_grid(rest, PANEL), LARGE, 0, stream>>>(rest, plan->dense, plan->place, plan->left, x);
+}
