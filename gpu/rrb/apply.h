@@ -1,0 +1,196 @@
+/* apply.h - how kernels walk over a grid in groups, and what the files that apply the preconditioner give each other.
+ *
+ * A warp takes two neighbouring places of each row for every lane and marches along J, so that what a row contributes to
+ * the next one stays in registers. Its first and last lanes repeat what the warps beside it compute: they only hand
+ * values on. A row is a ring for them: the place before its first one is its last one, which is a pad and 0. */
+#ifndef KARST_GPU_RRB_APPLY_H
+#define KARST_GPU_RRB_APPLY_H
+
+#include "rrb.h"
+
+enum {
+  KARST_RRB_THREADS = 128,
+  KARST_RRB_WARPS = KARST_RRB_THREADS / 32,
+  KARST_RRB_LANES = 30,                                 /* of a warp that store what they compute */
+  KARST_RRB_ROWS = 8,                                   /* that a warp marches over at most on usual grids */
+  KARST_RRB_FILL = 2048,                                /* warps that shall be under way before rows get more */
+  KARST_RRB_BLOCKS = KARST_CUDA_BATCH * KARST_CUDA_SUMS /* thread blocks of a reduction at most */
+};
+
+typedef struct karst_rrb_march {
+  int64_t pitch, array;
+  int64_t next_pitch, next_array; /* of the grid that b2 is */
+  int rows, pairs, chunks, strip; /* rows of the grid, pairs of places in one, warps for one, rows of a march */
+} karst_rrb_march;
+
+static inline unsigned karst_rrb_march_grid(const karst_rrb_march *march)
+{
+  const int64_t strips = (march->rows + march->strip - 1) / march->strip;
+  return karst_cuda_grid(strips * march->chunks, KARST_RRB_WARPS);
+}
+
+/* The march over grid m. It follows from the sizes alone, and with it the order of sums. */
+static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m)
+{
+  const karst_rrb_shape *shape = &rrb->shape[m], *next = &rrb->shape[m < rrb->grids ? m + 1 : m];
+  karst_rrb_march march = {shape->pitch, shape->array, next->pitch, next->array};
+  march.rows = (int)shape->coarse[1];
+  march.pairs = (int)(shape->pitch / 2);
+  march.chunks = (march.pairs + KARST_RRB_LANES - 1) / KARST_RRB_LANES;
+  const int64_t rows = (int64_t)march.rows * march.chunks / KARST_RRB_FILL;
+  march.strip = rows < 1 ? 1 : rows < KARST_RRB_ROWS ? (int)rows : KARST_RRB_ROWS;
+  while (karst_rrb_march_grid(&march) > KARST_RRB_BLOCKS) march.strip *= 2;
+  return march;
+}
+
+#ifdef __CUDACC__
+/* What a lane works on. */
+struct karst_rrb_lane {
+  int pair, first, last; /* places 2 pair and 2 pair + 1 of rows first <= J < last */
+  bool stores;
+};
+
+static __device__ __forceinline__ karst_rrb_lane karst_rrb_find_lane(const karst_rrb_march &march)
+{
+  const int warp = (int)(blockIdx.x * KARST_RRB_WARPS + threadIdx.x / 32), lane = (int)threadIdx.x % 32;
+  const int place = warp % march.chunks * KARST_RRB_LANES - 1 + lane, strip = warp / march.chunks;
+  const int64_t first = (int64_t)strip * march.strip, last = first + march.strip;
+  karst_rrb_lane mine;
+  mine.pair = (place + march.pairs) % march.pairs;
+  mine.first = first < march.rows ? (int)first : march.rows;
+  mine.last = last < march.rows ? (int)last : march.rows;
+  mine.stores = lane > 0 && lane <= KARST_RRB_LANES && place < march.pairs;
+  return mine;
+}
+
+static __device__ __forceinline__ double2 karst_rrb_load(const double *from)
+{
+  return *reinterpret_cast<const double2 *>(from);
+}
+
+static __device__ __forceinline__ double2 karst_rrb_load(const float *from)
+{
+  const float2 two = *reinterpret_cast<const float2 *>(from);
+  return make_double2(two.x, two.y);
+}
+
+static __device__ __forceinline__ void karst_rrb_store(double *to, double2 two)
+{
+  *reinterpret_cast<double2 *>(to) = two;
+}
+
+static __device__ __forceinline__ double2 operator*(double2 a, double2 b) { return make_double2(a.x * b.x, a.y * b.y); }
+static __device__ __forceinline__ double2 operator+(double2 a, double2 b) { return make_double2(a.x + b.x, a.y + b.y); }
+static __device__ __forceinline__ double2 operator-(double2 a, double2 b) { return make_double2(a.x - b.x, a.y - b.y); }
+
+/* The values at the places one to the west, one to the east. */
+static __device__ __forceinline__ double2 karst_rrb_west(double2 two)
+{
+  return make_double2(__shfl_up_sync(0xffffffff, two.y, 1), two.x);
+}
+
+static __device__ __forceinline__ double2 karst_rrb_east(double2 two)
+{
+  return make_double2(two.y, __shfl_down_sync(0xffffffff, two.x, 1));
+}
+
+/* The element of a vector of the next grid for the even one of the pair in row J; the odd one is an array further on in
+ * odd rows and two in even ones: b2 has r1 to its east, and r2 has b1. */
+static __device__ __forceinline__ int64_t karst_rrb_even(const karst_rrb_march &march, int pair, int J)
+{
+  return march.next_pitch + (J & 1 ? KARST_RRB_R2 : KARST_RRB_B2) * march.next_array + (J >> 1) * march.next_pitch +
+         pair;
+}
+
+static __device__ __forceinline__ int64_t karst_rrb_odd(const karst_rrb_march &march, int J)
+{
+  return (J & 1 ? KARST_RRB_B1 - KARST_RRB_R2 : KARST_RRB_R1 - KARST_RRB_B2) * march.next_array;
+}
+
+static __device__ __forceinline__ double2 karst_rrb_gather(const karst_rrb_march &march, const double *next, int pair,
+                                                           int J)
+{
+  const double *even = next + karst_rrb_even(march, pair, J);
+  return make_double2(even[0], even[karst_rrb_odd(march, J)]);
+}
+
+static __device__ __forceinline__ void karst_rrb_scatter(const karst_rrb_march &march, double *next, int pair, int J,
+                                                         double2 two)
+{
+  double *even = next + karst_rrb_even(march, pair, J);
+  even[0] = two.x;
+  even[karst_rrb_odd(march, J)] = two.y;
+}
+
+/* Writes zeros into the guards of a vector of two groups that the rows of this march are beside. */
+static __device__ __forceinline__ void karst_rrb_write_guards(const karst_rrb_march &march, const karst_rrb_lane &mine,
+                                                              double *y)
+{
+  const double2 zero = make_double2(0, 0);
+  if (!mine.stores || mine.first >= mine.last) return;
+  if (mine.first == 0) karst_rrb_store(y + 2 * mine.pair, zero);
+  if (mine.last < march.rows) return;
+  karst_rrb_store(y + march.array + 2 * mine.pair, zero);
+  karst_rrb_store(y + 2 * march.array + 2 * mine.pair, zero);
+}
+
+static __device__ __forceinline__ double karst_rrb_warp_sum(double value)
+{
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_down_sync(0xffffffff, value, distance);
+  return value;
+}
+
+static __device__ __forceinline__ double karst_rrb_block_sum(double value)
+{
+  __shared__ double part[KARST_RRB_WARPS];
+  value = karst_rrb_warp_sum(value);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = value;
+  __syncthreads();
+  double sum = 0;
+  for (int w = 0; w < KARST_RRB_WARPS; w++) sum += part[w];
+  return sum;
+}
+
+/* *result = the sum over all threads: each thread block adds up its own, and the last that is done adds up those. */
+static __device__ __forceinline__ void karst_rrb_reduce(double value, double *partial, unsigned *ticket, double *result)
+{
+  __shared__ bool last;
+  double sum = karst_rrb_block_sum(value);
+  if (threadIdx.x == 0) {
+    __stcg(&partial[blockIdx.x], sum);
+    __threadfence();
+    last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  sum = 0;
+  for (unsigned s = threadIdx.x; s < gridDim.x; s += KARST_RRB_THREADS) sum += __ldcg(&partial[s]);
+  sum = karst_rrb_block_sum(sum);
+  if (threadIdx.x == 0) *result = sum;
+}
+#endif
+
+/* fine.cu: level 2, between a vector of two groups and vector[1]. z may be r. */
+void karst_rrb_fine_forward_cuda(karst_context *context, const karst_rrb *rrb, const double *r);
+void karst_rrb_fine_backward_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
+                                  double *dot);
+/* pairs.cu: levels 2m + 1 and 2m + 2 of grid m > 0, between vector[m] and vector[m + 1]. What b1 is between the two
+ * ways stands in skew[m], which nothing but a factorization uses, and that writes it first: with it in vector[m] warps
+ * would overwrite what those beside them read. */
+void karst_rrb_pairs_forward_cuda(karst_context *context, const karst_rrb *rrb, int m);
+void karst_rrb_pairs_backward_cuda(karst_context *context, const karst_rrb *rrb, int m);
+/* reds.cu: level 2m + 1 by itself, in vector[m]. black: a vector of two groups that gets the black part of it. */
+void karst_rrb_reds_forward_cuda(karst_context *context, const karst_rrb *rrb, int m, double *black);
+void karst_rrb_reds_backward_cuda(karst_context *context, const karst_rrb *rrb, int m);
+/* enter.cu: a vector over the block rows of A to the first so many groups of one over grid 0, and all groups back. What
+ * has no block row stays as it is. */
+void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector);
+void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x);
+/* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none; and
+ * that launch, on vector[m] in place. */
+int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);
+void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m);
+
+#endif
