@@ -18,6 +18,9 @@ struct karst_generator {
   /* Builds the matrix, and unless rhs is NULL the right-hand side. *rhs stays NULL if the problem has none. */
   karst_status (*build)(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
                         karst_vector **rhs);
+  /* Makes the exact solution of the problem with its own right-hand side, a scalar for each row; NULL: it is not
+   * known. */
+  karst_status (*exact)(karst_context *context, const karst_gallery_spec *spec, karst_vector **exact);
 };
 
 extern const struct karst_generator *const karst_generator_table[]; /* ends with NULL */

@@ -7,8 +7,17 @@
 #include <string.h>
 
 const struct karst_generator *const karst_generator_table[] = {
-    &karst_poisson2d, &karst_poisson3d, &karst_laplace27, &karst_anisotropic, &karst_discontinuous,
-    &karst_convdiff,  &karst_blackoil,  &karst_deadoil,   &karst_ns3d,        NULL,
+    &karst_poisson2d,
+    &karst_poisson3d,
+    &karst_laplace27,
+    &karst_anisotropic,
+    &karst_discontinuous,
+    &karst_convdiff,
+    &karst_blackoil,
+    &karst_deadoil,
+    &karst_ns3d,
+    &karst_unitsquare,
+    NULL,
 };
 
 /* With this many cells, the entries of 27 blocks a cell can still be counted in 64 bits. */
@@ -105,6 +114,23 @@ static karst_status change_block_size(karst_context *context, int block_size, ka
   return pad_vector(context, karst_matrix_rows(converted), rhs);
 }
 
+/* Reads a problem's name, its sizes and where its parameters begin. */
+static karst_status parse(karst_context *context, const char *spec, const struct karst_generator **generator,
+                          karst_gallery_spec *parsed)
+{
+  if (!spec) return karst_fail(context, KARST_ERROR_ARGUMENT, "the name of the gallery problem is NULL");
+  size_t length = strcspn(spec, ":");
+  karst_status status = find_generator(context, spec, length, generator);
+  if (status) return status;
+  const char *text = spec + length + (spec[length] == ':' ? 1 : 0);
+  status = read_sizes(context, *generator, &text, parsed->size);
+  if (status) return status;
+  if (*text == ',') parsed->parameters = text + 1;
+  if (*text == ',' && text[1] == '\0')
+    return karst_fail(context, KARST_ERROR_OPTION, "%.128s: key=value must follow the comma", spec);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_gallery_create(karst_context *context, const char *spec, int block_size, karst_matrix **matrix,
                                   karst_vector **rhs)
 {
@@ -113,19 +139,11 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
   if (matrix) *matrix = NULL;
   if (rhs) *rhs = NULL;
   if (!context || !matrix) return karst_missing(context, "the place for the matrix");
-  if (!spec) return karst_fail(context, KARST_ERROR_ARGUMENT, "the name of the gallery problem is NULL");
   if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the problem's own",
                       block_size, KARST_BLOCK_SIZE_MAX);
-  size_t length = strcspn(spec, ":");
-  karst_status status = find_generator(context, spec, length, &generator);
+  karst_status status = parse(context, spec, &generator, &parsed);
   if (status) return status;
-  const char *text = spec + length + (spec[length] == ':' ? 1 : 0);
-  status = read_sizes(context, generator, &text, parsed.size);
-  if (status) return status;
-  if (*text == ',') parsed.parameters = text + 1;
-  if (*text == ',' && text[1] == '\0')
-    return karst_fail(context, KARST_ERROR_OPTION, "%.128s: key=value must follow the comma", spec);
   status = generator->build(context, &parsed, matrix, rhs);
   if (!status && block_size > 0 && karst_matrix_block_size(*matrix) != block_size)
     status = change_block_size(context, block_size, matrix, rhs);
@@ -136,5 +154,23 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
     karst_vector_destroy(*rhs);
     *rhs = NULL;
   }
+  return status;
+}
+
+karst_status karst_gallery_exact(karst_context *context, const char *spec, karst_vector **exact)
+{
+  karst_gallery_spec parsed = {.size = {1, 1, 1}, .parameters = ""};
+  const struct karst_generator *generator;
+  if (exact) *exact = NULL;
+  if (!context || !exact) return karst_missing(context, "the place for the exact solution");
+  karst_status status = parse(context, spec, &generator, &parsed);
+  if (status) return status;
+  if (!generator->exact)
+    return karst_fail(context, KARST_ERROR_OPTION, "the gallery does not know the exact solution of %s",
+                      generator->name);
+  status = generator->exact(context, &parsed, exact);
+  if (!status) return KARST_SUCCESS;
+  karst_vector_destroy(*exact);
+  *exact = NULL;
   return status;
 }

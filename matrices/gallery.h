@@ -13,5 +13,6 @@ extern const struct karst_generator karst_convdiff;      /* convection.c */
 extern const struct karst_generator karst_blackoil;      /* reservoir.c */
 extern const struct karst_generator karst_deadoil;       /* reservoir.c */
 extern const struct karst_generator karst_ns3d;          /* navier_stokes.c */
+extern const struct karst_generator karst_unitsquare;    /* unit_square.c */
 
 #endif

@@ -288,8 +288,8 @@ static void test_arguments(karst_context *context)
   size_t count = 0;
   bool complete = true;
   for (; karst_gallery_name(count); count++) complete = complete && karst_gallery_help(count);
-  tap_ok(count == 9 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
-         "the list has 9 problems, each with help");
+  tap_ok(count == 10 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
+         "the list has 10 problems, each with help");
 }
 
 struct problem {

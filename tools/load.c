@@ -65,6 +65,43 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
   return tool_fail_library(context, status);
 }
 
+int tool_load_exact(karst_context *context, const char *name, karst_vector **exact)
+{
+  struct stat file;
+  *exact = NULL;
+  if (stat(name, &file) == 0)
+    return tool_fail(TOOL_FAILED, "--exact is for problems of the gallery, and %s is a file", name);
+  if (!is_gallery_name(name)) return fail_unknown(name);
+  karst_status status = karst_gallery_exact(context, name, exact);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Computes value <- -value for a matrix in host memory, except the units on the diagonal of the rows that pad it. Each
+ * zero stays +0. */
+static void negate_values(const karst_matrix *matrix, double *value)
+{
+  const int64_t b = karst_matrix_block_size(matrix), count = b * b * karst_matrix_blocks(matrix);
+  const karst_index last = karst_matrix_block_rows(matrix) - 1;
+  for (int64_t i = 0; i < count; i++) value[i] = 0 - value[i];
+  if (karst_matrix_rows_unpadded(matrix) == karst_matrix_rows(matrix)) return;
+  const karst_index *start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
+  for (karst_index block = start[last]; block < start[last + 1]; block++)
+    for (int64_t r = karst_matrix_rows_unpadded(matrix) - b * last; column[block] == last && r < b; r++)
+      value[b * b * block + r + b * r] = 1;
+}
+
+int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs)
+{
+  double *value;
+  int exit_status = tool_matrix_to_host(context, matrix, &value);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  negate_values(matrix, value);
+  karst_status status = karst_matrix_update_values(matrix, value);
+  if (!status && rhs) status = karst_vector_scale(-1, rhs);
+  free(value);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)
 {
   *values = malloc((size_t)(count ? count : 1) * sizeof **values);

@@ -10,6 +10,12 @@
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
 
+/* Makes the exact solution of a problem of the gallery; a file, or a problem without one, is refused. */
+int tool_load_exact(karst_context *context, const char *name, karst_vector **exact);
+/* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the
+ * right-hand side that came with the matrix, or NULL. */
+int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs);
+
 /* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
  * frees. */
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values);

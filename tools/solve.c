@@ -19,12 +19,14 @@ struct run {
   karst_matrix *A;
   karst_vector *own; /* the right-hand side that came with A */
   karst_vector *b, *x;
+  karst_vector *exact; /* the solution that --exact compares with */
   karst_solver *solver;
 };
 
 static void release(struct run *run)
 {
   karst_solver_destroy(run->solver);
+  karst_vector_destroy(run->exact);
   karst_vector_destroy(run->x);
   karst_vector_destroy(run->b);
   karst_vector_destroy(run->own);
@@ -52,8 +54,10 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   struct tool_grid grid;
   int exit_status = tool_parse_grid(settings->grid, &grid);
   if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
+  if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  if (exit_status == TOOL_GO_ON && settings->negate) exit_status = tool_negate(run->context, run->A, run->own);
   if (exit_status == TOOL_GO_ON) exit_status = tool_set_grid(run->context, &grid, settings->matrix, run->A);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
@@ -82,6 +86,23 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
   return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
+}
+
+/* Computes max |x - u|, a NaN if one of the differences is. */
+static int measure_error(struct run *run, struct solve_report *report)
+{
+  double *x, *u;
+  int exit_status = tool_vector_to_host(run->context, run->x, report->rows, &x);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = tool_vector_to_host(run->context, run->exact, report->rows, &u);
+  for (int64_t i = 0; exit_status == TOOL_GO_ON && i < report->rows; i++) {
+    const double error = fabs(x[i] - u[i]);
+    if (!(error <= report->max_error)) report->max_error = error;
+    if (isnan(error)) break;
+  }
+  free(u);
+  free(x);
+  return exit_status;
 }
 
 static int ascending(const void *a, const void *b)
@@ -193,6 +214,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   if (status == TOOL_GO_ON) status = read_system(run, watch, report);
   if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
   if (status == TOOL_GO_ON) status = watch_close_history(watch);
+  if (status == TOOL_GO_ON && settings->exact) status = measure_error(run, report);
   if (status == TOOL_GO_ON && settings->repeat) status = solve_again(run, watch, report);
   if (status == TOOL_GO_ON && settings->reference) {
     watch_phase(watch, "reference");
@@ -219,6 +241,8 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = solve_parse(run.context, argc, argv, &settings);
   if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
+  if (status == TOOL_GO_ON && settings.exact && settings.rhs)
+    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, and --rhs replaces it");
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
   if (status == TOOL_GO_ON) status = check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);

@@ -17,7 +17,7 @@ struct solve_settings {
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
-  bool reference, json, quiet;
+  bool negate, exact, reference, json, quiet;
   karst_options *options; /* of the library; the caller destroys them */
 };
 
@@ -46,6 +46,7 @@ struct solve_report {
   int failed; /* exit status of an error after the solve, for the report; else TOOL_GO_ON */
   struct solve_repeat repeat;
   struct reference reference;
+  double max_error; /* max |x_i - u_i| of --exact */
 };
 
 /* Fills settings from the command line. Returns TOOL_GO_ON or an exit status. */

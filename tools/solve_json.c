@@ -40,6 +40,7 @@ static void set_input(json_t *object, const struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
   set_text(object, "matrix", settings->matrix);
+  json_object_set_new(object, "negated", json_boolean(settings->negate));
   set_integer(object, "rows", report->rows);
   set_integer(object, "block", report->block);
   set_grid(object, report->grid.size);
@@ -145,6 +146,7 @@ static void set_result(json_t *object, const struct solve_report *report)
   json_object_set_new(object, "block_row", result->block_row < 0 ? json_null() : json_integer(result->block_row));
   set_real(object, "residual", result->residual);
   set_real(object, "relative_residual", result->relative_residual);
+  set_real(object, "max_error", report->settings->exact ? report->max_error : NAN);
 }
 
 static void set_info(json_t *object, const struct solve_report *report)

@@ -169,7 +169,8 @@ void solve_print_text(const struct solve_report *report)
   const karst_solver_info *info = &report->info;
   printf("matrix      ");
   tool_print_safely(stdout, settings->matrix);
-  printf(": %lld rows, %lld entries", (long long)report->rows, (long long)report->entries);
+  printf(": %s%lld rows, %lld entries", settings->negate ? "negated, " : "", (long long)report->rows,
+         (long long)report->entries);
   if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
   printf(", block size %d", report->block);
   const karst_index *size = report->grid.size;
@@ -197,6 +198,7 @@ void solve_print_text(const struct solve_report *report)
   printf("iterations  %d\n", report->result.iterations);
   printf("residual    |b - A x| = %s, relative %s\n", number(report->result.residual),
          number(report->result.relative_residual));
+  if (settings->exact) printf("error       max |x - u| = %s against the exact solution\n", number(report->max_error));
   if (settings->reference) print_reference(&report->reference);
   printf("%s\n", report->explanation);
 }
