@@ -229,7 +229,7 @@ static void levels(karst_context *context)
     karst_index size[2];
     int asked, made;
   } cases[] = {{{1, 1}, 0, 0},    {{1, 1}, 5, 0},    {{2, 1}, 9, 2},   {{13, 9}, 3, 3},  {{13, 9}, 99, 8},
-               {{16, 16}, 99, 8}, {{17, 5}, 99, 10}, {{60, 70}, 0, 4}, {{64, 64}, 0, 4}, {{1, 300}, 0, 2}};
+               {{16, 16}, 99, 8}, {{17, 5}, 99, 10}, {{60, 70}, 0, 6}, {{64, 64}, 0, 4}, {{1, 300}, 0, 2}};
   const struct rrb_kind kind = {.anisotropic = 1};
   if (lacks_kernels(context, "levels")) return;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

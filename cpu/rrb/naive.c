@@ -155,7 +155,9 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
     naive->factor[c][node] = coupling(naive, stencil, at, i, j, towards[0], towards[1]) / d;
   }
   naive->factor[KARST_RRB_INVERSE][node] = 1 / d;
-  return d > 0 && isfinite(d);
+  if (d > 0 && isfinite(d)) return true;
+  naive->refused = isfinite(d) ? 1 / d : NAN;
+  return false;
 }
 
 /* Returns the first node of the level whose pivot is not positive or not finite, or -1. */
@@ -233,7 +235,9 @@ static karst_index factor_rest(karst_rrb_naive *naive, double *const *stencil)
     row[width] = naive->exists[node] ? stencil[KARST_RRB_CENTRE][node] : 1; /* nothing is coupled with a hole */
   }
   const karst_index bad = karst_rrb_rest_factor_cpu(naive->rest, width, naive->band);
-  return bad < 0 ? -1 : naive->node[bad];
+  if (bad < 0) return -1;
+  naive->refused = naive->band[(int64_t)bad * (width + 1) + width];
+  return naive->node[bad];
 }
 
 void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *node)
