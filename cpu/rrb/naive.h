@@ -11,9 +11,13 @@ typedef struct karst_rrb_naive {
   bool nine_point;     /* the stencil at the beginning */
   int levels;          /* eliminations from here on */
   double lumped;
-  double *stencil[KARST_RRB_PARTS]; /* [nx ny] each: the 9-point stencil, see karst_rrb_straight, for factor */
+  bool *exists;                     /* [nx ny] the grid has a node there, which create reads from the cells of rrb */
+  double *stencil[KARST_RRB_PARTS]; /* [nx ny] each: the 9-point stencil, see karst_rrb_straight, for factor; 0 where a
+                                     * node or its neighbour does not exist, as it is at first everywhere */
+  double *work[KARST_RRB_PARTS];    /* [nx ny] each: the stencil of the nodes that are left, while factor is at work */
   double *factor[KARST_RRB_PARTS];  /* [nx ny] each: of eliminated nodes l for the four neighbours, then 1 / d */
-  double *schur[KARST_RRB_PARTS];   /* [nx ny] each: of black nodes the stencil after the first elimination */
+  double *schur[KARST_RRB_PARTS];   /* [nx ny] each: of black nodes the stencil after the first elimination, see
+                                     * karst_rrb_skew; NULL with nine_point or levels = 0 */
   double *vector;                   /* [nx ny] work space */
   karst_index rest, rest_band;      /* what is left, as in karst_rrb */
   double *band;                     /* as in karst_rrb_cpu */
@@ -23,15 +27,15 @@ typedef struct karst_rrb_naive {
   int64_t bytes;
 } karst_rrb_naive;
 
-/* For the grids of rrb from number rrb->grouped on. */
+/* For the grids of rrb from number rrb->grouped on. Where it fails, *naive is NULL or for destroy, which accepts NULL. */
 karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
 void karst_rrb_naive_destroy(karst_context *context, karst_rrb_naive *naive);
 /* Factors the stencil, which stays. *node and *level, from 1: of the first pivot that is not positive or not finite, in
- * the order of karst_rrb_outcome; *node = -1: none. */
+ * the order of karst_rrb_outcome, counted on this grid, j nx + i, and from this grid on; *node = -1: none. */
 void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *node);
 /* z = M^-1 z over all nodes. */
 void karst_rrb_naive_solve(const karst_rrb_naive *naive, double *z);
-/* The same with the black nodes of the grid alone; the others are not looked at. */
+/* The same with the black nodes of the grid alone, of one level or more; the others are not looked at. */
 void karst_rrb_naive_solve_black(const karst_rrb_naive *naive, double *z);
 /* y = S x on the black nodes, and 0 elsewhere. Returns x . y. */
 double karst_rrb_naive_multiply(const karst_rrb_naive *naive, const double *x, double *y);

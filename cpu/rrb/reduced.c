@@ -1,0 +1,123 @@
+/* reduced.c - the way into the system of the black nodes, where the first elimination is exact, and back. With
+ * A = L_1 diag(D_r, S) L_1^T both are the first level's own substitutions: b' = b_b - A_br D_r^-1 b_r, and
+ * x_r = D_r^-1 b_r - D_r^-1 A_rb x_b. They happen once in a solve. */
+#include "exchange.h"
+#include "sweeps.h"
+
+#include <string.h>
+
+/* Coupling c of a red node of the naive storage, times a value of its neighbour or its own. West, east, south, north. */
+static double coupled(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
+{
+  return naive->factor[coupling][node] * value;
+}
+
+/* z = b less what the red nodes give on the black nodes, 0 on the red ones. */
+static void enter_naive(const karst_rrb_naive *naive, const double *b, double *z)
+{
+  const int64_t nx = naive->size[0], ny = naive->size[1];
+  for (int64_t j = 0; j < ny; j++)
+    for (int64_t i = 0; i < nx; i++) {
+      const int64_t node = j * nx + i;
+      double sum = 0;
+      if ((i + j) % 2 == 0) {
+        sum = b[node];
+        if (i > 0) sum -= coupled(naive, 1, node - 1, b[node - 1]);
+        if (i + 1 < nx) sum -= coupled(naive, 0, node + 1, b[node + 1]);
+        if (j > 0) sum -= coupled(naive, 3, node - nx, b[node - nx]);
+        if (j + 1 < ny) sum -= coupled(naive, 2, node + nx, b[node + nx]);
+      }
+      z[node] = sum;
+    }
+}
+
+/* The red nodes of b become those of x; x has the black ones. */
+static void leave_naive(const karst_rrb_naive *naive, const double *x, double *b)
+{
+  const int64_t nx = naive->size[0], ny = naive->size[1];
+  for (int64_t j = 0; j < ny; j++)
+    for (int64_t i = (j + 1) % 2; i < nx; i += 2) {
+      const int64_t node = j * nx + i;
+      double sum = coupled(naive, KARST_RRB_INVERSE, node, b[node]);
+      if (i > 0) sum -= coupled(naive, 0, node, x[node - 1]);
+      if (i + 1 < nx) sum -= coupled(naive, 1, node, x[node + 1]);
+      if (j > 0) sum -= coupled(naive, 2, node, x[node - nx]);
+      if (j + 1 < ny) sum -= coupled(naive, 3, node, x[node + nx]);
+      b[node] = sum;
+    }
+}
+
+/* Grid 0 with its first level alone, in the work space. */
+static karst_rrb_sweep first_level(const karst_rrb *rrb)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const karst_rrb_shape *shape = &rrb->shape[0];
+  karst_rrb_sweep sweep = {.shape = shape};
+  for (int e = 0; e <= KARST_RRB_FACTOR_R2; e++)
+    for (int part = 0; part < KARST_RRB_PARTS; part++)
+      sweep.l[e][part] = plan->arrays.first + karst_rrb_factor_array(rrb, 0, e, part);
+  for (int g = 0; g < KARST_RRB_GROUPS; g++)
+    sweep.from[g] = sweep.to[g] = plan->arrays.vector[0] + karst_rrb_array(shape, g);
+  return sweep;
+}
+
+void karst_rrb_enter_cpu(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
+                         double *reduced_b, double *reduced_x)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const bool natural = rrb->grouped == 0;
+  double *all = natural ? plan->naive->vector : plan->arrays.vector[0];
+  const karst_rrb_place right = {rrb, all, natural ? 0 : KARST_RRB_GROUPS};
+  const karst_rrb_place start = {rrb, reduced_x, natural ? 1 : 2};
+  karst_rrb_put_cpu(context, &right, b);
+  karst_rrb_put_cpu(context, &start, x);
+  if (natural) {
+    enter_naive(plan->naive, all, reduced_b);
+    return;
+  }
+  karst_rrb_sweep sweep = first_level(rrb);
+  const int64_t rows = sweep.shape->coarse[1], odd_rows = karst_rrb_nodes(sweep.shape, 1, 1);
+  const int64_t even = karst_rrb_nodes(sweep.shape, 0, 0), odd = karst_rrb_nodes(sweep.shape, 0, 1);
+  double *b2 = reduced_b + karst_rrb_array(sweep.shape, KARST_RRB_B2);
+  sweep.to[KARST_RRB_B1] = reduced_b + karst_rrb_array(sweep.shape, KARST_RRB_B1);
+  karst_fill_cpu(context, rrb->reduced, 0, reduced_b);
+  karst_piece piece = karst_begin(context, KARST_KIND_FORWARD, 12 * rows * sweep.shape->pitch);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
+  for (int64_t J = 0; J < rows; J++) {
+    const int64_t at = J * sweep.shape->pitch;
+    if (J < odd_rows) karst_rrb_red_to_b1(&sweep, at, odd);
+    karst_rrb_red_to_b2(&sweep, at, even, b2 + at);
+  }
+  karst_end(context, &piece);
+}
+
+void karst_rrb_leave_cpu(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x,
+                         double *x)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const bool natural = rrb->grouped == 0;
+  double *all = natural ? plan->naive->vector : plan->arrays.vector[0];
+  const karst_rrb_place place = {rrb, all, natural ? 0 : KARST_RRB_GROUPS};
+  karst_rrb_put_cpu(context, &place, b);
+  if (natural) {
+    leave_naive(plan->naive, reduced_x, all);
+    for (int64_t node = 0; node < rrb->reduced; node++)
+      if ((node / rrb->size[0] + node % rrb->size[0]) % 2 == 0) all[node] = reduced_x[node];
+    karst_rrb_get_cpu(context, &place, x);
+    return;
+  }
+  /* The guards between the groups are zero in both. */
+  karst_copy_cpu(context, rrb->reduced, reduced_x, all);
+  const karst_rrb_sweep sweep = first_level(rrb);
+  const int64_t rows = sweep.shape->coarse[1], odd_rows = karst_rrb_nodes(sweep.shape, 1, 1);
+  const int64_t even = karst_rrb_nodes(sweep.shape, 0, 0), odd = karst_rrb_nodes(sweep.shape, 0, 1);
+  karst_piece piece = karst_begin(context, KARST_KIND_BACKWARD, 14 * rows * sweep.shape->pitch);
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
+  for (int64_t J = 0; J < rows; J++) {
+    const int64_t at = J * sweep.shape->pitch;
+    karst_rrb_r1_back(&sweep, at, odd);
+    if (J < odd_rows) karst_rrb_r2_back(&sweep, at, even);
+  }
+  karst_end(context, &piece);
+  karst_rrb_get_cpu(context, &place, x);
+}

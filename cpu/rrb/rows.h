@@ -1,0 +1,55 @@
+/* rows.h - the loops of the repeated red-black method over one row of places, and over pairs of rows. rows.c compiles
+ * them; each J of a sweep takes a few of them one after the other, while the row is in the first-level cache. */
+#ifndef KARST_CPU_RRB_ROWS_H
+#define KARST_CPU_RRB_ROWS_H
+
+#include "cpu/cpu.h"
+#include "rrb_kernels.h"
+
+/* What a sweep over a grid works on. All pointers are to element (0, 0) of an array of the grid's shape. */
+typedef struct karst_rrb_sweep {
+  const karst_rrb_shape *shape;
+  const void *l[KARST_RRB_FACTORS][KARST_RRB_PARTS]; /* the factor */
+  bool single[KARST_RRB_FACTORS];                    /* its type: float or double */
+  const double *from[KARST_RRB_GROUPS];              /* the vector before the sweep */
+  double *to[KARST_RRB_GROUPS];                      /* and after it, which may be the same */
+} karst_rrb_sweep;
+
+/* How many places of a row have a node, b2 and r2 (0) or b1 and r1 (1); and how many rows, b2 and r1 or b1 and r2. */
+KARST_INLINE int64_t karst_rrb_nodes(const karst_rrb_shape *shape, int axis, int odd)
+{
+  return (shape->size[axis] + !odd) / 2;
+}
+
+/* In all of these at is the element of the first place, relative to element (0, 0), and n counts places. */
+
+/* Forward: b1, and the b2 of a row to any place, less what the red nodes beside them give. */
+void karst_rrb_red_to_b1(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
+void karst_rrb_red_to_b2(const karst_rrb_sweep *sweep, int64_t at, int64_t n, double *b2);
+/* Forward: result = b2 less what the b1 around give. */
+void karst_rrb_b1_to_b2(const karst_rrb_sweep *sweep, int64_t at, int64_t n, const double *b2, double *result);
+/* Backward: b1 from b2; r1 and r2 from both. */
+void karst_rrb_b1_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
+void karst_rrb_r1_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
+void karst_rrb_r2_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
+
+/* Takes a row of n nodes apart into those at even and at odd places, and puts it together. */
+void karst_rrb_split(int64_t n, const double *row, double *even, double *odd);
+void karst_rrb_join(int64_t n, const double *even, const double *odd, double *row);
+
+enum {
+  KARST_RRB_LANES = 8,    /* independent partial sums */
+  KARST_RRB_SEGMENTS = 64 /* pieces of a sum, whose limits depend on the grid alone */
+};
+
+/* Adds x . y to the lanes; n is a multiple of LANES. */
+void karst_rrb_add_dot(int64_t n, const double *x, const double *y, double *lane);
+KARST_INLINE double karst_rrb_add_lanes(const double *lane)
+{
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* Row J of the two black groups of y = S x, pads too. S and x: element (0, 0) of b2; y likewise. */
+void karst_rrb_multiply_rows(const karst_rrb_shape *shape, int64_t J, const double *schur, const double *x, double *y);
+
+#endif
