@@ -1,11 +1,13 @@
 /* test_bench.c - what bench does with several preconditioners: one table each, the time of a cell on grids, and the
  * correction step by step. Times are not judged. */
 #include "cli.h"
+#include "config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int count(const char *text, const char *word)
 {
@@ -120,11 +122,73 @@ static void test_correction(void)
   tap_ok(run->status == 2, "and where nothing is left it is an error");
 }
 
+static void test_solves(void)
+{
+  const struct cli_run *run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1", "--level=0,2",
+                                      "--precond=iluk:modified=0/1:shift=0/1e-3/1e-2,jacobi,none", "--rtol=1e-9");
+  tap_ok(run->status == 0 && strstr(run->out, "poisson2d:9x8: 72 rows, 326 blocks of 1; cg to a residual of 1e-09") &&
+             count(run->out, "converged") == 14 && strstr(run->out, "iluk:modified=1:shift=1e-2(2), 1 thread") &&
+             strstr(run->out, "jacobi, 1 thread"),
+         "bench --solves has a row for each preconditioner, each level and each value of a list A/B");
+  tap_note("%s", run->err);
+  run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1,2", "--precond=jacobi", "--json");
+  const double residual = number_of(run->out, "{", "residual");
+  tap_ok(run->status == 0 && count(run->out, "\n") == (has_threads() ? 2 : 1) && residual > 0 && residual <= 1e-6 &&
+             number_of(run->out, "{", "speedup") == 1 && number_of(run->out, "{", "rtol") == 1e-6 &&
+             is_near(number_of(run->out, "{", "total"),
+                     number_of(run->out, "{", "setup") + number_of(run->out, "{", "solve")),
+         "and with --json a line each, with the residual computed from x");
+  run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1", "--precond=jacobi,iluk:shift=-1");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "a wrong value of a preconditioner's option: %s",
+         run->err);
+  run = CLI_RUN("bench", "convdiff:5x5x5", "--solves=none", "--quick", "--threads=1", "--precond=jacobi");
+  tap_ok(run->status == 0 && strstr(run->err, "note: jacobi, 1 thread is left out") && !strstr(run->out, "jacobi"),
+         "what cannot be solved is left out with a note: %s", run->err);
+  run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--grids=5");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "two things to do are refused: %s", run->err);
+  run = CLI_RUN("bench", "poisson2d:9x8", "--profile");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "and --profile without --solves: %s", run->err);
+}
+
+/* A peer is a program, here a shell's, or a library that this build may not have. */
+static void test_peers(void)
+{
+  const char *script = "#!/bin/sh\necho \"Peer $6 $7\"\nwhile read -r line; do echo 1 nan 2 3 1e-7; done\n";
+  char path[512], option[1200];
+  snprintf(path, sizeof path, "%s", tap_write("peer.sh", script, -1));
+  tap_ok(chmod(path, 0700) == 0, "a peer of the test's own");
+  snprintf(option, sizeof option, "--peer=%s,%s:fast", path, path);
+  const struct cli_run *run = CLI_RUN("bench", "poisson2d:5x5", "--solves=cg", "--quick", "--threads=1",
+                                      "--precond=jacobi", "--rtol=0.25", option, "--json");
+  tap_ok(run->status == 0 && count(run->out, "\n") == 3 && strstr(run->out, "\"program\":\"Peer 0.25 default\"") &&
+             number_of(run->out, "Peer 0.25 fast", "total") == 3 &&
+             number_of(run->out, "Peer 0.25 fast", "iterations") == 3,
+         "bench --solves asks each peer, in the style that is named: %s", run->err);
+  run = CLI_RUN("bench", "poisson2d:5x5", "--solves=cg", "--quick", "--threads=1", "--peer=/nowhere/peer");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "a peer that does not start is an error: %s", run->err);
+  run = CLI_RUN("bench", "poisson2d:5x5", "--quick", "--threads=1", "--peer=a,b");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "and so is more than one without --solves: %s",
+         run->err);
+  run = CLI_RUN("bench", "poisson2d:5x5", "--solves=cg", "--quick", "--threads=1", "--precond=jacobi", "--peer=hypre",
+                "--json");
+#ifdef HAVE_HYPRE
+  const double residual = number_of(run->out, "BoomerAMG", "residual");
+  tap_ok(run->status == 0 && residual > 0 && residual <= 1e-6, "BoomerAMG solves the same system: %s", run->err);
+  run = CLI_RUN("bench", "poisson2d:5x5", "--solves=cg", "--quick", "--threads=1", "--peer=hypre:ruge");
+  tap_ok(run->status == 2 && strstr(run->err, "not 'ruge'"), "in a style that it has: %s", run->err);
+#else
+  tap_ok(run->status == 2 && strstr(run->err, "--peer hypre: not built; configure --with-hypre"),
+         "hypre, which this build has not, is named so: %s", run->err);
+#endif
+}
+
 int main(void)
 {
   cli_need("bench");
   test_tables();
   test_grids();
   test_correction();
+  test_solves();
+  test_peers();
   return tap_done();
 }

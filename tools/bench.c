@@ -5,6 +5,7 @@
  * figures and does not judge them. */
 #include "bench.h"
 #include "bench_grid.h"
+#include "bench_solves.h"
 #include "cusparse.h"
 
 #include <math.h>
@@ -116,8 +117,8 @@ static int run_case(const bench_settings *settings, bench_place *cpu, bench_plac
   bench_peer *peer = NULL;
   int exit_status = TOOL_GO_ON;
 
-  if (settings->peer) {
-    peer = bench_peer_start(settings->peer, &result->what);
+  if (settings->peers) {
+    peer = bench_peer_start(settings->peer_program[0], &result->what, NULL);
     if (!peer) return TOOL_FAILED;
   }
   if (cpu) exit_status = add_cpu(settings, cpu, result);
@@ -205,6 +206,7 @@ int main(int argc, char *argv[])
   if (exit_status == TOOL_GO_ON) {
     exit_status = settings.correction ? bench_correct(context, gpu_context, &settings)
                   : settings.grids    ? bench_grids(context, gpu_context, &settings)
+                  : settings.solves   ? bench_solves_run(context, gpu_context, &settings)
                                       : run(context, gpu_context, &settings);
   }
   bench_settings_free(&settings);

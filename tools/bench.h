@@ -5,7 +5,8 @@
  * and prints one line with its name and version when the matrix is ready. Then it answers each line on its standard
  * input with one line: the first BENCH_PEER_QUANTITIES of one repetition, in the order of enum bench_quantity, with
  * "nan" for a quantity that it does not have. So the two programs run in turn, A B A B, each in its own address
- * space. */
+ * space. For whole solves (--solves) two arguments follow, RTOL and STYLE, and the answer is the first
+ * BENCH_PEER_SOLVE_QUANTITIES of enum bench_solve_quantity. */
 #ifndef KARST_TOOLS_BENCH_H
 #define KARST_TOOLS_BENCH_H
 
@@ -48,6 +49,20 @@ enum bench_quantity {
   BENCH_WHOLE_SOLVE = BENCH_WHOLE_SETUP + BENCH_SOLVERS,
   BENCH_WHOLE_ITERATIONS = BENCH_WHOLE_SOLVE + BENCH_SOLVERS,
   BENCH_QUANTITIES = BENCH_WHOLE_ITERATIONS + BENCH_SOLVERS
+};
+
+/* What --solves measures: seconds, but for the iterations and the residual. */
+enum bench_solve_quantity {
+  BENCH_SOLVE_SETUP,      /* from a matrix to a solver that can iterate */
+  BENCH_SOLVE_UPDATE,     /* from new values in the same pattern to a solver that can iterate */
+  BENCH_SOLVE_SOLVE,      /* the first solve after that */
+  BENCH_SOLVE_ITERATIONS, /* of that solve */
+  BENCH_SOLVE_RESIDUAL,   /* |b - A x| / |b|, computed from x */
+  BENCH_PEER_SOLVE_QUANTITIES,
+  BENCH_SOLVE_AGAIN = BENCH_PEER_SOLVE_QUANTITIES, /* the same solve once more */
+  BENCH_SOLVE_UPLOAD,                              /* b from the host to the GPU */
+  BENCH_SOLVE_DOWNLOAD,                            /* x from the GPU to the host */
+  BENCH_SOLVE_QUANTITIES
 };
 
 typedef struct bench_sample {
@@ -174,11 +189,12 @@ double bench_orthogonalise_seconds(const bench_sample *sample, int restart);
 bool bench_stream(int threads, int64_t length, double *copy, double *triad);
 
 typedef struct bench_peer bench_peer;
-/* Starts program on a case and waits until it has the matrix. On failure it prints a sentence on standard error and
- * returns NULL. */
-bench_peer *bench_peer_start(const char *program, const bench_case *what);
+/* Starts program on a case and waits until it has the matrix; style is NULL, or what follows RTOL. On failure it prints
+ * a sentence on standard error and returns NULL. */
+bench_peer *bench_peer_start(const char *program, const bench_case *what, const char *style);
 const char *bench_peer_name(const bench_peer *peer);
 bool bench_peer_sample(bench_peer *peer, bench_sample *sample);
+bool bench_peer_solve(bench_peer *peer, double value[BENCH_SOLVE_QUANTITIES]);
 void bench_peer_stop(bench_peer *peer);
 
 void bench_report_table(const bench_result *result);

@@ -1,6 +1,7 @@
 /* bench_peer.c - talks to a peer (see bench.h) over its standard input and output. */
 #include "bench.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -19,11 +20,12 @@ struct bench_peer {
 };
 
 /* Starts program with its standard input and output on two pipes, and keeps the other ends. */
-static bool spawn(bench_peer *peer, const bench_case *what)
+static bool spawn(bench_peer *peer, const bench_case *what, const char *style)
 {
-  char block[16], level[16], restart[16], iterations[16];
+  char block[16], level[16], restart[16], iterations[16], rtol[32];
   /* posix_spawn takes no const, but writes nothing to the strings. */
-  char *const arguments[] = {(char *)peer->program, (char *)what->matrix, block, level, restart, iterations, NULL};
+  char *const arguments[] = {(char *)peer->program, (char *)what->matrix, block, level, restart, iterations,
+                             style ? rtol : NULL,   (char *)style,        NULL};
   posix_spawn_file_actions_t actions;
   int down[2], up[2];
 
@@ -31,12 +33,16 @@ static bool spawn(bench_peer *peer, const bench_case *what)
   snprintf(level, sizeof level, "%d", what->level);
   snprintf(restart, sizeof restart, "%d", what->restart);
   snprintf(iterations, sizeof iterations, "%d", what->iterations);
+  snprintf(rtol, sizeof rtol, "%.17g", what->rtol);
   if (pipe(down)) return false;
   if (pipe(up)) {
     close(down[0]);
     close(down[1]);
     return false;
   }
+  /* A peer that starts later must not keep the end by which this one is told to stop. */
+  fcntl(down[1], F_SETFD, FD_CLOEXEC);
+  fcntl(up[0], F_SETFD, FD_CLOEXEC);
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, down[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, up[1], STDOUT_FILENO);
@@ -53,7 +59,7 @@ static bool spawn(bench_peer *peer, const bench_case *what)
   return peer->process > 0 && peer->to && peer->from;
 }
 
-bench_peer *bench_peer_start(const char *program, const bench_case *what)
+bench_peer *bench_peer_start(const char *program, const bench_case *what, const char *style)
 {
   bench_peer *peer = calloc(1, sizeof *peer);
 
@@ -62,7 +68,7 @@ bench_peer *bench_peer_start(const char *program, const bench_case *what)
     return NULL;
   }
   peer->program = program;
-  if (spawn(peer, what) && fgets(peer->name, sizeof peer->name, peer->from)) {
+  if (spawn(peer, what, style) && fgets(peer->name, sizeof peer->name, peer->from)) {
     peer->name[strcspn(peer->name, "\n")] = '\0';
     return peer;
   }
@@ -73,14 +79,25 @@ bench_peer *bench_peer_start(const char *program, const bench_case *what)
 
 const char *bench_peer_name(const bench_peer *peer) { return peer->name; }
 
-bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
+/* Asks for a repetition: the answer has the first answered of count values, and the others are no numbers. */
+static bool ask(bench_peer *peer, int answered, int count, double *value)
 {
   bool whole = fputc('\n', peer->to) != EOF && fflush(peer->to) == 0;
 
-  for (int i = 0; whole && i < BENCH_PEER_QUANTITIES; i++) whole = fscanf(peer->from, "%lf", &sample->value[i]) == 1;
-  for (int i = BENCH_PEER_QUANTITIES; i < BENCH_QUANTITIES; i++) sample->value[i] = NAN;
+  for (int i = 0; whole && i < answered; i++) whole = fscanf(peer->from, "%lf", &value[i]) == 1;
+  for (int i = answered; i < count; i++) value[i] = NAN;
   if (!whole) tool_fail(TOOL_FAILED, "the peer %s stopped answering", peer->program);
   return whole;
+}
+
+bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
+{
+  return ask(peer, BENCH_PEER_QUANTITIES, BENCH_QUANTITIES, sample->value);
+}
+
+bool bench_peer_solve(bench_peer *peer, double value[BENCH_SOLVE_QUANTITIES])
+{
+  return ask(peer, BENCH_PEER_SOLVE_QUANTITIES, BENCH_SOLVE_QUANTITIES, value);
 }
 
 void bench_peer_stop(bench_peer *peer)

@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ITERATIONS = 1000000 };
@@ -101,8 +102,8 @@ static int parse_grids(bench_settings *settings)
     settings->grids++;
     next = next[length] ? next + length + 1 : NULL;
   }
-  if (settings->grids && settings->correction)
-    return tool_fail(TOOL_FAILED, "--grids and --correction are two things to do: one of them");
+  if ((settings->grids > 0) + (settings->correction > 0) + (settings->solves != NULL) > 1)
+    return tool_fail(TOOL_FAILED, "--grids, --correction and --solves are several things to do: one of them");
   if (settings->grids && strchr(settings->matrix, ':'))
     return tool_fail(TOOL_FAILED, "--grids takes a problem of the gallery without its sizes, not '%s'",
                      settings->matrix);
@@ -124,6 +125,8 @@ static int check(bench_settings *settings)
     settings->repeat = 1;
     settings->iterations = 5;
   }
+  if (settings->profile && !settings->solves) return tool_fail(TOOL_FAILED, "--profile is for --solves");
+  if (settings->solves && settings->rtol == 0) settings->rtol = 1e-6;
   return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
 }
 
@@ -162,7 +165,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       {{"restart", "M", "20", "m of GMRES(m)"}, TOOL_COUNT, {.count = &settings->restart}},
       {{"iterations", "N", "60", "iterations to time"}, TOOL_COUNT, {.count = &settings->iterations}},
       {{"repeat", "N", "3", "repetitions, of which the median counts"}, TOOL_COUNT, {.count = &settings->repeat}},
-      {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual"},
+      {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual [--solves: 1e-6]"},
        TOOL_REAL,
        {.real = &settings->rtol}},
       {{"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]..."},
@@ -177,7 +180,13 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3"},
        TOOL_TEXT,
        {.text = &settings->set}},
-      {{"peer", "PROGRAM", "", "a program that times another library, such as tools/bench_petsc"},
+      {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond"},
+       TOOL_TEXT,
+       {.text = &settings->solves}},
+      {{"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI"},
+       TOOL_SWITCH,
+       {.flag = &settings->profile}},
+      {{"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path"},
        TOOL_TEXT,
        {.text = &settings->peer}},
       {{"quick", "", "", "one repetition of 5 iterations, for a first look"}, TOOL_SWITCH, {.flag = &settings->quick}},
@@ -196,10 +205,16 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device cannot be had",
   };
 
-  *settings = (bench_settings){
-      .level_text = "0,1", .threads_text = "1,2", .device = "cpu", .restart = 20, .iterations = 60, .repeat = 3};
+  *settings = (bench_settings){.level_text = "0,1",
+                               .threads_text = "1,2",
+                               .device = "cpu",
+                               .restart = 20,
+                               .iterations = 60,
+                               .repeat = 3,
+                               .program = argv[0]};
   int exit_status = tool_parse(context, &command, argc, argv);
   if (exit_status == TOOL_GO_ON) exit_status = check(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);
   return exit_status;
@@ -209,4 +224,5 @@ void bench_settings_free(bench_settings *settings)
 {
   for (int w = 0; w < settings->ways; w++) karst_options_destroy(settings->way[w].options);
   karst_options_destroy(settings->options);
+  free(settings->peer_text);
 }

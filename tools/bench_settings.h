@@ -6,7 +6,8 @@
 
 enum {
   BENCH_LIST = 7,   /* most levels or numbers of threads in an option */
-  BENCH_WAYS = 16,  /* most preconditioners in an option */
+  BENCH_WAYS = 64,  /* most preconditioners in an option */
+  BENCH_PEERS = 8,  /* most peers in an option */
   BENCH_GRIDS = 24, /* most grids in an option */
   BENCH_REPEATS = 100
 };
@@ -34,13 +35,18 @@ typedef struct bench_settings {
   int correction; /* steps of the correction; 0: bench times */
   double rtol;
   bool cpu, gpu;
+  const char *solves; /* the solver whose whole solves are timed, or NULL */
   const char *peer, *set;
+  const char *program;                           /* the path of bench, beside which its peers are */
+  char *peer_text, peer_path[BENCH_PEERS][1024]; /* what the next two point into */
+  const char *peer_program[BENCH_PEERS], *peer_style[BENCH_PEERS];
+  int peers;
   karst_options *options; /* those of --set */
   bench_way way[BENCH_WAYS];
   int ways;
   bench_grid grid[BENCH_GRIDS];
   int grids;
-  bool quick, json;
+  bool quick, json, profile;
 } bench_settings;
 
 /* Parses the command line. Returns TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
@@ -50,9 +56,12 @@ void bench_settings_free(bench_settings *settings);
 
 /* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
  * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item for
- * another device is left out, and with a note one that this build does not know; else it is an error. */
+ * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
+ * makes a way of each of A, B, ...; for --solves so does each level, where there are levels. */
 int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
                      bench_settings *settings);
+/* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */
+int bench_peers_parse(bench_settings *settings);
 /* Sets an option of Karst for what is timed; own options and those that bench fixes are refused. */
 int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
                      const char *value);

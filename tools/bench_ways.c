@@ -33,7 +33,7 @@ int bench_option_set(karst_context *context, const struct tool_option *own, kars
 
 bool bench_has_level(const char *precond)
 {
-  static const char *const without[] = {"none", "jacobi", "fgbilu", "dilu", NULL};
+  static const char *const without[] = {"none", "jacobi", "fgbilu", "dilu", "rrb", NULL};
   return !is_among(precond, without);
 }
 
@@ -107,14 +107,56 @@ static bool is_known(karst_context *context, const bench_settings *settings, con
   return known;
 }
 
+/* Writes the item that takes, of each VALUE A/B/..., the one that number says; returns false past the last. */
+static bool pick_values(const char *item, int number, char *text)
+{
+  while (*item) {
+    const size_t before = strcspn(item, "="); /* the "=" too, where there is one */
+    const size_t head = before + (item[before] ? 1 : 0);
+    const char *value = item + head, *end = value + strcspn(value, ":");
+    int choices = 1;
+    memcpy(text, item, head);
+    text += head;
+    for (const char *c = value; c < end; c++) choices += *c == '/';
+    for (int skip = number % choices; skip > 0; skip--) value += strcspn(value, "/") + 1;
+    number /= choices;
+    const size_t length = strcspn(value, "/:");
+    memcpy(text, value, length);
+    text += length;
+    item = end;
+  }
+  *text = '\0';
+  return number == 0;
+}
+
+/* Appends the ways of an item: that of --solves has one for each level, if the preconditioner has levels. */
+static int add_ways(karst_context *context, const struct tool_option *own, const char *item, bench_settings *settings)
+{
+  int levels = 1;
+
+  for (int l = 0; l < levels; l++) {
+    if (settings->ways == BENCH_WAYS)
+      return tool_fail(TOOL_FAILED, "--precond: more than %d preconditioners", BENCH_WAYS);
+    bench_way *way = &settings->way[settings->ways++];
+    const int exit_status = parse_way(context, own, settings, item, way);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+    if (!settings->solves || !bench_has_level(tool_option_text(way->options, "precond"))) continue;
+    levels = settings->levels;
+    const karst_status status = karst_options_set_integer(way->options, "level", settings->level[l]);
+    if (status) return tool_fail_library(context, status);
+    snprintf(way->name, sizeof way->name, "%.*s(%d)", (int)sizeof way->name - 8, item, settings->level[l]);
+  }
+  return TOOL_GO_ON;
+}
+
 int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
                      bench_settings *settings)
 {
-  char item[sizeof settings->way->name];
+  char item[sizeof settings->way->name], one[sizeof item];
 
   for (const char *next = list; next;) {
     const size_t length = strcspn(next, ",");
-    if (settings->ways == BENCH_WAYS || length == 0 || length >= sizeof item)
+    if (length == 0 || length >= sizeof item)
       return tool_fail(TOOL_FAILED, "--precond: not a list of 1 to %d preconditioners, such as iluk,fgbilu:tiles",
                        BENCH_WAYS);
     snprintf(item, sizeof item, "%.*s", (int)length, next);
@@ -124,8 +166,10 @@ int bench_ways_parse(karst_context *context, const struct tool_option *own, cons
       fprintf(stderr, "%s: note: %s is left out: this build does not have it\n", tool_name(), item);
       continue;
     }
-    const int exit_status = parse_way(context, own, settings, item, &settings->way[settings->ways++]);
-    if (exit_status != TOOL_GO_ON) return exit_status;
+    for (int number = 0; pick_values(item, number, one); number++) {
+      const int exit_status = add_ways(context, own, one, settings);
+      if (exit_status != TOOL_GO_ON) return exit_status;
+    }
   }
   return TOOL_GO_ON;
 }
