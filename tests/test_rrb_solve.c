@@ -1,5 +1,5 @@
-/* Solvers with rrb converge to the solution of dense LU factors: cg on stencils of 5 points, where it works on the first
- * Schur complement, and of 9 points, and others with rrb as a preconditioner or a part of one. cg needs as many
+/* Solvers with rrb converge to the solution of dense LU factors: cg on stencils of 5 points, where it works on the
+ * first Schur complement, and of 9 points, and others with rrb as a preconditioner or a part of one. cg needs as many
  * iterations as in the paper's Table 5.3. */
 #include "backend.h"
 #include "rrb_dense.h"
