@@ -11,8 +11,17 @@
  *     x = x + alpha p   2 r, 1 w
  *     r'z               2 r
  *     p = z + beta p    2 r, 1 w
- * and one download of 4 scalars. Memory: p, q, z. */
+ * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that have p'q and r'z at hand, as
+ * those of a reduced system, spare the passes for these two.
+ *
+ * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
+ * (ETNA 46, 2017, 375-393, section 2.2): M is applied before the download and not after it.
+ *
+ * The coefficients of a cycle are those of the Lanczos process, whose tridiagonal matrix has at its ends the extreme
+ * eigenvalues of M^-1 A (Saad, section 6.7.3): alpha_j = r'z / p'q and beta_j, the ratio of two r'z, make its diagonal
+ * 1 / alpha_j + beta_j-1 / alpha_j-1 and the entries sqrt(beta_j) / alpha_j beside it. */
 #include "krylov.h"
+#include "lanczos.h"
 
 #include <math.h>
 
@@ -21,22 +30,41 @@ enum { RZ, PQ = RZ + 2, RR, LOOK, ALPHA = LOOK, BETA, SCALARS };
 
 enum { P, Q, Z, VECTORS };
 
+enum { STEPS = 2048 /* of a cycle whose coefficients are kept */ };
+
+enum { LEAST, LARGEST, DIAGONAL, BESIDE = DIAGONAL + STEPS, HOST = BESIDE + STEPS };
+
+struct settings {
+  int norm;
+};
+
+static const char *norm_name(size_t i)
+{
+  static const char *const names[] = {"true", "preconditioned", NULL};
+  return names[i];
+}
+
+static const karst_option own_rows[] = {{"norm", KARST_OPTION_NAME, false, offsetof(struct settings, norm), norm_name,
+                                         0, "true", "what cg's rtol is of: the true residual, or its M^-1 norm"},
+                                        {0}};
+static const karst_option *const rows[] = {own_rows, NULL};
+
 static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 {
   (void)k;
   (void)settings;
-  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
+  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS, .host = HOST};
 }
+
+static bool by_precond(const karst_krylov *k) { return ((const struct settings *)k->settings)->norm != 0; }
 
 /* p = z = M^-1 r */
 static karst_status begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  karst_status status = karst_krylov_precondition(k, k->r, k->vector[Z]);
-  if (status) return status;
-  backend->copy(k->context, k->n, k->vector[Z], k->vector[P]);
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->r, k->vector[Z], k->scalar + RZ);
-  return KARST_SUCCESS;
+  const karst_status status = karst_krylov_precondition_dot(k, k->r, k->vector[Z], k->scalar + RZ);
+  if (!status) backend->copy(k->context, k->n, k->vector[Z], k->vector[P]);
+  return status;
 }
 
 /* The step length along p, and the residual after that step. */
@@ -44,58 +72,107 @@ static karst_status advance(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *p = k->vector[P], *q = k->vector[Q], *s = k->scalar;
-  karst_status status = karst_krylov_multiply(k, p, q);
+  const karst_status status = karst_krylov_multiply_dot(k, p, q, s + PQ);
   if (status) return status;
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&p, q, s + PQ);
   backend->quotient(k->context, 1, s + RZ + now, s + PQ, NULL, NULL, s + ALPHA);
   karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
-  return karst_krylov_look(k, 0, LOOK);
+  return KARST_SUCCESS;
+}
+
+/* z = M^-1 r after that step, and beta. */
+static karst_status precondition(karst_krylov *k, int now)
+{
+  double *rz = k->scalar + RZ;
+  const karst_status status = karst_krylov_precondition_dot(k, k->r, k->vector[Z], rz + 1 - now);
+  if (!status) k->context->backend->quotient(k->context, 1, rz + 1 - now, rz + now, NULL, NULL, k->scalar + BETA);
+  return status;
 }
 
 /* Why the step must not be taken, or KARST_SOUND. */
 static karst_status check(karst_krylov *k, int now, karst_reason *reason)
 {
-  double rz = k->host[RZ + now], pq = k->host[PQ];
-  const karst_krylov_suspect suspect[] = {{"the preconditioned residual", k->vector[Z]},
+  const double rz = k->host[RZ + now], pq = k->host[PQ], next = k->by_precond ? k->host[RZ + 1 - now] : 0;
+  const karst_krylov_suspect z = {"the preconditioned residual", k->vector[Z]};
+  const karst_krylov_suspect suspect[] = {k->by_precond ? (karst_krylov_suspect){z.what, k->vector[P]} : z,
                                           {"the search direction", k->vector[P]},
                                           {k->A.product, k->vector[Q]},
-                                          {"the residual", k->r}};
-  if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->host[RR])) return karst_krylov_blame(k, 4, suspect, reason);
+                                          {"the residual", k->r},
+                                          z};
+  if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->host[RR]) || !isfinite(next))
+    return karst_krylov_blame(k, k->by_precond ? 5 : 4, suspect, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
     *reason = KARST_INDEFINITE_OPERATOR;
-  else if (rz <= 0)
+  else if (rz <= 0 || next < 0)
     *reason = KARST_INDEFINITE_PRECOND;
   return KARST_SUCCESS;
 }
 
-/* p = z + beta p with z = M^-1 r */
-static karst_status turn(karst_krylov *k, int now)
+/* p = z + beta p */
+static void turn(karst_krylov *k)
+{
+  k->context->backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&k->vector[Z], k->scalar + BETA,
+                               k->vector[P], NULL);
+}
+
+/* Step number j of a cycle makes row j of the tridiagonal matrix; last: r'z and 1 / alpha of the step before. */
+static void keep_coefficients(karst_krylov *k, int64_t j, int now, double last[2])
+{
+  if (j >= STEPS) return;
+  double *diagonal = k->host_extra + DIAGONAL, *beside = k->host_extra + BESIDE;
+  const double rz = k->host[RZ + now], inverse = k->host[PQ] / rz, beta = j > 0 ? rz / last[0] : 0;
+  diagonal[j] = inverse + beta * last[1];
+  if (j > 0) beside[j - 1] = sqrt(beta) * last[1];
+  last[0] = rz;
+  last[1] = inverse;
+}
+
+static karst_status report(karst_krylov *k, const char *name, double number)
+{
+  return karst_report_put(k->context, &k->report, &(karst_value){.name = name, .number = number});
+}
+
+/* What the coefficients of so many steps say of M^-1 A. The eigenvalues of each cycle's matrix lie between those of
+ * M^-1 A, so that the extremes of all cycles are the best that is known. */
+static karst_status report_spectrum(karst_krylov *k, int64_t steps)
+{
+  double least, largest, *known = k->host_extra;
+  if (steps == 0) return KARST_SUCCESS;
+  karst_lanczos_extremes((int)(steps < STEPS ? steps : STEPS), known + DIAGONAL, known + BESIDE, &least, &largest);
+  known[LEAST] = k->report.count > 0 ? fmin(known[LEAST], least) : least;
+  known[LARGEST] = k->report.count > 0 ? fmax(known[LARGEST], largest) : largest;
+  karst_status status = report(k, "condition_number", known[LARGEST] / known[LEAST]);
+  if (!status) status = report(k, "eigenvalue_min", known[LEAST]);
+  return status ? status : report(k, "eigenvalue_max", known[LARGEST]);
+}
+
+/* Iterates until the cycle has to end; *steps: how many steps were taken. */
+static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
   const struct karst_backend *backend = k->context->backend;
-  double *z = k->vector[Z], *rz = k->scalar + RZ;
-  karst_status status = karst_krylov_precondition(k, k->r, z);
-  if (status) return status;
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->r, z, rz + 1 - now);
-  backend->quotient(k->context, 1, rz + 1 - now, rz + now, NULL, NULL, k->scalar + BETA);
-  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&z, k->scalar + BETA, k->vector[P], NULL);
-  return KARST_SUCCESS;
+  double last[2] = {0};
+  karst_status status = begin(k);
+  for (int now = 0; !status; now = 1 - now) {
+    status = advance(k, now);
+    if (!status && k->by_precond) status = precondition(k, now);
+    if (!status) status = karst_krylov_look(k, 0, LOOK);
+    if (!status) status = check(k, now, reason);
+    if (status || *reason != KARST_SOUND) return status;
+    backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
+    keep_coefficients(k, (*steps)++, now, last);
+    const double residual = sqrt(k->host[k->by_precond ? RZ + 1 - now : RR]);
+    if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
+    if (status || karst_krylov_step(k, residual, k->goal)) return status;
+    if (!k->by_precond) status = precondition(k, now);
+    if (!status) turn(k);
+  }
+  return status;
 }
 
 static karst_status cycle(karst_krylov *k, karst_reason *reason)
 {
-  const struct karst_backend *backend = k->context->backend;
-  karst_status status = begin(k);
-  for (int now = 0; !status; now = 1 - now) {
-    status = advance(k, now);
-    if (!status) status = check(k, now, reason);
-    if (status || *reason != KARST_SOUND) return status;
-    backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
-    double residual = sqrt(k->host[RR]);
-    if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
-    if (status || karst_krylov_step(k, residual, k->goal)) return status;
-    status = turn(k, now);
-  }
-  return status;
+  int64_t steps = 0;
+  const karst_status status = iterate(k, reason, &steps), reported = report_spectrum(k, steps);
+  return status ? status : reported;
 }
 
 extern const struct karst_krylov_ops karst_krylov_cg;
@@ -103,6 +180,10 @@ extern const struct karst_krylov_ops karst_krylov_cg;
 const struct karst_krylov_ops karst_krylov_cg = {
     .name = "cg",
     .help = "conjugate gradients, for symmetric positive definite matrices",
+    .reduces = true,
+    .options = rows,
+    .settings = sizeof(struct settings),
     .workspace = workspace,
+    .by_precond = by_precond,
     .cycle = cycle,
 };

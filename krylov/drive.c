@@ -30,6 +30,9 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 /* A recursive residual that has fallen to this part of where it began is rounding. */
 static const double rounding = 64 * DBL_EPSILON;
 
+/* The norm that the method lowers and is judged by, of the residual at the start of a cycle. */
+static double norm_at_start(const karst_krylov *k) { return k->by_precond ? k->merit : k->residual; }
+
 static void ask_monitor(karst_krylov *k, double residual)
 {
   if (k->monitor) k->decision = k->monitor(k->monitor_user, k->iterations, residual);
@@ -40,7 +43,7 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal)
   k->iterations++;
   k->claimed = residual <= goal;
   ask_monitor(k, residual);
-  return k->claimed || k->decision != KARST_GO_ON || residual <= rounding * k->residual ||
+  return k->claimed || k->decision != KARST_GO_ON || residual <= rounding * norm_at_start(k) ||
          k->iterations >= k->limits->max_iterations;
 }
 
@@ -73,6 +76,11 @@ static karst_status find_not_finite(karst_krylov *k, const double *values, int64
   return status;
 }
 
+static karst_index block_row_of(const karst_krylov *k, int64_t element)
+{
+  return k->A.block_row ? k->A.block_row(&k->A, element) : karst_layout_block_row(k->A.layout, element);
+}
+
 /* What is NaN or infinite in x makes the residual so too, also where no row reads it. Its elements are looked at only
  * where the sum of their squares is not finite. */
 static karst_status look_at_unread(karst_krylov *k)
@@ -85,8 +93,21 @@ static karst_status look_at_unread(karst_krylov *k)
   status = find_not_finite(k, k->x, k->n, &where);
   if (status || where < 0) return status;
   k->residual = k->judged = NAN;
-  if (k->iterations > 0) record(k, "the solution", k->iterations, karst_layout_block_row(k->A.layout, where));
+  if (k->iterations > 0) record(k, "the solution", k->iterations, block_row_of(k, where));
   return KARST_SUCCESS;
+}
+
+/* sqrt(r'M^-1 r); a NaN where M is not positive definite, as the next cycle finds too, or there is none. */
+static karst_status measure_by_precond(karst_krylov *k)
+{
+  double square = NAN, *place = k->norm2 + 1;
+  karst_status status = KARST_SUCCESS;
+  if (k->M->reason == KARST_SOUND) {
+    status = karst_krylov_precondition_dot(k, k->r, k->vector[0], place);
+    if (!status) status = k->context->backend->download(k->context, &square, place, sizeof square);
+  }
+  k->merit = square < 0 ? NAN : sqrt(square);
+  return status;
 }
 
 /* r = b - A x and its norm, and the caller's; precisely once a recursive residual has been found wrong. The method's
@@ -102,15 +123,22 @@ static karst_status compute_residual(karst_krylov *k)
   if (!status && k->outer)
     status = k->outer->measure(k->outer->user, k->x, k->wanted, k->claimed, k->precise, &k->judged);
   if (!status && k->A.unread) status = look_at_unread(k);
-  k->target = k->outer ? k->residual * (k->wanted / k->judged) : k->wanted;
-  return status;
+  k->target = k->outer && k->outer->norm ? k->residual * (k->wanted / k->judged) : k->wanted;
+  k->merit = k->judged;
+  return !status && k->by_precond ? measure_by_precond(k) : status;
+}
+
+/* Whether the true residual says that the solve has converged. */
+static bool has_converged(const karst_krylov *k)
+{
+  return k->judged <= k->wanted || (k->by_precond && k->merit <= k->wanted_merit);
 }
 
 /* The same after a cycle, whose claim to have converged is judged by it. */
 static karst_status check_claim(karst_krylov *k)
 {
   karst_status status = compute_residual(k);
-  if (status || !k->claimed || k->judged <= k->wanted) return status;
+  if (status || !k->claimed || has_converged(k)) return status;
   return k->false_claims++ == 0 && !k->precise ? compute_residual(k) : status;
 }
 
@@ -135,7 +163,7 @@ static karst_status blame_vectors(karst_krylov *k, int count, const karst_krylov
     int64_t where;
     karst_status status = find_not_finite(k, suspect[i].values, k->n, &where);
     if (status) return status;
-    if (where >= 0) record(k, suspect[i].what, iteration, karst_layout_block_row(k->A.layout, where));
+    if (where >= 0) record(k, suspect[i].what, iteration, block_row_of(k, where));
   }
   return KARST_SUCCESS;
 }
@@ -186,7 +214,7 @@ karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_s
 /* Counts how many cycles in a row have gained nothing, the one just ended included. */
 static void judge_progress(karst_krylov *k)
 {
-  bool gained = k->claimed ? k->judged < gain_claimed * k->best_judged : k->measure < gain_unclaimed * k->best_measure;
+  bool gained = k->claimed ? k->merit < gain_claimed * k->best_merit : k->measure < gain_unclaimed * k->best_measure;
   k->idle = gained ? 0 : k->idle + 1;
   k->best_measure = fmin(k->measure, k->best_measure);
 }
@@ -196,6 +224,7 @@ static void judge_progress(karst_krylov *k)
 static bool is_measurable(const karst_krylov *k)
 {
   if (k->residual > karst_norm_largest) return false;
+  if (k->outer && !k->outer->norm && k->residual == 0) return true;
   return !k->outer || fmax(k->target, DBL_EPSILON * k->residual) >= karst_norm_smallest;
 }
 
@@ -204,11 +233,14 @@ static bool is_measurable(const karst_krylov *k)
 static karst_reason judge(const karst_krylov *k, double rtol_target, double atol_target, karst_reason cycle_reason)
 {
   if (!isfinite(k->residual) || !isfinite(k->judged) || !isfinite(rtol_target)) return KARST_NOT_FINITE;
-  if (k->judged <= k->wanted) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
+  if (k->by_precond && has_converged(k))
+    return k->judged <= atol_target && atol_target > 0 ? KARST_CONVERGED_ATOL : KARST_CONVERGED_PRECONDITIONED;
+  if (has_converged(k)) return atol_target > rtol_target ? KARST_CONVERGED_ATOL : KARST_CONVERGED_RTOL;
   if (k->decision != KARST_GO_ON) return k->decision == KARST_ACCEPT ? KARST_CONVERGED_MONITOR : KARST_STOPPED;
   if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
   if (k->iterations >= k->limits->max_iterations) return KARST_ITERATION_LIMIT;
+  if (k->residual == 0) return KARST_STAGNATED; /* a cycle has nothing to begin with */
   return k->idle >= IDLE_LIMIT ? KARST_STAGNATED : KARST_SOUND;
 }
 
@@ -229,8 +261,9 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
   const bool refines = k->false_claims > 0;
-  if (k->judged < k->best_judged) {
+  if (k->merit < k->best_merit) {
     backend->copy(k->context, k->n, k->x, k->best);
+    k->best_merit = k->merit;
     k->best_judged = k->judged;
     k->best_iteration = k->iterations;
   } else if (refines) {
@@ -240,17 +273,22 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
   }
   k->claimed = false;
   k->measure = k->compared_at = k->residual;
-  k->goal = goal_for(k, k->target);
+  k->goal = goal_for(k, k->by_precond ? k->wanted_merit : k->target);
   *reason = KARST_SOUND;
   return refines ? refine(k, reason) : k->ops->cycle(k, reason);
 }
 
-static void fall_back_on_best(karst_krylov *k)
+static void take_best(karst_krylov *k)
 {
-  if (isinf(k->best_judged) || k->judged <= k->best_judged) return;
   k->context->backend->copy(k->context, k->n, k->best, k->x);
+  k->merit = k->best_merit;
   k->judged = k->best_judged;
   k->kept_start = k->best_iteration == 0;
+}
+
+static void fall_back_on_best(karst_krylov *k)
+{
+  if (!isinf(k->best_merit) && !(k->merit <= k->best_merit) && !has_converged(k)) take_best(k);
 }
 
 /* The call fails, perhaps in the middle of a cycle: x becomes the best that is known, what the cycle has made of it
@@ -258,10 +296,8 @@ static void fall_back_on_best(karst_krylov *k)
 static void salvage(karst_krylov *k)
 {
   k->claimed = false;
-  if (isinf(k->best_judged)) return; /* no cycle has run */
-  if (compute_residual(k) == KARST_SUCCESS && k->judged <= k->best_judged) return;
-  k->context->backend->copy(k->context, k->n, k->best, k->x);
-  k->judged = k->best_judged;
+  if (isinf(k->best_merit)) return; /* no cycle has run */
+  if (compute_residual(k) != KARST_SUCCESS || !(k->merit <= k->best_merit)) take_best(k);
 }
 
 /* What ends without having converged is looked at precisely once more: rounding may have hidden that it has. */
@@ -272,7 +308,7 @@ static karst_status look_again(karst_krylov *k, double rtol_target, double atol_
     return KARST_SUCCESS;
   k->false_claims = 1;
   karst_status status = compute_residual(k);
-  if (!status && k->judged <= k->wanted) *reason = judge(k, rtol_target, atol_target, *reason);
+  if (!status && has_converged(k)) *reason = judge(k, rtol_target, atol_target, *reason);
   return status;
 }
 
@@ -282,18 +318,23 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   karst_reason reason = k->M->reason, cycle_reason = KARST_SOUND;
   k->b = b;
   k->x = x;
-  k->wanted = fmax(rtol_target, atol_target);
+  k->by_precond = k->ops->by_precond && k->ops->by_precond(k);
+  k->wanted = k->by_precond ? atol_target : fmax(rtol_target, atol_target);
+  k->wanted_merit = NAN;
   k->iterations = k->false_claims = k->idle = 0;
   k->claimed = k->kept_start = false;
-  k->best_judged = k->best_measure = INFINITY;
+  k->best_merit = k->best_judged = k->best_measure = INFINITY;
+  k->report.count = 0;
   k->decision = KARST_GO_ON;
   k->not_finite_in = NULL;
   k->not_finite_row = -1;
   *result = (karst_result){.block_row = -1};
 
   karst_status status = compute_residual(k);
+  k->start_merit = k->merit;
+  k->wanted_merit = k->limits->rtol * k->start_merit;
   if (status) k->judged = NAN;
-  if (!status) ask_monitor(k, k->residual);
+  if (!status) ask_monitor(k, k->outer && !k->outer->norm ? k->merit : norm_at_start(k));
   if (!status) status = check_decision(k);
   if (!status && reason == KARST_NOT_FINITE) status = blame_factors(k);
   if (!status && reason == KARST_SOUND) {
@@ -323,6 +364,6 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   result->iterations = k->iterations;
   result->residual = k->judged;
   if (reason == KARST_NOT_FINITE) result->block_row = k->not_finite_row;
-  if (reason == KARST_SINGULAR_BLOCK) result->block_row = k->M->block_row;
+  if (reason == k->M->reason && reason != KARST_NOT_FINITE) result->block_row = k->M->block_row;
   return KARST_SUCCESS;
 }

@@ -36,6 +36,7 @@ struct karst_krylov_ops {
   const char *name;
   const char *help;                   /* one line */
   bool flexible;                      /* takes a preconditioner that is another one in each apply */
+  bool reduces;                       /* may be given the system that a preconditioner's reduction leaves */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   const karst_option *parts; /* the row of those that says into how many parts of the grid the preconditioner's matrix
@@ -43,6 +44,8 @@ struct karst_krylov_ops {
                               * and not what M was made from */
   /* May change the settings to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
+  /* Whether a solve is judged by sqrt(r'M^-1 r), of a symmetric positive definite M, and not by |r|; NULL: never. */
+  bool (*by_precond)(const karst_krylov *k);
   /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
    * k->target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or the
    * iteration limit is reached), else why it cannot go on. */
@@ -54,7 +57,7 @@ typedef struct karst_krylov_outer {
   void *user;
   /* The norm of the caller's residual, computed from the scaled system's x; the rest as in karst_residual_norm. */
   karst_status (*measure)(void *user, const double *x, double target, bool expected, bool precise, double *norm);
-  /* The caller's norm of r, a residual of the scaled system. */
+  /* The caller's norm of r, a residual of the scaled system. NULL: it is |r|. */
   karst_status (*norm)(void *user, const double *r, double *norm);
 } karst_krylov_outer;
 
@@ -83,19 +86,24 @@ struct karst_krylov {
   double *x;
   const double *base;              /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
   const karst_krylov_outer *outer; /* or NULL: A is the caller's system */
-  double wanted;                   /* norm of the caller's true residual to reach */
+  double wanted;                   /* norm of the caller's true residual to reach; by_precond: that of atol alone */
   double judged;                   /* norm of the caller's true residual at the start of the cycle */
   double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
-  double target;      /* norm of the true residual to reach, as far as the ratio of both norms tells */
-  double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
-  double compared_at; /* norm of the recursive residual when it was last compared with the caller's */
-  double measure;     /* the norm that the method lowers, at the start: residual unless cycle sets another */
+  bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, wanted_merit, and each step's residual */
+  double merit;       /* the norm that says which x is best: judged, or sqrt(r'M^-1 r) of the true residual */
+  double start_merit; /* by_precond: that of the start */
+  double wanted_merit; /* by_precond: the merit to reach */
+  double target;       /* norm of the true residual to reach, as far as the ratio of both norms tells */
+  double goal;         /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double compared_at;  /* norm of the recursive residual when it was last compared with the caller's */
+  double measure;      /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */
   bool precise;     /* the true residual was computed to twice the working precision */
   int false_claims; /* cycles of this solve that believed so and were wrong */
   int idle;         /* cycles in a row that have gained nothing */
-  double best_judged, best_measure;
+  double best_merit, best_measure;
+  double best_judged;             /* of the x whose merit is best_merit */
   int best_iteration;             /* after how many iterations best was x */
   bool kept_start;                /* the solve has ended with the start as the best x */
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
@@ -104,6 +112,7 @@ struct karst_krylov {
   karst_monitor_function monitor; /* or NULL */
   void *monitor_user;
   karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
+  karst_report report;     /* what the method has to say of the last solve; karst_report_put fills it */
 };
 
 /* Settings from the options, and work space for systems with A's size; A itself is copied, and may be exchanged between
@@ -118,7 +127,8 @@ void karst_krylov_destroy(karst_krylov *krylov);
 karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options);
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
- * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set.
+ * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set. A
+ * solve that is judged by sqrt(r'M^-1 r) has converged at rtol times that of the start instead.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
  * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
  * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in
@@ -134,10 +144,33 @@ static inline karst_status karst_krylov_multiply(const karst_krylov *k, const do
   return k->A.multiply(&k->A, x, y);
 }
 
+/* The same, and *dot = x . y in device memory. */
+static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, const double *x, double *y, double *dot)
+{
+  if (k->A.multiply_dot) return k->A.multiply_dot(&k->A, x, y, dot);
+  const karst_status status = karst_krylov_multiply(k, x, y);
+  if (!status) karst_sums_dots(k->context, k->n, 1, &x, y, dot);
+  return status;
+}
+
 /* z = M^-1 r */
 static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  return k->M->ops->apply(k->M, r, z);
+  if (!k->A.reduced) return k->M->ops->apply(k->M, r, z);
+  k->M->ops->reduction->apply(k->M, r, z, NULL);
+  return KARST_SUCCESS;
+}
+
+/* The same, and *dot = r . z in device memory. */
+static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, const double *r, double *z, double *dot)
+{
+  if (k->A.reduced) {
+    k->M->ops->reduction->apply(k->M, r, z, dot);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_krylov_precondition(k, r, z);
+  if (!status) karst_sums_dots(k->context, k->n, 1, &r, z, dot);
+  return status;
 }
 
 /* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */
@@ -153,11 +186,12 @@ static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual
- * is reported: where there is an outer system, at each claim and while the norm falls. */
+ * is reported: where there is an outer system with a norm of its own, at each claim and while the norm falls. */
 static inline bool karst_krylov_compares(const karst_krylov *k, double residual)
 {
-  return k->outer && (residual <= k->goal || residual <= 0.25 * k->compared_at ||
-                      (residual <= 8 * k->goal && residual <= 0.7 * k->compared_at));
+  return k->outer && k->outer->norm && !k->by_precond &&
+         (residual <= k->goal || residual <= 0.25 * k->compared_at ||
+          (residual <= 8 * k->goal && residual <= 0.7 * k->compared_at));
 }
 
 /* k->goal anew from the ratio of r's norm to the caller's norm of it. r: the recursive residual. */

@@ -72,6 +72,21 @@ karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix)
   return answer > matrix->block_rows ? -1 : (karst_index)(answer - 1);
 }
 
+karst_index karst_matrix_widest_row(const karst_matrix *matrix)
+{
+  int64_t *known = (int64_t *)&matrix->widest, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  if (answer == 0) {
+    karst_index widest = 0;
+    for (karst_index i = 0; i < matrix->block_rows; i++) {
+      const karst_index width = matrix->row_start[i + 1] - matrix->row_start[i];
+      if (width > widest) widest = width;
+    }
+    answer = 1 + (int64_t)widest;
+    __atomic_store_n(known, answer, __ATOMIC_RELAXED);
+  }
+  return (karst_index)(answer - 1);
+}
+
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;

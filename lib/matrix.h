@@ -29,10 +29,14 @@ struct karst_matrix {
   karst_grid grid;             /* owns its map, allocated with karst_allocate */
   int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows where all have it; 0: nobody
                        * has asked yet. Read and written atomically, for threads share matrices */
+  int64_t widest;     /* 1 + the blocks of the longest block row, likewise */
 };
 
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
+
+/* Returns the number of blocks of the longest block row, which is looked for once likewise. */
+karst_index karst_matrix_widest_row(const karst_matrix *matrix);
 
 enum { KARST_FAULT_SIZE = 200 };
 

@@ -14,15 +14,20 @@ typedef struct karst_operator {
   double unit; /* a component of a residual has rounding errors of at most this part of |b| + |A| |x|; 0: nothing
                         * is known of them */
   const char *product; /* what its result is called where it is not finite, such as "the matrix times a vector" */
-  bool unread; /* some unknown may be in no equation, so that it can overflow while the residual does not tell */
+  bool unread;  /* some unknown may be in no equation, so that it can overflow while the residual does not tell */
+  bool reduced; /* it is the system that the preconditioner's reduction leaves, which applies the preconditioner too */
   /* y = A x, queued; x and y do not overlap. A failure has given karst_fail a sentence, and y is worth nothing. */
   karst_status (*multiply)(const struct karst_operator *A, const double *x, double *y);
+  /* The same, and *dot = x . y in device memory. NULL: the sum is taken in a pass of its own. */
+  karst_status (*multiply_dot)(const struct karst_operator *A, const double *x, double *y, double *dot);
   /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise. */
   karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,
                            bool expected, const karst_residual_space *space, bool *precise, double *norm);
   /* The first block row in which a number of the operator's own is not finite, or -1. NULL: it has none to be looked
    * at, and what is not finite in a residual of finite vectors is its product. */
   karst_status (*find_not_finite)(const struct karst_operator *A, karst_index *block_row);
+  /* The block row of the preconditioner's matrix that an element of a vector belongs to, or -1. NULL: the layout's. */
+  karst_index (*block_row)(const struct karst_operator *A, int64_t element);
 } karst_operator;
 
 /* The matrix must outlive the operator; its values may change. */

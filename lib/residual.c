@@ -9,12 +9,7 @@
 
 double karst_residual_unit(const karst_matrix *A)
 {
-  karst_index widest = 0;
-  for (karst_index i = 0; i < A->block_rows; i++) {
-    karst_index width = A->row_start[i + 1] - A->row_start[i];
-    if (width > widest) widest = width;
-  }
-  return ((double)widest * A->block_size + 2) * (DBL_EPSILON / 2);
+  return ((double)karst_matrix_widest_row(A) * A->block_size + 2) * (DBL_EPSILON / 2);
 }
 
 enum accuracy { PLAIN, BOUNDED, PRECISE };

@@ -4,7 +4,9 @@
  * processes each has a part of these sums, and this is the place to complete them before anything reads them. How a
  * solve goes on and ends is decided from them. Elements one by one are looked at in one other place,
  * karst_survey_elements (norm.h), for norms whose squares double precision cannot hold, and for the place of an element
- * that is not finite once a sum was not. */
+ * that is not finite once a sum was not. Two sums come with what makes their vectors: karst_krylov_multiply_dot and
+ * karst_krylov_precondition_dot (krylov.h) take them from an operator or a reduction that has them at hand, and here
+ * where it has not. */
 #ifndef KARST_LIB_SUMS_H
 #define KARST_LIB_SUMS_H
 

@@ -43,6 +43,8 @@ const char *karst_reason_text(karst_reason reason)
     return "converged: absolute residual";
   case KARST_CONVERGED_MONITOR:
     return "converged: accepted by the monitor";
+  case KARST_CONVERGED_PRECONDITIONED:
+    return "converged in the preconditioned norm";
   case KARST_ITERATION_LIMIT:
     return "iteration limit";
   case KARST_STAGNATED:

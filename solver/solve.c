@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* |x|; not finite where an element is not, or the norm is too large. */
 static karst_status norm_of(const karst_solver *solver, const double *x, double *norm)
@@ -44,6 +45,24 @@ static karst_status outer_norm(void *user, const double *r, double *norm)
   return norm_of(outer->solver, outer->solver->residual, norm);
 }
 
+/* The same for a reduced system, whose start is the caller's x as it is: what was eliminated counts too. Where the rest
+ * of the start needs no iteration, leave makes a solution of it. */
+static karst_status measure_reduced(void *user, const double *x, double target, bool expected, bool precise,
+                                    double *norm)
+{
+  const struct outer *outer = user;
+  const karst_solver *solver = outer->solver;
+  const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
+  const karst_operator *caller = &solver->caller;
+  const karst_krylov *krylov = solver->krylov;
+  const bool sound = solver->precond->reason == KARST_SOUND;
+  if (krylov->iterations > 0) karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
+  karst_status status = caller->residual(caller, outer->b, outer->x, target, expected, &space, &precise, norm);
+  if (status || krylov->iterations > 0 || !sound || *norm <= target || !(krylov->residual <= target)) return status;
+  karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
+  return caller->residual(caller, outer->b, outer->x, target, expected, &space, &precise, norm);
+}
+
 /* A start so large that it is no longer finite once it was scaled and unscaled, and that no iteration has improved. */
 static karst_status check_start(const karst_solver *solver, const double *x, karst_result *result, const char **place)
 {
@@ -54,6 +73,27 @@ static karst_status check_start(const karst_solver *solver, const double *x, kar
   result->block_row = karst_layout_block_row(karst_matrix_layout(solver->system.original), survey.where);
   *place = "the start";
   return KARST_SUCCESS;
+}
+
+/* The reduced system knows only a part of the caller's x. That part of the start is no start where it is the best. */
+static karst_status solve_reduced(karst_solver *solver, const double *b, double *x, double rtol_target,
+                                  karst_result *result)
+{
+  const karst_reduced *reduced = &solver->reduced;
+  karst_krylov *krylov = solver->krylov;
+  struct outer outer = {solver, b, x};
+  const karst_krylov_outer caller = {&outer, measure_reduced, NULL};
+  krylov->outer = &caller;
+  karst_reduced_enter(reduced, b, x);
+  const karst_status status =
+      karst_krylov_solve(krylov, reduced->rhs, reduced->solution, rtol_target, solver->limits.atol, result);
+  krylov->outer = NULL;
+  if (krylov->iterations == 0) return status;
+  if (krylov->kept_start)
+    karst_reduced_restore(reduced, x);
+  else
+    karst_reduced_leave(reduced, b, reduced->solution, x);
+  return status;
 }
 
 /* A solve that ends before its first iteration leaves the caller's x as it is: scaling would round it. */
@@ -67,6 +107,7 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   const double atol = solver->limits.atol;
   krylov->monitor = solver->monitor;
   krylov->monitor_user = solver->monitor_user;
+  if (karst_solver_is_reduced(solver)) return solve_reduced(solver, b, x, rtol_target, result);
   if (!system->copy) return karst_krylov_solve(krylov, b, x, rtol_target, atol, result);
   krylov->outer = karst_solver_is_scaled(solver) ? &scaled : NULL;
   karst_system_enter(system, b, x);
@@ -83,7 +124,18 @@ static void explain(karst_solver *solver, const karst_result *result, const char
   char *text = solver->explanation;
   size_t size = sizeof solver->explanation;
   long long row = (long long)result->block_row;
-  if (result->reason > 0)
+  const karst_precond *precond = solver->precond;
+  const bool factored = precond->reason == KARST_SOUND;
+  if (!factored && result->reason == KARST_INDEFINITE_PRECOND)
+    snprintf(text, size, "not solved: the preconditioner is not positive definite");
+  else if (result->reason == KARST_CONVERGED_PRECONDITIONED)
+    snprintf(text, size,
+             "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
+             "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
+             result->iterations, result->iterations == 1 ? "" : "s",
+             solver->krylov->start_merit > 0 ? solver->krylov->merit / solver->krylov->start_merit : 0,
+             result->residual, result->relative_residual);
+  else if (result->reason > 0)
     snprintf(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
              result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
              result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
@@ -102,6 +154,9 @@ static void explain(karst_solver *solver, const karst_result *result, const char
              "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
              result->iterations, result->iterations == 1 ? "" : "s", karst_reason_text(result->reason),
              result->residual, result->relative_residual);
+  const size_t length = strlen(text);
+  if (!factored && result->reason == precond->reason && precond->explanation[0])
+    snprintf(text + length, size - length, ": %s", precond->explanation);
 }
 
 static karst_status check_arguments(const karst_solver *solver, const karst_vector *b, const karst_vector *x)
@@ -149,7 +204,9 @@ static karst_status judge_rhs(const karst_solver *solver, const double *b, doubl
 /* The norm of b - A x as it is computed, for the caller's system. */
 static karst_status plain_residual(const karst_solver *solver, const double *b, const double *x, double *norm)
 {
-  const karst_residual_space space = {solver->krylov->r, solver->krylov->vector[0], solver->norm2};
+  const karst_residual_space own = {solver->krylov->r, solver->krylov->vector[0], solver->norm2};
+  const karst_residual_space space =
+      solver->residual ? (karst_residual_space){solver->residual, solver->size, solver->norm2} : own;
   bool precise = false;
   return solver->caller.residual(&solver->caller, b, x, -1, false, &space, &precise, norm);
 }
@@ -186,8 +243,11 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
     status = solve_system(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
     if (solver->krylov->not_finite_in) *place = solver->krylov->not_finite_in;
-    if (!status && karst_solver_is_scaled(solver) && solver->krylov->kept_start)
-      status = check_start(solver, x, result, place);
+    const bool doubtful = karst_solver_is_scaled(solver)
+                              ? solver->krylov->kept_start
+                              : karst_solver_is_reduced(solver) && result->reason == KARST_NOT_FINITE &&
+                                    result->block_row < 0 && result->iterations == 0;
+    if (!status && doubtful) status = check_start(solver, x, result, place);
   }
   result->relative_residual = result->residual == 0 ? 0 : result->residual / rhs_norm;
   return status;

@@ -59,6 +59,7 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
 static void clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
+  karst_reduced_release(&solver->reduced);
   karst_precond_destroy(solver->precond);
   karst_matrix_destroy(solver->apart);
   karst_parts_release(solver->parts);
@@ -105,17 +106,65 @@ static karst_operator choose_operators(karst_solver *solver)
   return system;
 }
 
+/* Whether the driver works on the system that the preconditioner's exact elimination leaves, which is one of the
+ * caller's own matrix. */
+static bool can_reduce(const karst_solver *solver)
+{
+  return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
+         !solver->system.copy && !solver->apart && !solver->product.multiply;
+}
+
+/* Makes the driver, and the reduced system where it works on that; on failure neither is there. */
+static karst_status make_driver(const karst_solver *solver, const karst_operator *system, karst_reduced *reduced,
+                                karst_krylov **krylov)
+{
+  const struct karst_krylov_ops *ops = karst_krylov_table[solver->chosen.solver];
+  *reduced = (karst_reduced){0};
+  *krylov = NULL;
+  karst_status status = can_reduce(solver) ? karst_reduced_create(solver->precond, reduced) : KARST_SUCCESS;
+  if (status) return status;
+  const karst_operator A = reduced->precond ? karst_reduced_operator(&solver->reduced) : *system;
+  status = karst_krylov_create(ops, solver->options, &solver->limits, &A, solver->precond, krylov);
+  if (status) karst_reduced_release(reduced);
+  return status;
+}
+
+/* The operator has come or gone, which may change the size of the driver's system. */
+static karst_status change_driver(karst_solver *solver)
+{
+  karst_reduced reduced;
+  karst_krylov *krylov;
+  const karst_operator system = choose_operators(solver);
+  if (can_reduce(solver) == karst_solver_is_reduced(solver)) {
+    if (!karst_solver_is_reduced(solver)) solver->krylov->A = system;
+    return KARST_SUCCESS;
+  }
+  const karst_status status = make_driver(solver, &system, &reduced, &krylov);
+  if (status) return status;
+  karst_krylov_destroy(solver->krylov);
+  karst_reduced_release(&solver->reduced);
+  solver->krylov = krylov;
+  solver->reduced = reduced;
+  return KARST_SUCCESS;
+}
+
 karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_idle(solver);
   if (!status && multiply && solver->krylov) status = karst_product_prepare(&solver->product, &solver->system);
   if (status) return status;
-  if (!multiply) karst_product_release(&solver->product);
+  const karst_product before = solver->product;
   solver->product.multiply = multiply;
   solver->product.user = multiply ? user : NULL;
-  if (solver->krylov) solver->krylov->A = choose_operators(solver);
-  return KARST_SUCCESS;
+  if (solver->krylov) status = change_driver(solver);
+  if (status) {
+    solver->product.multiply = before.multiply;
+    solver->product.user = before.user;
+    choose_operators(solver);
+  }
+  if (!solver->product.multiply) karst_product_release(&solver->product);
+  return status;
 }
 
 /* Makes the matrix that the preconditioner is to be made from where it keeps parts of the grid apart. */
@@ -160,13 +209,11 @@ static karst_status make_krylov(karst_solver *solver)
       solver->product.multiply ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
   if (status) return status;
   const karst_operator system = choose_operators(solver);
-  status = karst_krylov_create(karst_krylov_table[solver->chosen.solver], solver->options, &solver->limits, &system,
-                               solver->precond, &solver->krylov);
+  status = make_driver(solver, &system, &solver->reduced, &solver->krylov);
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
-  if (!status && karst_solver_is_scaled(solver))
-    status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
-  if (!status && karst_solver_is_scaled(solver))
-    status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
+  const bool judges = karst_solver_is_scaled(solver) || karst_solver_is_reduced(solver);
+  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
+  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
   return status;
 }
 
@@ -288,6 +335,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
   info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
+                  karst_reduced_memory(&solver->reduced) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   if (solver->apart) { /* which has fewer entries than the caller's matrix */
     info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
@@ -300,8 +348,10 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   return KARST_SUCCESS;
 }
 
-/* The drivers have nothing to say that the result does not. */
 int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value)
 {
-  return solver ? karst_precond_report(solver->precond, i, value) : 0;
+  if (!solver || !solver->krylov || !value) return 0;
+  const size_t count = (size_t)solver->precond->report.count;
+  return i < count ? karst_precond_report(solver->precond, i, value)
+                   : karst_report_get(&solver->krylov->report, i - count, value);
 }

@@ -5,6 +5,7 @@
 #include "methods.h"
 #include "parts.h"
 #include "product.h"
+#include "reduced.h"
 #include "system.h"
 
 struct karst_solver {
@@ -18,23 +19,26 @@ struct karst_solver {
   karst_parts *parts;    /* held; NULL: the preconditioner is that of the whole system */
   karst_matrix *apart;   /* what the preconditioner is made from where there are parts, else NULL */
   karst_precond *precond;
-  karst_krylov *krylov; /* NULL before setup has succeeded */
-  const char *busy;     /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
-  bool factored;        /* scaling and factorization of the last update have gone well */
-  int64_t generation;   /* of the matrix's values at the last update or keep, -1 where it failed */
-  double *norm2;        /* [2] device memory */
+  karst_krylov *krylov;  /* NULL before setup has succeeded */
+  karst_reduced reduced; /* what krylov works on where it is the preconditioner's reduced system */
+  const char *busy;      /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
+  bool factored;         /* scaling and factorization of the last update have gone well */
+  int64_t generation;    /* of the matrix's values at the last update or keep, -1 where it failed */
+  double *norm2;         /* [2] device memory */
   double *residual,
-      *size; /* [rows] device memory: for the caller's true residual where the system is scaled; or NULL */
+      *size; /* [rows] device memory: for the caller's true residual where the driver's is another one; or NULL */
   karst_monitor_function monitor;
   void *monitor_user;
   double time_transfer, time_solve;
-  char explanation[320];
+  char explanation[512];
 };
 
 static inline bool karst_solver_is_scaled(const karst_solver *solver)
 {
   return solver->chosen.scale != KARST_SCALE_NONE;
 }
+
+static inline bool karst_solver_is_reduced(const karst_solver *solver) { return solver->reduced.precond; }
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);

@@ -29,6 +29,7 @@ static const struct entry {
     ENTRY(WHOLE, "restart", restart),
     ENTRY(TEXT, "orthogonalise", orthogonalise),
     ENTRY(TEXT, "side", side),
+    ENTRY(TEXT, "norm", norm),
     ENTRY(REAL, "damping", damping),
     ENTRY(WHOLE, "parts", parts),
     ENTRY(WHOLE, "level", level),
@@ -46,6 +47,10 @@ static const struct entry {
     ENTRY(WHOLE, "sweep-limit", sweep_limit),
     ENTRY(TEXT, "fgbilu-style", fgbilu_style),
     ENTRY(TEXT, "pivoting", pivoting),
+    ENTRY(WHOLE, "rrb-levels", rrb_levels),
+    ENTRY(TEXT, "rrb-precision", rrb_precision),
+    ENTRY(WHOLE, "rrb-grids", rrb_grids),
+    ENTRY(REAL, "rrb-lumped", rrb_lumped),
 };
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };

@@ -10,6 +10,7 @@ typedef struct tap_settings {
   int max_iterations;
   int restart;
   const char *orthogonalise, *side;
+  const char *norm;
   double damping;
   int parts;
   int level;
@@ -23,6 +24,10 @@ typedef struct tap_settings {
   const char *sweep_chunks;
   int sweep_limit;
   const char *fgbilu_style, *pivoting;
+  int rrb_levels;
+  const char *rrb_precision;
+  int rrb_grids;
+  double rrb_lumped;
 } tap_settings;
 
 /* Sets each option to its default, as the library reports it. */

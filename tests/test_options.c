@@ -31,6 +31,7 @@ static const struct option {
     {"restart", INTEGER, "30", 1},
     {"orthogonalise", NAME, "auto", 0},
     {"side", NAME, "right", 0},
+    {"norm", NAME, "true", 0},
     {"damping", REAL, "1", 1e-300},
     {"parts", INTEGER, "1", 1},
     {"level", INTEGER, "0", 0},
@@ -50,13 +51,27 @@ static const struct option {
     {"fgbilu-style", NAME, "auto", 0},
     /* These are not. */
     {"pivoting", NAME, "yes", 0},
+    {"rrb-levels", INTEGER, "0", 0},
+    {"rrb-precision", NAME, "double", 0},
+    /* These two of rrb are for experiments. */
+    {"rrb-grids", INTEGER, "64", 0},
+    {"rrb-lumped", REAL, "1", 0},
     /* preconditioners inside others */
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
 };
-enum { OPTIONS = sizeof options_known / sizeof options_known[0], EXPERIMENTS = 21, AFTER_EXPERIMENTS = 26 };
+enum {
+  OPTIONS = sizeof options_known / sizeof options_known[0],
+  EXPERIMENTS = 22,
+  AFTER_EXPERIMENTS = 27,
+  MORE_EXPERIMENTS = 30,
+  AFTER_MORE_EXPERIMENTS = 32
+};
 
-static bool is_experiment(size_t i) { return i >= EXPERIMENTS && i < AFTER_EXPERIMENTS; }
+static bool is_experiment(size_t i)
+{
+  return (i >= EXPERIMENTS && i < AFTER_EXPERIMENTS) || (i >= MORE_EXPERIMENTS && i < AFTER_MORE_EXPERIMENTS);
+}
 
 static bool takes_name(const struct option *option) { return option->kind == NAME || option->kind == PRECOND; }
 

@@ -1,0 +1,127 @@
+/* reduced.c - see reduced.h: the residual is b - S x by one product, in working precision. Whether a solve has converged
+ * is judged by the residual of the caller's system, of which more is known. */
+#include "reduced.h"
+
+#include "norm.h"
+
+#include <math.h>
+
+bool karst_reduced_exists(const karst_precond *precond)
+{
+  const struct karst_reduction *reduction = precond->ops->reduction;
+  const int64_t size = reduction ? reduction->size(precond) : 0;
+  return size > 0 && size <= KARST_INDEX_MAX;
+}
+
+karst_status karst_reduced_create(const karst_precond *precond, karst_reduced *reduced)
+{
+  karst_context *context = precond->context;
+  karst_reduced made = {.precond = precond, .elements = precond->ops->reduction->size(precond)};
+  karst_status status = karst_device_doubles(context, made.elements, "the reduced right-hand side", &made.rhs);
+  if (!status) status = karst_device_doubles(context, made.elements, "the reduced solution", &made.solution);
+  if (!status) status = karst_device_doubles(context, karst_matrix_rows(precond->A), "the start", &made.start);
+  if (!status) status = karst_device_doubles(context, 1, "the reduced system's work space", &made.one);
+  if (status) {
+    karst_reduced_release(&made);
+    return status;
+  }
+  context->backend->fill(context, 1, 1, made.one);
+  *reduced = made;
+  return KARST_SUCCESS;
+}
+
+void karst_reduced_release(karst_reduced *reduced)
+{
+  if (!reduced->precond) return;
+  karst_context *context = reduced->precond->context;
+  context->backend->release(context, reduced->rhs);
+  context->backend->release(context, reduced->solution);
+  context->backend->release(context, reduced->start);
+  context->backend->release(context, reduced->one);
+  *reduced = (karst_reduced){0};
+}
+
+int64_t karst_reduced_memory(const karst_reduced *reduced)
+{
+  if (!reduced->precond) return 0;
+  return (2 * reduced->elements + karst_matrix_rows(reduced->precond->A) + 1) * (int64_t)sizeof(double);
+}
+
+static const karst_precond *precond_of(const karst_operator *A) { return ((const karst_reduced *)A->data)->precond; }
+
+static karst_status multiply_dot(const karst_operator *A, const double *x, double *y, double *dot)
+{
+  const karst_precond *precond = precond_of(A);
+  precond->ops->reduction->multiply(precond, x, y, dot);
+  return KARST_SUCCESS;
+}
+
+static karst_status multiply(const karst_operator *A, const double *x, double *y)
+{
+  return multiply_dot(A, x, y, NULL);
+}
+
+/* Without factors there is no system, and so no residual. */
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool expected,
+                             const karst_residual_space *space, bool *precise, double *norm)
+{
+  const karst_reduced *reduced = A->data;
+  const struct karst_backend *backend = A->context->backend;
+  const int64_t n = reduced->elements;
+  double square = 0;
+  (void)target;
+  (void)expected;
+  (void)precise;
+  *norm = NAN;
+  if (reduced->precond->reason != KARST_SOUND) return KARST_SUCCESS;
+  multiply_dot(A, x, space->size, NULL);
+  backend->copy(A->context, n, b, space->r);
+  karst_sums_combine(A->context, n, 1, -1, reduced->one, (const double *const *)&space->size, NULL, space->r,
+                     space->norm2);
+  const karst_status status = backend->download(A->context, &square, space->norm2, sizeof square);
+  return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
+}
+
+static karst_status find_not_finite(const karst_operator *A, karst_index *block_row)
+{
+  return karst_matrix_find_not_finite(precond_of(A)->A, block_row);
+}
+
+static karst_index block_row(const karst_operator *A, int64_t element)
+{
+  const karst_precond *precond = precond_of(A);
+  return precond->ops->reduction->block_row(precond, element);
+}
+
+karst_operator karst_reduced_operator(const karst_reduced *reduced)
+{
+  return (karst_operator){.context = reduced->precond->context,
+                          .layout = {(karst_index)reduced->elements, 1},
+                          .data = reduced,
+                          .product = "the reduced matrix times a vector",
+                          .reduced = true,
+                          .multiply = multiply,
+                          .multiply_dot = multiply_dot,
+                          .residual = residual,
+                          .find_not_finite = find_not_finite,
+                          .block_row = block_row};
+}
+
+void karst_reduced_enter(const karst_reduced *reduced, const double *b, const double *x)
+{
+  const karst_precond *precond = reduced->precond;
+  if (precond->reason != KARST_SOUND) return;
+  precond->ops->reduction->enter(precond, b, x, reduced->rhs, reduced->solution);
+  precond->context->backend->copy(precond->context, karst_matrix_rows(precond->A), x, reduced->start);
+}
+
+void karst_reduced_leave(const karst_reduced *reduced, const double *b, const double *solution, double *x)
+{
+  reduced->precond->ops->reduction->leave(reduced->precond, b, solution, x);
+}
+
+void karst_reduced_restore(const karst_reduced *reduced, double *x)
+{
+  const karst_precond *precond = reduced->precond;
+  precond->context->backend->copy(precond->context, karst_matrix_rows(precond->A), reduced->start, x);
+}

@@ -1,0 +1,34 @@
+/* reduced.h - the system of the unknowns that a preconditioner's exact elimination leaves, in place of the caller's in a
+ * Krylov method: karst_reduction in precond.h. */
+#ifndef KARST_SOLVER_REDUCED_H
+#define KARST_SOLVER_REDUCED_H
+
+#include "krylov.h"
+
+typedef struct karst_reduced {
+  const karst_precond *precond; /* not owned; NULL: there is no reduced system */
+  int64_t elements;             /* of a vector of it */
+  double *rhs, *solution;       /* [elements] device memory */
+  double *start;                /* [rows of the matrix] the caller's, device memory */
+  double *one;                  /* device memory: 1 */
+} karst_reduced;
+
+/* Whether a preconditioner leaves a reduced system, of a size that has a layout. */
+bool karst_reduced_exists(const karst_precond *precond);
+/* Takes the memory of one. On failure nothing is left of it. */
+karst_status karst_reduced_create(const karst_precond *precond, karst_reduced *reduced);
+void karst_reduced_release(karst_reduced *reduced);
+/* Bytes held. */
+int64_t karst_reduced_memory(const karst_reduced *reduced);
+
+/* The system as an operator. reduced outlives it. */
+karst_operator karst_reduced_operator(const karst_reduced *reduced);
+
+/* The right-hand side and the start, which is kept, from the caller's; nothing where the factorization has failed. */
+void karst_reduced_enter(const karst_reduced *reduced, const double *b, const double *x);
+/* The caller's x from a solution. */
+void karst_reduced_leave(const karst_reduced *reduced, const double *b, const double *solution, double *x);
+/* The caller's start. */
+void karst_reduced_restore(const karst_reduced *reduced, double *x);
+
+#endif
