@@ -1,5 +1,5 @@
-/* Solvers with rrb converge to the solution of dense LU factors: cg on stencils of 5 points, where it works on the first
- * Schur complement, and of 9 points, and others with rrb as a preconditioner or a part of one. cg needs as many
+/* Solvers with rrb converge to the solution of dense LU factors: cg on stencils of 5 points, where it works on the
+ * first Schur complement, and of 9 points, and others with rrb as a preconditioner or a part of one. cg needs as many
  * iterations as in the paper's Table 5.3. */
 #include "backend.h"
 #include "rrb_dense.h"
@@ -82,18 +82,18 @@ static void check_solution(karst_context *context, const karst_matrix *A, karst_
 /* ---- cg ---- */
 
 static const struct rrb_kind kinds[] = {
-    {false, 0, false, 1}, {true, 0, false, 1}, {false, 0.15, true, 1}, {true, 0.15, true, 1}, {false, 0, false, 50}};
+    {false, 0, false, 1}, {true, 0, false, 1}, {false, 0.15, true, 1}, {true, 0.15, true, 1}, {false, 0, false, 20}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void cg(karst_context *context)
 {
   static const karst_index sizes[][2] = {{1, 1}, {1, 9}, {12, 1}, {2, 2}, {13, 11}, {8, 16}, {17, 9}};
-  static const pairs options[] = {{{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-levels", "20"}},
-                                  {{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-levels", "1"}},
-                                  {{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-levels", "2"}},
-                                  {{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-levels", "3"}, {"rrb-grids", "0"}},
-                                  {{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-levels", "5"}, {"rrb-grids", "1"}},
-                                  {{"solver", "cg"}, {"rtol", "1e-12"}, {"rrb-precision", "float"}}};
+  static const pairs options[] = {{{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "20"}},
+                                  {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "1"}},
+                                  {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "2"}},
+                                  {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "3"}, {"rrb-grids", "0"}},
+                                  {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "5"}, {"rrb-grids", "1"}},
+                                  {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-precision", "float"}}};
   if (lacks_kernels(context, "cg")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int k = 0; k < KINDS; k++) {
@@ -117,7 +117,6 @@ static void others(karst_context *context)
                                   {{"solver", "fgmres"}, {"rtol", "1e-11"}},
                                   {{"solver", "bicgstab"}, {"rtol", "1e-11"}},
                                   {{"solver", "orthomin"}, {"rtol", "1e-11"}},
-                                  {{"solver", "richardson"}, {"rtol", "1e-9"}, {"damping", "0.7"}},
                                   {{"solver", "gmres"},
                                    {"rtol", "1e-11"},
                                    {"precond", "two-stage"},
@@ -130,7 +129,7 @@ static void others(karst_context *context)
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
       char what[100];
       karst_solver *solver = make(context, system.A, options[o]);
-      snprintf(what, sizeof what, "%s%s, kind %d", options[o][0][1], options[o][2][0] ? options[o][2][1] : "", k);
+      snprintf(what, sizeof what, "%s %s, kind %d", options[o][0][1], options[o][2][0] ? options[o][2][1] : "", k);
       check_solution(context, system.A, solver, what);
       karst_solver_destroy(solver);
     }
@@ -155,7 +154,7 @@ static void grow(karst_context *context, karst_matrix *A)
 /* New values, with new factors and with the earlier ones, which are no exact elimination then. */
 static void new_values(karst_context *context)
 {
-  static const pairs options = {{"solver", "cg"}, {"rtol", "1e-12"}};
+  static const pairs options = {{"solver", "cg"}, {"rtol", "1e-10"}};
   if (lacks_kernels(context, "new values")) return;
   for (int k = 0; k < KINDS; k++) {
     char what[100];

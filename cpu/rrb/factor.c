@@ -90,7 +90,7 @@ static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t 
   return rrb->single ? (double)((const float *)arrays->factor[m])[at] : ((const double *)arrays->factor[m])[at];
 }
 
-static karst_reason reason_of(double inverse) { return inverse <= 0 ? KARST_INDEFINITE_PRECOND : KARST_NOT_FINITE; }
+static karst_reason reason_of(double inverse) { return isnan(inverse) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND; }
 
 /* The first bad pivot of a level of grid m. Returns whether there is one. */
 static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *outcome)
@@ -154,8 +154,8 @@ static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
   karst_index node = -1;
   karst_rrb_naive_factor(plan->naive, &level, &node);
   if (node < 0) return;
-  *outcome =
-      (karst_rrb_outcome){KARST_INDEFINITE_PRECOND, 2 * m + level, karst_rrb_node(rrb, m, node % nx, node / nx), -1};
+  *outcome = (karst_rrb_outcome){reason_of(plan->naive->refused), 2 * m + level,
+                                 karst_rrb_node(rrb, m, node % nx, node / nx), -1};
 }
 
 static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
