@@ -34,7 +34,7 @@ expect 'a mark for each size' 2 'class="mark"'
 expect 'a legend' 1 '>127 &#215; 127<'
 expect 'the axes have titles' 2 '>red-black levels L<'
 expect 'the bound is named' 1 '>1.81 &#183; 1.236^L<'
-expect 'a size whose condition number is above its mark is told' 1 'exceed for N = 63<'
+expect 'a size whose condition number is above its mark is told' 1 'exceed it for N = 63<'
 # The curve that is the bound runs along the dashed line: the last point of the size's levels lies between its ends.
 awk '
   /stroke-dasharray="6 4"/ { split($0, part, "\""); x1 = part[2]; y1 = part[4]; x2 = part[6]; y2 = part[8] }
