@@ -17,6 +17,8 @@ const struct karst_generator *const karst_generator_table[] = {
     &karst_deadoil,
     &karst_ns3d,
     &karst_unitsquare,
+    &karst_jump2d,
+    &karst_bilinear2d,
     NULL,
 };
 

@@ -9,6 +9,8 @@ extern const struct karst_generator karst_poisson3d;     /* laplace.c */
 extern const struct karst_generator karst_laplace27;     /* laplace.c */
 extern const struct karst_generator karst_anisotropic;   /* diffusion.c */
 extern const struct karst_generator karst_discontinuous; /* diffusion.c */
+extern const struct karst_generator karst_jump2d;        /* jump.c */
+extern const struct karst_generator karst_bilinear2d;    /* jump.c */
 extern const struct karst_generator karst_convdiff;      /* convection.c */
 extern const struct karst_generator karst_blackoil;      /* reservoir.c */
 extern const struct karst_generator karst_deadoil;       /* reservoir.c */

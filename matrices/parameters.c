@@ -50,10 +50,12 @@ static karst_status read_value(karst_context *context, const char *problem, cons
     if (read_count(value, parameter)) return KARST_SUCCESS;
     return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: a whole number from %g to %g is expected", problem,
                       parameter->key, value, parameter->low, parameter->high);
+  case KARST_PARAMETER_WORD:
   case KARST_PARAMETER_PATH:
     break;
   }
-  if (*value == '\0') return karst_fail(context, KARST_ERROR_OPTION, "%s: %s names no file", problem, parameter->key);
+  if (parameter->kind == KARST_PARAMETER_PATH && *value == '\0')
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s names no file", problem, parameter->key);
   strcpy(parameter->field, value); /* every value of the text fits into the field */
   return KARST_SUCCESS;
 }

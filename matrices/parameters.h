@@ -9,6 +9,7 @@ enum { KARST_PARAMETER_PATH_SIZE = 1024 };
 enum karst_parameter_kind {
   KARST_PARAMETER_NUMBER, /* double, in [low, high] */
   KARST_PARAMETER_COUNT,  /* uint64_t, in [low, high] */
+  KARST_PARAMETER_WORD,   /* char[KARST_PARAMETER_PATH_SIZE], without a comma */
   KARST_PARAMETER_PATH    /* char[KARST_PARAMETER_PATH_SIZE], not empty, without a comma */
 };
 

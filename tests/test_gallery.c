@@ -79,6 +79,67 @@ static double discontinuous_entry(const karst_index size[3], const karst_index p
   return sum;
 }
 
+/* The parameters are contrast 50, width 2, ax 3, ay 0.5. */
+static double jump_coefficient(karst_index i, karst_index j, bool channels)
+{
+  return (channels ? j / 2 % 4 == 1 : (i / 2 + j / 2) % 2 == 1) ? 50 : 1;
+}
+
+static double volume_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], bool channels)
+{
+  const double a[] = {3, 0.5}, here = jump_coefficient(p[0], p[1], channels);
+  int axis = 0, d = distance(p, q, &axis);
+  const double there = jump_coefficient(q[0], q[1], channels);
+  double sum = 0;
+  if (d == 1) return -a[axis] * 2 * here * there / (here + there);
+  for (int face = 0; face < 4 && d == 0; face++) {
+    karst_index r[3] = {p[0], p[1], 0};
+    r[face / 2] += face % 2 ? 1 : -1;
+    const double beyond = jump_coefficient(r[0], r[1], channels);
+    const bool inside = r[face / 2] >= 0 && r[face / 2] < size[face / 2];
+    sum += a[face / 2] * (inside ? 2 * here * beyond / (here + beyond) : here);
+  }
+  return sum;
+}
+
+static double checkerboard2d_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m,
+                                   int n, int b)
+{
+  (void)m, (void)n, (void)b;
+  return volume_entry(size, p, q, false);
+}
+
+static double channels2d_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                               int b)
+{
+  (void)m, (void)n, (void)b;
+  return volume_entry(size, p, q, true);
+}
+
+/* The hat function of node p on a line, 0 at a distance of 1, and its slope. */
+static double hat(karst_index p, double x) { return fmax(0, 1 - fabs(x - (double)p)); }
+static double slope(karst_index p, double x) { return fabs(x - (double)p) > 1 ? 0 : x < (double)p ? 1 : -1; }
+
+/* The integral over all elements by Gauss's formula of 2 x 2 points, which is exact for bilinear functions. Node (0, 0)
+ * is the upper corner of element (0, 0). */
+static double bilinear2d_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
+                               int b)
+{
+  const double gauss = 0.5 / sqrt(3);
+  double sum = 0;
+  (void)m, (void)n, (void)b;
+  for (karst_index j = 0; j <= size[1]; j++)
+    for (karst_index i = 0; i <= size[0]; i++)
+      for (int point = 0; point < 4; point++) {
+        const double x = (double)i - 0.5 + (point % 2 ? gauss : -gauss);
+        const double y = (double)j - 0.5 + (point / 2 ? gauss : -gauss);
+        sum += jump_coefficient(i, j, false) / 4 *
+               (3 * slope(p[0], x) * slope(q[0], x) * hat(p[1], y) * hat(q[1], y) +
+                0.5 * hat(p[0], x) * hat(q[0], x) * slope(p[1], y) * slope(q[1], y));
+      }
+  return sum;
+}
+
 /* The parameters are peclet 10 and coupling 2. */
 static double convdiff_entry(const karst_index size[3], const karst_index p[3], const karst_index q[3], int m, int n,
                              int b)
@@ -130,6 +191,14 @@ static void test_entries(karst_context *context)
   check_entries(context, "anisotropic:3x4x3,epsz=7,epsx=2.5,epsy=1e-3", 0, (karst_index[]){3, 4, 3}, 1,
                 anisotropic_entry);
   check_entries(context, "discontinuous:5x4x3,jump=50,width=2", 0, (karst_index[]){5, 4, 3}, 1, discontinuous_entry);
+  check_entries(context, "jump2d:7x5,contrast=50,width=2,ax=3,ay=0.5", 0, (karst_index[]){7, 5, 1}, 1,
+                checkerboard2d_entry);
+  check_entries(context, "jump2d:3x9,shape=channels,contrast=50,width=2,ax=3,ay=0.5", 0, (karst_index[]){3, 9, 1}, 1,
+                channels2d_entry);
+  check_entries(context, "bilinear2d:6x5,contrast=50,width=2,ax=3,ay=0.5", 0, (karst_index[]){6, 5, 1}, 1,
+                bilinear2d_entry);
+  check_entries(context, "bilinear2d:1x3,contrast=50,width=2,ax=3,ay=0.5", 0, (karst_index[]){1, 3, 1}, 1,
+                bilinear2d_entry);
   check_entries(context, "convdiff:4x3x2,coupling=2", 0, (karst_index[]){4, 3, 2}, 3, convdiff_entry);
   check_entries(context, "convdiff:3x3x2,coupling=2,peclet=10", 4, (karst_index[]){3, 3, 2}, 4, convdiff_entry);
 }
@@ -163,7 +232,36 @@ static void test_structure(karst_context *context)
   check_structure(context, "laplace27:3x3x4", true);
   check_structure(context, "anisotropic:3x3x3", true);
   check_structure(context, "discontinuous:6x6x5,width=2", true);
+  check_structure(context, "jump2d:6x5,width=2", true);
+  check_structure(context, "bilinear2d:6x5,width=2,contrast=1e3", true);
   check_structure(context, "convdiff:3x5x4", false);
+}
+
+/* A file of coefficients gives what they give by their formula. */
+static void check_file(karst_context *context, const char *problem, karst_index nx, karst_index ny, karst_index margin)
+{
+  karst_matrix *A, *B;
+  char spec[600], text[4096] = "PERMX\n";
+  size_t used = strlen(text);
+  for (karst_index j = 0; j < ny + margin; j++)
+    for (karst_index i = 0; i < nx + margin; i++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%g\n", jump_coefficient(i, j, false));
+  snprintf(spec, sizeof spec, "%s:%dx%d,contrast=50,width=2", problem, (int)nx, (int)ny);
+  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  snprintf(spec, sizeof spec, "%s:%dx%d,perm=%s", problem, (int)nx, (int)ny, tap_write("k", text, -1));
+  tap_need(context, karst_gallery_create(context, spec, 0, &B, NULL), spec);
+  double *a = tap_dense(A), *b = tap_dense(B);
+  tap_ok(memcmp(a, b, sizeof *a * (size_t)(nx * ny * nx * ny)) == 0, "%s reads its coefficients", problem);
+  free(a);
+  free(b);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(B);
+}
+
+static void test_file(karst_context *context)
+{
+  check_file(context, "jump2d", 6, 5, 0);
+  check_file(context, "bilinear2d", 6, 5, 1);
 }
 
 /* Another block size gives the same matrix and right-hand side, padded with a unit diagonal and zeros. */
@@ -260,10 +358,27 @@ static void test_errors(karst_context *context)
       {"deadoil:4x4x4,permz=x", KARST_ERROR_OPTION, "permz is given without perm"},
       {"deadoil:4x4x4,perm=/no/such/file", KARST_ERROR_FILE, "/no/such/file cannot be opened"},
       {"deadoil:4x4x4,perm=/", KARST_ERROR_FILE, "/ is a directory"},
+      {"jump2d:4x4x4", KARST_ERROR_OPTION, "jump2d:NXxNY"},
+      {"jump2d:4x4,shape=stars", KARST_ERROR_OPTION, "shape=stars: checkerboard or channels is expected"},
+      {"jump2d:4x4,shape=", KARST_ERROR_OPTION, "shape=: checkerboard or channels is expected"},
+      {"jump2d:4x4,contrast=0", KARST_ERROR_OPTION, "contrast=0: a number from"},
+      {"jump2d:4x4,width=0", KARST_ERROR_OPTION, "width=0: a whole number from 1"},
+      {"jump2d:4x4,ax=-1", KARST_ERROR_OPTION, "ax=-1: a number from"},
+      {"jump2d:4x4,perm=", KARST_ERROR_OPTION, "perm names no file"},
+      {"jump2d:4x4,perm=/no/such/file", KARST_ERROR_FILE, "/no/such/file cannot be opened"},
+      {"bilinear2d:4x4,k=1", KARST_ERROR_OPTION, "its keys are contrast, shape, width, ax, ay, perm"},
   };
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     check_error(context, errors[i].spec, errors[i].status, errors[i].sentence);
+  char file[600];
+  snprintf(file, sizeof file, "jump2d:2x2,perm=%s", tap_write("zero", "1 2 0 3\n", -1));
+  check_error(context, file, KARST_ERROR_FORMAT, "the permeability of cell 2 is 0");
+  snprintf(file, sizeof file, "bilinear2d:2x2,perm=%s", tap_write("few", "1 2 3 4\n", -1));
+  check_error(context, file, KARST_ERROR_FORMAT, "the grid has 9 cells");
+  snprintf(file, sizeof file, "jump2d:2x2,perm=%s", tap_write("other", "PORO\n1 2 3 4\n", -1));
+  check_error(context, file, KARST_ERROR_FORMAT, "no keyword PERMX");
 #if KARST_INDEX_BITS == 32
+  check_error(context, "bilinear2d:2147483647x1", KARST_ERROR_INDEX_OVERFLOW, "more than 32-bit indices can count");
   check_error(context, "poisson3d:1000x1000x1000", KARST_ERROR_INDEX_OVERFLOW, "blocks is more than 32-bit indices");
 #endif
   char *path = malloc(2000);
@@ -288,8 +403,8 @@ static void test_arguments(karst_context *context)
   size_t count = 0;
   bool complete = true;
   for (; karst_gallery_name(count); count++) complete = complete && karst_gallery_help(count);
-  tap_ok(count == 10 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
-         "the list has 10 problems, each with help");
+  tap_ok(count == 12 && complete && !karst_gallery_help(count) && !karst_gallery_name(count + 1),
+         "the list has 12 problems, each with help");
 }
 
 struct problem {
@@ -314,7 +429,7 @@ static void test_shortage(void)
   snprintf(spec, sizeof spec, "blackoil:2x1x1,perm=%s", tap_write("perm", "PERMX\n2*3 /\nPERMZ\n4 5 /\n", -1));
   struct problem problems[] = {
       {"poisson2d:3x3", 2}, {"laplace27:2x2x2", 0}, {"convdiff:2x2x2", 2}, {"deadoil:3x3x1", 4}, {spec, 0},
-      {"ns3d:2x2x1", 10},
+      {"ns3d:2x2x1", 10},   {"jump2d:3x3", 2},      {"bilinear2d:3x3", 2},
   };
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
     fail_each_allocation(build_problem, &problems[i], problems[i].spec);
@@ -327,6 +442,7 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_structure(context);
   test_block_size(context);
+  test_file(context);
   test_errors(context);
   test_arguments(context);
   karst_context_destroy(context);

@@ -293,8 +293,8 @@ static void test_gallery(karst_context *context)
     char spec[100];
     karst_stencil stencil;
     karst_matrix *A;
-    bool flat = strcmp(name, "poisson2d") == 0 || strcmp(name, "unitsquare") == 0,
-         corners = strcmp(name, "laplace27") == 0;
+    bool flat = strstr(name, "2d") || strcmp(name, "unitsquare") == 0;
+    bool corners = strcmp(name, "laplace27") == 0 || strcmp(name, "bilinear2d") == 0;
     karst_index nz = flat ? 1 : 4;
     snprintf(spec, sizeof spec, "%s:6x5%s", name, flat ? "" : "x4");
     tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);

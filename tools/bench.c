@@ -152,7 +152,7 @@ static int make_cases(const bench_settings *settings, bench_result *result, int 
     for (int l = 0; l < levels; l++) {
       bench_result *next = &result[(*cases)++];
       *next = (bench_result){.what = {settings->matrix, settings->block, settings->level[l], settings->restart,
-                                      settings->iterations, settings->rtol, way->name, way->options},
+                                      settings->iterations, settings->rtol, way->name, way->options, settings->negate},
                              .repeat = settings->repeat};
       int exit_status = settings->cpu ? bench_karst_peak_memory(&next->what, &next->peak_memory) : TOOL_GO_ON;
       if (exit_status != TOOL_GO_ON) return exit_status;

@@ -26,6 +26,7 @@ typedef struct bench_case {
   double rtol;                  /* relative tolerance of whole solves; 0: none are timed */
   const char *way;              /* the preconditioner as the user names it, such as "fgbilu:tiles" */
   const karst_options *options; /* of Karst, for what the fields above do not set */
+  bool negate;                  /* whether the matrix is multiplied by -1 */
 } bench_case;
 
 /* The solvers that whole solves are timed with. */

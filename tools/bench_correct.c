@@ -112,7 +112,8 @@ static void print_table(const bench_table *table, const bench_sums *sums)
   int columns = 0;
 
   tool_print_safely(stdout, table->matrix);
-  printf(": sums of squares of b - A x, %.0f cells, blocks of %d\n", table->cells, table->block_size);
+  printf(": %ssums of squares of b - A x, %.0f cells, blocks of %d\n", table->what.negate ? "negated, " : "",
+         table->cells, table->block_size);
   for (int r = 0; r < table->rows; r++)
     if (table->row[r].sound) printf("column %d: %s\n", ++columns, table->row[r].name);
   for (int step = 0; step <= sums->steps; step++) {
@@ -164,7 +165,7 @@ int bench_correct(karst_context *cpu, karst_context *gpu, const bench_settings *
   bench_sums sums = {.steps = settings->correction};
 
   int exit_status = bench_table_start(gpu, settings, &table);
-  table.what = (bench_case){.matrix = settings->matrix, .block = settings->block};
+  table.what = (bench_case){.matrix = settings->matrix, .block = settings->block, .negate = settings->negate};
   snprintf(table.matrix, sizeof table.matrix, "%s", settings->matrix);
   if (exit_status == TOOL_GO_ON) exit_status = bench_table_open(cpu, gpu, &table);
   if (exit_status == TOOL_GO_ON) {

@@ -99,7 +99,7 @@ static void print_all(const bench_table *table)
 void bench_grid_report_table(const bench_table *table)
 {
   tool_print_safely(stdout, table->matrix);
-  printf(": %.0f cells, blocks of %d; copy", table->cells, table->block_size);
+  printf(": %s%.0f cells, blocks of %d; copy", table->what.negate ? "negated, " : "", table->cells, table->block_size);
   for (int p = 0; p < table->processors; p++) {
     const bench_processor *processor = &table->processor[p];
     printf("%s %.1f GB/s, %s", p ? ";" : "", 1e-9 * processor->copy,

@@ -134,7 +134,8 @@ static void name_matrix(const bench_settings *settings, const bench_grid *grid, 
 
   snprintf(table->matrix, sizeof table->matrix, "%.*s:%lldx%lldx%lld%s", length, settings->matrix, grid->size[0],
            grid->size[1], grid->size[2], settings->matrix + length);
-  table->what = (bench_case){.matrix = table->matrix, .block = grid->block ? grid->block : settings->block};
+  table->what = (bench_case){
+      .matrix = table->matrix, .block = grid->block ? grid->block : settings->block, .negate = settings->negate};
 }
 
 static int measure_grid(karst_context *cpu, karst_context *gpu, const bench_grid *grid, bench_table *table)

@@ -226,8 +226,8 @@ void bench_report_table(const bench_result *result)
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
   tool_print_safely(stdout, what->matrix);
-  printf(": %lld rows, %lld blocks of %d; %s", (long long)result->rows, (long long)result->blocks, result->block_size,
-         strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
+  printf(": %s%lld rows, %lld blocks of %d; %s", what->negate ? "negated, " : "", (long long)result->rows,
+         (long long)result->blocks, result->block_size, strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
   if (bench_has_level(tool_option_text(what->options, "precond"))) printf("(%d)", what->level);
   printf(" with %lld entries; GMRES(%d), %d iterations; median of %d\n", (long long)result->factor_entries,
          what->restart, what->iterations, result->repeat);
@@ -325,8 +325,8 @@ static json_t *variant_json(const bench_result *result, const bench_variant *var
   const bench_sample *sample = &variant->median;
   const bench_place *place = variant->place;
   json_t *object = json_pack(
-      "{so sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "rows", (json_int_t)result->rows,
-      "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
+      "{so sb sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "negated", what->negate, "rows",
+      (json_int_t)result->rows, "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
       variant->precond ? variant->precond : "iluk", "way", text(what->way), "level", what->level, "factor_entries",
       (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart, "iterations", what->iterations,
       "repeat", result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());

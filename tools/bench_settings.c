@@ -120,6 +120,8 @@ static int check(bench_settings *settings)
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (settings->iterations > ITERATIONS || settings->restart > ITERATIONS || settings->correction > ITERATIONS)
     return tool_fail(TOOL_FAILED, "--iterations, --restart, --correction: at most %d", ITERATIONS);
+  if (settings->negate && settings->peer)
+    return tool_fail(TOOL_FAILED, "--negate and --peer: the peer reads the matrix by itself and does not negate it");
   if (settings->repeat > BENCH_REPEATS) return tool_fail(TOOL_FAILED, "--repeat: at most %d", BENCH_REPEATS);
   if (settings->quick) {
     settings->repeat = 1;
@@ -189,6 +191,9 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       {{"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path"},
        TOOL_TEXT,
        {.text = &settings->peer}},
+      {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
+       TOOL_SWITCH,
+       {.flag = &settings->negate}},
       {{"quick", "", "", "one repetition of 5 iterations, for a first look"}, TOOL_SWITCH, {.flag = &settings->quick}},
       {{"json", "", "", "a line of JSON for each program and number of threads"},
        TOOL_SWITCH,

@@ -46,7 +46,7 @@ typedef struct bench_settings {
   int ways;
   bench_grid grid[BENCH_GRIDS];
   int grids;
-  bool quick, json, profile;
+  bool negate, quick, json, profile;
 } bench_settings;
 
 /* Parses the command line. Returns TOOL_GO_ON, or the exit status after --help, --version or a reported error. */

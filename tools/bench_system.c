@@ -8,9 +8,23 @@
 #include <malloc.h>
 #endif
 
-int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+/* Loads the matrix, negated where it is to be, and the right-hand side that came with it. */
+static int load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
 {
   int exit_status = tool_load_matrix(context, what->matrix, what->block, A, rhs);
+  if (exit_status != TOOL_GO_ON || !what->negate) return exit_status;
+  exit_status = tool_negate(context, *A, *rhs);
+  if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
+  karst_vector_destroy(*rhs);
+  karst_matrix_destroy(*A);
+  *rhs = NULL;
+  *A = NULL;
+  return exit_status;
+}
+
+int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+{
+  int exit_status = load(context, what, A, rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A)) return TOOL_GO_ON;
 

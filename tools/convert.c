@@ -108,14 +108,29 @@ static int settle_beside(karst_context *context, const karst_matrix *matrix, con
   return exit_status;
 }
 
-static int convert(karst_context *context, const char *input, const char *output, int block,
+static int load(karst_context *context, const char *input, int block, bool negate, karst_matrix **matrix,
+                karst_vector **rhs)
+{
+  int exit_status = tool_load_matrix(context, input, block, matrix, rhs);
+  if (exit_status != TOOL_GO_ON || !negate) return exit_status;
+  exit_status = tool_negate(context, *matrix, *rhs);
+  if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
+  karst_vector_destroy(*rhs);
+  karst_matrix_destroy(*matrix);
+  return exit_status;
+}
+
+static int convert(karst_context *context, const char *input, const char *output, int block, bool negate,
                    const struct tool_grid *grid, bool quiet)
 {
   karst_matrix *matrix;
   karst_vector *rhs;
   struct beside beside;
-  int exit_status = tool_load_matrix(context, input, block, &matrix, &rhs);
+  int exit_status = load(context, input, block, negate, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
+  if (negate && !quiet)
+    tool_message(NULL, KARST_MESSAGE_NOTE,
+                 rhs ? "the matrix and its right-hand side are multiplied by -1" : "the matrix is multiplied by -1");
   beside = (struct beside){0};
   exit_status = tool_set_grid(context, grid, input, matrix);
   if (exit_status == TOOL_GO_ON) exit_status = look_beside(context, input, output, matrix, rhs, &beside);
@@ -137,12 +152,15 @@ int main(int argc, char *argv[])
   int block = 0;
   const char *grid_text = NULL;
   struct tool_grid grid;
-  bool quiet = false;
+  bool negate = false, quiet = false;
   const struct tool_option options[] = {
       {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &block}},
       {{"grid", "NXxNYxNZ|find", "what came with the matrix", "cells along each axis, or find them; NXxNY: one layer"},
        TOOL_TEXT,
        {.text = &grid_text}},
+      {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
+       TOOL_SWITCH,
+       {.flag = &negate}},
       {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &quiet}},
       {.info = {.name = NULL}},
   };
@@ -165,7 +183,7 @@ int main(int argc, char *argv[])
   if (!quiet) karst_context_set_message(context, tool_message, NULL);
   if (status == TOOL_GO_ON) status = tool_parse_grid(grid_text, &grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
-  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, &grid, quiet);
+  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, negate, &grid, quiet);
   karst_context_destroy(context);
   return tool_finish(status);
 }
