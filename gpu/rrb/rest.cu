@@ -94,7 +94,7 @@ __device__ double invert_pivot(const rest_view &v, int64_t q, double d, bool rep
 
 /* Factors the whole band in one thread block, with the band in shared memory where it fits. Columns are subtracted
  * before they are divided by their pivot, so that one barrier a column is enough. */
-__global__ void __launch_bounds__(LARGE) factor_band(const rest_view v, bool shared, double *inverse)
+__global__ void __launch_bounds__(LARGE, 1) factor_band(const rest_view v, bool shared, double *inverse)
 {
   extern __shared__ double copy[];
   const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, t = (int)threadIdx.x;
