@@ -94,7 +94,7 @@ __device__ double invert_pivot(const rest_view &v, int64_t q, double d, bool rep
 
 /* Factors the whole band in one thread block, with the band in shared memory where it fits. Columns are subtracted
  * before they are divided by their pivot, so that one barrier a column is enough. */
-__global__ void __launch_bounds__(LARGE) factor_band(const rest_view v, bool shared, double *inverse)
+__global__ void __launch_bounds__(LARGE, 1) factor_band(const rest_view v, bool shared, double *inverse)
 {
   extern __shared__ double copy[];
   const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, t = (int)threadIdx.x;
@@ -118,21 +118,35 @@ __global__ void __launch_bounds__(LARGE) factor_band(const rest_view v, bool sha
   }
 }
 
-/* Column number warp of W, by a warp: lane r % 32 gathers what row r, at most 63 beyond the one at hand, is. */
+/* L(r, i), or 0, for the row r that a lane gathers while row i is at hand: of its two, that with r / 32 even for
+ * half 0. ahead: r - i. */
+__device__ double load_ahead(const rest_view &v, int i, int lane, int half, int *ahead)
+{
+  *ahead = (lane + PANEL * half - i % (2 * PANEL) + 2 * PANEL) % (2 * PANEL);
+  const int r = i + *ahead;
+  return *ahead > 0 && *ahead <= v.width && r < v.rest ? v.band[r * (v.width + 1) + v.width - *ahead] : 0;
+}
+
+/* A column of W by a warp: lane r % 32 gathers what row r, at most 63 beyond the one at hand, is. Entries of L are
+ * loaded a row before they are needed. */
 __global__ void __launch_bounds__(THREADS) invert_band(const rest_view v, double *dense)
 {
-  const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, lane = (int)threadIdx.x % PANEL;
+  const int rest = (int)v.rest, lane = (int)threadIdx.x % PANEL;
   const int column = (int)((blockIdx.x * THREADS + threadIdx.x) / PANEL);
   if (column >= rest) return;
-  double sum[2] = {0, 0}; /* of the rows with an even and with an odd r / 32 */
+  double sum[2] = {0, 0}, l[2]; /* of the rows with an even and with an odd r / 32 */
+  int ahead[2];
+  for (int half = 0; half < 2; half++) l[half] = load_ahead(v, column, lane, half, &ahead[half]);
   for (int i = column; i < rest; i++) {
-    const int half = i / PANEL % 2;
-    const double w = i == column ? 1 : __shfl_sync(~0U, half ? sum[1] : sum[0], i % PANEL);
+    double next[2];
+    int next_ahead[2];
+    for (int half = 0; half < 2; half++) next[half] = load_ahead(v, i + 1, lane, half, &next_ahead[half]);
+    const double w = i == column ? 1 : __shfl_sync(~0U, i / PANEL % 2 ? sum[1] : sum[0], i % PANEL);
     if (lane == 0) dense[(int64_t)i * rest + column] = w;
-    for (int k = 0; k < 2; k++) {
-      const int ahead = (lane + PANEL * k - i % (2 * PANEL) + 2 * PANEL) % (2 * PANEL), r = i + ahead;
-      if (ahead == 0) sum[k] = 0;
-      if (ahead > 0 && ahead <= width && r < rest) sum[k] -= v.band[(int64_t)r * stride + width - ahead] * w;
+    for (int half = 0; half < 2; half++) {
+      sum[half] = ahead[half] == 0 ? 0 : sum[half] - l[half] * w;
+      l[half] = next[half];
+      ahead[half] = next_ahead[half];
     }
   }
 }

@@ -84,7 +84,8 @@ karst_status karst_rrb_inspect_cuda(karst_context *context, const karst_matrix *
 void karst_rrb_load_cuda(karst_context *context, const karst_matrix *A, const karst_rrb *rrb);
 /* eliminate.cu: all levels after the loading, up to the stencil of what is left. */
 void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb);
-/* rest.cu: where nodes that are left are; dense and inverse, or band alone; and vector[levels / 2] = M^-1 vector on what is left, in place. */
+/* rest.cu: where the nodes left are; dense and inverse, or band alone; and vector[levels / 2] = M^-1 vector on what is
+ * left, in place. */
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb);
