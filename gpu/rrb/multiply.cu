@@ -56,6 +56,10 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 
 void karst_rrb_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y, double *dot)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_multiply_cuda(context, rrb, x, y, dot);
+    return;
+  }
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
   karst_rrb_launch(context, multiply, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,

@@ -11,13 +11,18 @@ karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
   karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "rrb");
   if (status) return status;
   rrb->plan = made;
-  return karst_rrb_arrays_create(context, rrb, &made->arrays);
+  status = karst_rrb_arrays_create(context, rrb, &made->arrays);
+  const int64_t nodes = karst_rrb_nodes_elements_cuda(rrb);
+  if (!status && nodes > 0) status = karst_device_doubles(context, nodes, "rrb", &made->nodes);
+  if (!status && nodes > 0) context->backend->fill(context, nodes, 0, made->nodes);
+  return status;
 }
 
 void plan_destroy(karst_context *context, karst_rrb *rrb)
 {
   karst_rrb_cuda *made = karst_rrb_cuda_of(rrb);
   if (!made) return;
+  context->backend->release(context, made->nodes);
   karst_rrb_arrays_destroy(context, &made->arrays);
   karst_release(context, made);
 }
@@ -28,6 +33,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_rrb *rr
   karst_rrb_load_cuda(context, A, rrb);
   karst_rrb_eliminate_cuda(context, rrb);
   karst_rrb_rest_factor_cuda(context, rrb);
+  if (rrb->grouped < rrb->grids) karst_rrb_spread_cuda(context, rrb);
   return KARST_SUCCESS;
 }
 
