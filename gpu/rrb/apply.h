@@ -44,6 +44,33 @@ static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m)
 }
 
 #ifdef __CUDACC__
+/* Launches a kernel that calls karst_rrb_wait before it touches a vector: its thread blocks may take their places while
+ * those of the kernel before it on the stream leave theirs, which spares the gap between two launches.
+ * Pointers to vectors are not __restrict__: loads that nothing seems to change could be put before the wait. */
+template <typename... P, typename... A>
+static inline void karst_rrb_launch(karst_context *context, void (*kernel)(P...), unsigned grid, int threads,
+                                    int shared, A... arguments)
+{
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3((unsigned)threads);
+  config.dynamicSmemBytes = (size_t)shared;
+  config.stream = karst_cuda_of(context)->stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...);
+}
+
+/* Lets the next kernel take its places, and waits until what the one before has written can be read. */
+static __device__ __forceinline__ void karst_rrb_wait()
+{
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+}
+
 /* What a lane works on. */
 struct karst_rrb_lane {
   int pair, first, last; /* places 2 pair and 2 pair + 1 of rows first <= J < last */
@@ -188,6 +215,17 @@ void karst_rrb_reds_backward_cuda(karst_context *context, const karst_rrb *rrb, 
  * has no block row stays as it is. */
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector);
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x);
+/* nodes.cu: vector[grouped] = M^-1 vector from grid grouped on, and with grouped = 0 all that solve.cu gives. */
+void karst_rrb_nodes_grids_cuda(karst_context *context, const karst_rrb *rrb);
+void karst_rrb_nodes_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z);
+void karst_rrb_nodes_enter_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
+                                double *reduced_b, double *reduced_x);
+void karst_rrb_nodes_leave_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x,
+                                double *x);
+void karst_rrb_nodes_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y,
+                                   double *dot);
+void karst_rrb_nodes_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
+                                        double *dot);
 /* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none; and
  * that launch, on vector[m] in place. */
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);

@@ -8,6 +8,7 @@ namespace
 enum {
   THREADS = 1024,
   GRIDS = 24,
+  LINE = 128,           /* bytes of the cache */
   ELEMENTS = 10 * 1024, /* of all vectors; 64 x 64 nodes and what follows from them have fewer */
   R1 = KARST_RRB_FACTOR_R1 * KARST_RRB_PARTS,
   R2 = KARST_RRB_FACTOR_R2 * KARST_RRB_PARTS,
@@ -118,11 +119,32 @@ __device__ void solve_rest(int rest, const double *__restrict__ W, const double 
   __syncthreads();
 }
 
+/* Asks for bytes to be brought into the L2 cache. */
+__device__ __forceinline__ void prefetch(const void *from, int64_t bytes)
+{
+  const char *at = static_cast<const char *>(from);
+  for (int64_t b = (int64_t)threadIdx.x * LINE; b < bytes; b += (int64_t)THREADS * LINE)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at + b));
+}
+
+/* The finer grids have pushed all factors out of the cache, and each level would wait for the memory. */
+template <typename F> __device__ __forceinline__ void prefetch_factors(const hierarchy &h)
+{
+  for (int k = 0; k < h.grids; k++) {
+    const int arrays = KARST_RRB_FACTORS * KARST_RRB_PARTS;
+    prefetch(h.at[k].factor, (h.at[k].pitch + (int64_t)arrays * h.at[k].array) * (int)sizeof(F));
+  }
+  prefetch(h.dense, (int64_t)h.rest * h.rest * (int)sizeof(double));
+  prefetch(h.inverse, (int64_t)h.rest * (int)sizeof(double));
+}
+
 template <typename F> __global__ void __launch_bounds__(THREADS, 1) solve_all(const hierarchy h)
 {
   extern __shared__ double vector[];
   double *x = vector + h.elements, *y = x + THREADS, *sums = y + THREADS;
   const int t = (int)threadIdx.x, first = h.at[0].pitch + KARST_RRB_GROUPS * h.at[0].array;
+  prefetch_factors<F>(h);
+  karst_rrb_wait();
   for (int p = t; p < h.elements; p += THREADS) vector[p] = p < first ? h.vector[p] : 0;
   __syncthreads();
   for (int k = 0; k < h.grids; k++) {
@@ -186,5 +208,5 @@ void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m)
   const auto kernel = rrb->single ? solve_all<float> : solve_all<double>;
   const int shared = (h.elements + 3 * THREADS) * (int)sizeof(double);
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-  kernel<<<1, THREADS, shared, karst_cuda_of(context)->stream>>>(h);
+  karst_rrb_launch(context, kernel, 1, THREADS, shared, h);
 }

@@ -20,10 +20,11 @@ __device__ __forceinline__ int64_t element(const groups &g, int64_t node, int *g
 }
 
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    scatter(const groups g, int64_t rows, const karst_index *__restrict__ cell, int count, const double *__restrict__ x,
-            double *__restrict__ vector)
+    scatter(const groups g, int64_t rows, const karst_index *__restrict__ cell, int count, const double *x,
+            double *vector)
 {
   const int64_t first = (int64_t)blockIdx.x * KARST_CUDA_THREADS * ROWS + threadIdx.x;
+  karst_rrb_wait();
 #pragma unroll
   for (int s = 0; s < ROWS; s++) {
     const int64_t row = first + s * KARST_CUDA_THREADS;
@@ -35,10 +36,10 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 }
 
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    gather(const groups g, int64_t rows, const karst_index *__restrict__ cell, const double *__restrict__ vector,
-           double *__restrict__ x)
+    gather(const groups g, int64_t rows, const karst_index *__restrict__ cell, const double *vector, double *x)
 {
   const int64_t first = (int64_t)blockIdx.x * KARST_CUDA_THREADS * ROWS + threadIdx.x;
+  karst_rrb_wait();
 #pragma unroll
   for (int s = 0; s < ROWS; s++) {
     const int64_t row = first + s * KARST_CUDA_THREADS;
@@ -56,12 +57,12 @@ unsigned grid_of(const karst_rrb *rrb) { return karst_cuda_grid(rrb->rows, KARST
 
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector)
 {
-  scatter<<<grid_of(rrb), KARST_CUDA_THREADS, 0, karst_cuda_of(context)->stream>>>(
-      groups_of(rrb), rrb->rows, karst_rrb_cuda_of(rrb)->cell, count, x, vector);
+  karst_rrb_launch(context, scatter, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
+                   karst_rrb_cuda_of(rrb)->cell, count, x, vector);
 }
 
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x)
 {
-  gather<<<grid_of(rrb), KARST_CUDA_THREADS, 0, karst_cuda_of(context)->stream>>>(
-      groups_of(rrb), rrb->rows, karst_rrb_cuda_of(rrb)->cell, vector, x);
+  karst_rrb_launch(context, gather, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
+                   karst_rrb_cuda_of(rrb)->cell, vector, x);
 }

@@ -6,13 +6,13 @@ namespace
 
 template <typename F>
 __global__ void __launch_bounds__(KARST_RRB_THREADS, 6)
-    forward(const karst_rrb_march march, const F *__restrict__ factor, const double *__restrict__ r,
-            double *__restrict__ next)
+    forward(const karst_rrb_march march, const F *__restrict__ factor, const double *r, double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array, row = w + 2 * mine.pair + (mine.first - 1) * w;
   const double *r2 = r + row, *r1 = r2 + array;
   const F *l = factor + row;
+  karst_rrb_wait();
   if (mine.first >= mine.last) return;
   const double2 under = karst_rrb_load(r1);
   double2 south = karst_rrb_load(l + 2 * array) * under + karst_rrb_west(karst_rrb_load(l + 3 * array) * under);
@@ -31,14 +31,15 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 6)
 /* z may be r: an element of r is read by the thread alone that writes it. */
 template <typename F>
 __global__ void __launch_bounds__(KARST_RRB_THREADS, 5)
-    backward(const karst_rrb_march march, const F *__restrict__ factor, const double *r,
-             const double *__restrict__ next, double *z, double *partial, unsigned *ticket, double *dot)
+    backward(const karst_rrb_march march, const F *__restrict__ factor, const double *r, const double *next, double *z,
+             double *partial, unsigned *ticket, double *dot)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array, row = w + 2 * mine.pair + mine.first * w;
   const double *r2 = r + row, *r1 = r2 + array;
   double *z2 = z + row, *z1 = z2 + array, sum = 0;
   const F *l = factor + row;
+  karst_rrb_wait();
   if (mine.first < mine.last) { /* the same for all lanes of a warp */
     double2 here = karst_rrb_gather(march, next, mine.pair, mine.first);
 #pragma unroll 2
@@ -68,8 +69,8 @@ template <typename F> void launch_forward(karst_context *context, const karst_rr
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
-  forward<F><<<karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, karst_cuda_of(context)->stream>>>(
-      march, static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1]);
+  karst_rrb_launch(context, forward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
+                   static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1]);
 }
 
 template <typename F>
@@ -78,8 +79,9 @@ void launch_backward(karst_context *context, const karst_rrb *rrb, const double 
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
-  backward<F><<<karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, cuda->stream>>>(
-      march, static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1], z, cuda->partial, cuda->ticket, dot);
+  karst_rrb_launch(context, backward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
+                   static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1], z, cuda->partial, cuda->ticket,
+                   dot);
 }
 
 } // namespace

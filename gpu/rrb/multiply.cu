@@ -8,8 +8,8 @@ namespace
 enum { C, NE, NW, EE, NN };
 
 __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
-    multiply(const karst_rrb_march march, const double *__restrict__ schur, const double *__restrict__ x,
-             double *__restrict__ y, double *partial, unsigned *ticket, double *dot)
+    multiply(const karst_rrb_march march, const double *__restrict__ schur, const double *x, double *y, double *partial,
+             unsigned *ticket, double *dot)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array, up = KARST_RRB_PARTS * array;
@@ -17,6 +17,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
   const double *s2 = schur + row, *s1 = s2 + up, *x2 = x + row, *x1 = x2 + array;
   double *y2 = y + row, *y1 = y2 + array;
   double sum = 0;
+  karst_rrb_wait();
   if (mine.first < mine.last) { /* the same for all lanes of a warp */
     const double2 under2 = karst_rrb_load(x2), under1 = karst_rrb_load(x1);
     double2 south2 = karst_rrb_load(s2 + NN * array) * under2 + karst_rrb_load(s1 + NW * array) * under1 +
@@ -55,8 +56,12 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 
 void karst_rrb_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y, double *dot)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_multiply_cuda(context, rrb, x, y, dot);
+    return;
+  }
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
-  multiply<<<karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, cuda->stream>>>(
-      march, karst_rrb_cuda_of(rrb)->arrays.schur, x, y, cuda->partial, cuda->ticket, dot);
+  karst_rrb_launch(context, multiply, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
+                   karst_rrb_cuda_of(rrb)->arrays.schur, x, y, cuda->partial, cuda->ticket, dot);
 }

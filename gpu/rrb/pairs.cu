@@ -14,12 +14,12 @@ enum {
 
 template <typename F>
 __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
-    forward(const karst_rrb_march march, const F *__restrict__ factor, const double *__restrict__ vector,
-            double *__restrict__ kept, double *__restrict__ next)
+    forward(const karst_rrb_march march, const F *__restrict__ factor, const double *vector, double *kept, double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array;
   int64_t at = w + 2 * mine.pair + (mine.first - 1) * w;
+  karst_rrb_wait();
   if (mine.first >= mine.last) return;
   const auto l = [&](int k) { return karst_rrb_load(factor + k * array + at); };
   const auto v = [&](int group) { return karst_rrb_load(vector + group * array + at); };
@@ -53,12 +53,13 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 
 template <typename F>
 __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
-    backward(const karst_rrb_march march, const F *__restrict__ factor, double *vector, const double *__restrict__ kept,
-             const double *__restrict__ next)
+    backward(const karst_rrb_march march, const F *__restrict__ factor, double *vector, const double *kept,
+             const double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array;
   int64_t at = w + 2 * mine.pair + (mine.first - 1) * w;
+  karst_rrb_wait();
   if (mine.first >= mine.last) return;
   const auto l = [&](int k) { return karst_rrb_load(factor + k * array + at); };
   const auto black = [&](double2 here, double2 north) {
@@ -91,16 +92,17 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 
 template <typename F> void launch(karst_context *context, const karst_rrb *rrb, int m, bool up)
 {
-  const cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const karst_rrb_march march = karst_rrb_march_of(rrb, m);
   const unsigned grid = karst_rrb_march_grid(&march);
   const F *factor = static_cast<const F *>(arrays->factor[m]);
   double *kept = arrays->skew[m] + KEPT * march.array;
   if (up)
-    forward<F><<<grid, KARST_RRB_THREADS, 0, stream>>>(march, factor, arrays->vector[m], kept, arrays->vector[m + 1]);
+    karst_rrb_launch(context, forward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
+                     arrays->vector[m + 1]);
   else
-    backward<F><<<grid, KARST_RRB_THREADS, 0, stream>>>(march, factor, arrays->vector[m], kept, arrays->vector[m + 1]);
+    karst_rrb_launch(context, backward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
+                     arrays->vector[m + 1]);
 }
 
 } // namespace

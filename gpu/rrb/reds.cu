@@ -13,6 +13,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     forward(int64_t pitch, int64_t array, const F *__restrict__ factor, const double *vector, double *black)
 {
   const int64_t p = pitch + (int64_t)blockIdx.x * KARST_CUDA_THREADS + threadIdx.x;
+  karst_rrb_wait();
   if (p >= array) return;
   const F *l1 = factor + R1 * array + p, *l2 = factor + R2 * array + p;
   const double *r1 = vector + KARST_RRB_R1 * array + p, *r2 = vector + KARST_RRB_R2 * array + p;
@@ -27,6 +28,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     backward(int64_t pitch, int64_t array, const F *__restrict__ factor, double *vector)
 {
   const int64_t p = pitch + (int64_t)blockIdx.x * KARST_CUDA_THREADS + threadIdx.x;
+  karst_rrb_wait();
   if (p >= array) return;
   const F *l1 = factor + R1 * array + p, *l2 = factor + R2 * array + p;
   const double *b2 = vector + p, *b1 = b2 + array;
@@ -41,12 +43,12 @@ template <typename F> void launch(karst_context *context, const karst_rrb *rrb, 
 {
   const karst_rrb_shape *shape = &rrb->shape[m];
   const unsigned grid = karst_cuda_grid(shape->array - shape->pitch, KARST_CUDA_THREADS);
-  const cudaStream_t stream = karst_cuda_of(context)->stream;
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[m];
   if (black)
-    forward<F><<<grid, KARST_CUDA_THREADS, 0, stream>>>(shape->pitch, shape->array, factor, vector, black);
+    karst_rrb_launch(context, forward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor, vector,
+                     black);
   else
-    backward<F><<<grid, KARST_CUDA_THREADS, 0, stream>>>(shape->pitch, shape->array, factor, vector);
+    karst_rrb_launch(context, backward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor, vector);
 }
 
 void launch_level(karst_context *context, const karst_rrb *rrb, int m, double *black)

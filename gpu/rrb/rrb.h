@@ -33,6 +33,7 @@ typedef struct karst_rrb_cuda {
   double *inverse;             /* [rest] 1 / d where dense; M^-1 = W^T D^-1 W on what is left */
   double *left;                /* [rest] work space */
   double *memory;              /* finding to left: one allocation */
+  double *nodes;               /* [karst_rrb_nodes_elements_cuda] zero at first: what nodes.cu stores, or NULL */
 } karst_rrb_cuda;
 
 static inline karst_rrb_cuda *karst_rrb_cuda_of(const karst_rrb *rrb)
@@ -89,6 +90,10 @@ void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb);
+
+/* nodes.cu: the elements of nodes, and the factors brought there from their groups: with grouped < grids. */
+int64_t karst_rrb_nodes_elements_cuda(const karst_rrb *rrb);
+void karst_rrb_spread_cuda(karst_context *context, const karst_rrb *rrb);
 
 /* solve.cu */
 void karst_rrb_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z);

@@ -16,11 +16,14 @@ void solve_rest(karst_context *context, const karst_rrb *rrb)
 void solve_grids(karst_context *context, const karst_rrb *rrb)
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
-  const int coarse = karst_rrb_coarse_begin_cuda(rrb), pairs = rrb->levels / 2;
+  const bool nodes = rrb->grouped < rrb->grids;
+  const int coarse = nodes ? rrb->grouped : karst_rrb_coarse_begin_cuda(rrb), pairs = rrb->levels / 2;
   const int end = coarse < pairs ? coarse : pairs; /* grids 1 to end - 1 have launches of their own */
   const bool odd = rrb->levels % 2 != 0;
   for (int m = 1; m < end; m++) karst_rrb_pairs_forward_cuda(context, rrb, m);
-  if (coarse <= rrb->grids)
+  if (nodes)
+    karst_rrb_nodes_grids_cuda(context, rrb);
+  else if (coarse <= rrb->grids)
     karst_rrb_coarse_cuda(context, rrb, coarse);
   else {
     if (odd) karst_rrb_reds_forward_cuda(context, rrb, pairs, arrays->vector[pairs]);
@@ -39,6 +42,10 @@ void copy(karst_context *context, int64_t elements, const double *from, double *
 
 void karst_rrb_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_solve_reduced_cuda(context, rrb, r, z, dot);
+    return;
+  }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
   if (rrb->levels == 1) { /* all black nodes are left */
     if (r != vector) copy(context, rrb->reduced, r, vector);
@@ -54,6 +61,10 @@ void karst_rrb_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, 
 
 void karst_rrb_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_solve_cuda(context, rrb, r, z);
+    return;
+  }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
   karst_rrb_scatter_cuda(context, rrb, KARST_RRB_GROUPS, r, vector);
   if (rrb->levels == 0)
@@ -69,6 +80,10 @@ void karst_rrb_solve_cuda(karst_context *context, const karst_rrb *rrb, const do
 void karst_rrb_enter_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
                           double *reduced_b, double *reduced_x)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_enter_cuda(context, rrb, b, x, reduced_b, reduced_x);
+    return;
+  }
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   const size_t bytes = (size_t)rrb->reduced * sizeof(double);
   cudaMemsetAsync(reduced_b, 0, bytes, stream);
@@ -81,6 +96,10 @@ void karst_rrb_enter_cuda(karst_context *context, const karst_rrb *rrb, const do
 void karst_rrb_leave_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x,
                           double *x)
 {
+  if (rrb->grouped == 0 && rrb->grids > 0) {
+    karst_rrb_nodes_leave_cuda(context, rrb, b, reduced_x, x);
+    return;
+  }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
   karst_rrb_scatter_cuda(context, rrb, KARST_RRB_GROUPS, b, vector);
   copy(context, rrb->reduced, reduced_x, vector);

@@ -57,9 +57,6 @@ karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
 {
   (void)A;
   karst_rrb_cuda *made;
-  if (rrb->grouped < rrb->grids)
-    return karst_fail(context, KARST_ERROR_OPTION, "rrb-grids is for the cpu: a GPU stores all %d grids in groups",
-                      rrb->grids);
   karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "rrb");
   if (status) return status;
   rrb->plan = made;
@@ -69,6 +66,12 @@ karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
   if (!status) status = take_rest(context, rrb, made);
   if (!status) status = take_cells(context, rrb, made);
   if (!status) karst_rrb_rest_place_cuda(context, rrb);
+  const int64_t nodes = karst_rrb_nodes_elements_cuda(rrb);
+  if (!status && nodes > 0) status = karst_device_doubles(context, nodes, "rrb", &made->nodes);
+  if (!status && nodes > 0) {
+    context->backend->fill(context, nodes, 0, made->nodes);
+    rrb->plan_memory += nodes * (int64_t)sizeof(double);
+  }
   return status;
 }
 
@@ -76,6 +79,7 @@ void plan_destroy(karst_context *context, karst_rrb *rrb)
 {
   karst_rrb_cuda *made = karst_rrb_cuda_of(rrb);
   if (!made) return;
+  if (made->nodes) context->backend->release(context, made->nodes);
   if (made->there) context->backend->release(context, made->there);
   if (made->cell) context->backend->release(context, made->cell);
   if (made->memory) context->backend->release(context, made->memory);
@@ -118,6 +122,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_rrb *rr
   karst_rrb_load_cuda(context, A, rrb);
   karst_rrb_eliminate_cuda(context, rrb);
   karst_rrb_rest_factor_cuda(context, rrb);
+  if (rrb->grouped < rrb->grids) karst_rrb_spread_cuda(context, rrb);
   const karst_status status = context->backend->download(context, found, plan->finding, sizeof found);
   if (!status) report(rrb, found, outcome);
   return status;
