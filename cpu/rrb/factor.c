@@ -154,8 +154,8 @@ static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
   karst_index node = -1;
   karst_rrb_naive_factor(plan->naive, &level, &node);
   if (node < 0) return;
-  *outcome =
-      (karst_rrb_outcome){KARST_INDEFINITE_PRECOND, 2 * m + level, karst_rrb_node(rrb, m, node % nx, node / nx), -1};
+  const karst_reason reason = isnan(plan->naive->refused) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND;
+  *outcome = (karst_rrb_outcome){reason, 2 * m + level, karst_rrb_node(rrb, m, node % nx, node / nx), -1};
 }
 
 static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
