@@ -121,7 +121,7 @@ static void pivots(karst_context *context)
   for (int o = 0; o < 4; o++)
     for (int f = 0; f < 4; f++)
       for (int l = 0; l < 4; l++) {
-        const struct rrb_kind kind = {l % 2 == 0, l == 3 ? 0.2 : 0, l == 3, 1};
+        const struct rrb_kind kind = {l % 2 == 0, l == 3, l == 3 ? 0.2 : 0, 1};
         struct rrb_system system = rrb_random_system(context, 7, 5, &kind);
         tap_ok(names_each(context, &system, numbers[l], options[o][0], options[o][1], &faults[f]),
                "%s %s, %d levels, diagonal entry %g: the node is named", options[o][0], options[o][1], numbers[l],
