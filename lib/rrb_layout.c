@@ -105,7 +105,7 @@ static void give_out(const karst_rrb *rrb, struct arena *arena, karst_rrb_arrays
 karst_status karst_rrb_arrays_create(karst_context *context, const karst_rrb *rrb, karst_rrb_arrays *arrays)
 {
   struct arena arena = {NULL, 0};
-  *arrays = (karst_rrb_arrays){NULL};
+  *arrays = (karst_rrb_arrays){.first = NULL};
   give_out(rrb, &arena, arrays);
   karst_status status = karst_device_doubles(context, arena.used, "rrb", &arrays->memory);
   if (status) return status;
@@ -119,5 +119,5 @@ karst_status karst_rrb_arrays_create(karst_context *context, const karst_rrb *rr
 void karst_rrb_arrays_destroy(karst_context *context, karst_rrb_arrays *arrays)
 {
   context->backend->release(context, arrays->memory);
-  *arrays = (karst_rrb_arrays){NULL};
+  *arrays = (karst_rrb_arrays){.first = NULL};
 }

@@ -30,8 +30,8 @@ struct rrb_system {
 /* What it is to be. */
 struct rrb_kind {
   bool corners;       /* a stencil of 9 points */
-  double holes;       /* part of the places that have no node */
   bool shuffled;      /* rows in another order than the places */
+  double holes;       /* part of the places that have no node */
   double anisotropic; /* couplings along x are so many times as large */
 };
 

@@ -147,7 +147,7 @@ static void maps(karst_context *context)
   if (lacks_kernels(context, "maps")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int k = 0; k < 6; k++) {
-      const struct rrb_kind kind = {k % 2, k < 2 ? 0 : k < 4 ? 0.2 : 0.6, k != 2, 1};
+      const struct rrb_kind kind = {k % 2, k != 2, k < 2 ? 0 : k < 4 ? 0.2 : 0.6, 1};
       check_grid(context, sizes[s][0], sizes[s][1], &kind);
     }
 }

@@ -82,7 +82,7 @@ static void check_solution(karst_context *context, const karst_matrix *A, karst_
 /* ---- cg ---- */
 
 static const struct rrb_kind kinds[] = {
-    {false, 0, false, 1}, {true, 0, false, 1}, {false, 0.15, true, 1}, {true, 0.15, true, 1}, {false, 0, false, 20}};
+    {false, false, 0, 1}, {true, false, 0, 1}, {false, true, 0.15, 1}, {true, true, 0.15, 1}, {false, false, 0, 20}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void cg(karst_context *context)
@@ -215,7 +215,8 @@ static void check_square(karst_context *context, karst_index N, int expected, co
   karst_solver *solver = make(context, A, options);
   const karst_result result = solve(context, solver, n, b, x);
   for (int64_t q = 0; q < n; q++) {
-    const double h = 1.0 / (double)(N + 1), at = h * (double)(q % N + 1), up = h * (double)(q / N + 1);
+    const karst_index i = (karst_index)(q % N), j = (karst_index)(q / N);
+    const double h = 1.0 / (double)(N + 1), at = h * (double)(i + 1), up = h * (double)(j + 1);
     error = fmax(error, fabs(x[q] - at * (at - 1) * up * (up - 1) * exp(at * up)));
   }
   if (expected > 0)
