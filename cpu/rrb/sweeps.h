@@ -6,8 +6,8 @@
 #include "rrb.h"
 
 /* A sweep over grid m. Its vector is from before the sweep and to after the way back, each the address of element
- * (0, 0) of b2. With red, both levels of the grid are done, in place: from and to are one vector of all four groups. Without,
- * b1 alone is eliminated, and both vectors have the black groups alone. */
+ * (0, 0) of b2. With red, both levels of the grid are done, in place: from and to are one vector of all four groups.
+ * Without, b1 alone is eliminated, and both vectors have the black groups alone. */
 typedef struct karst_rrb_pass {
   const karst_rrb *rrb;
   int grid;
