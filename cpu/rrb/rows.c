@@ -238,6 +238,7 @@ KARST_KERNEL static void multiply_rows(const struct product *of, int64_t at, int
   add_dot(at + of->pitch - i, of->x1 + i, of->y1 + i, lane);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the product is written through a copy of the pointer */
 void karst_rrb_multiply_rows(const karst_rrb_shape *shape, int64_t J, const double *schur, const double *x, double *y,
                              double *lane)
 {
