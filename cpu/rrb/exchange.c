@@ -1,5 +1,5 @@
-/* exchange.c - vectors over the block rows of A to and from those over the nodes of grid 0. Without a map from block rows
- * to nodes they are split into groups and joined row by row. */
+/* exchange.c - vectors over the block rows of A to and from those over the nodes of grid 0. Without a map from block
+ * rows to nodes they are split into groups and joined row by row. */
 #include "exchange.h"
 #include "rows.h"
 

@@ -21,13 +21,8 @@ void karst_rrb_multiply_cpu(karst_context *context, const karst_rrb *rrb, const 
 #pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int s = 0; s < KARST_RRB_SEGMENTS; s++) {
     double lane[KARST_RRB_LANES] = {0};
-    for (int64_t J = karst_share(rows, s, KARST_RRB_SEGMENTS); J < karst_share(rows, s + 1, KARST_RRB_SEGMENTS); J++) {
-      const int64_t b2 = pitch + J * pitch, b1 = b2 + array;
-      karst_rrb_multiply_rows(shape, J, plan->arrays.schur + pitch, x + pitch, y + pitch);
-      if (!dot) continue;
-      karst_rrb_add_dot(pitch, x + b2, y + b2, lane);
-      karst_rrb_add_dot(pitch, x + b1, y + b1, lane);
-    }
+    for (int64_t J = karst_share(rows, s, KARST_RRB_SEGMENTS); J < karst_share(rows, s + 1, KARST_RRB_SEGMENTS); J++)
+      karst_rrb_multiply_rows(shape, J, plan->arrays.schur + pitch, x + pitch, y + pitch, lane);
     partial[s] = karst_rrb_add_lanes(lane);
   }
   karst_end(context, &piece);

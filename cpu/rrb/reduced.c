@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Coupling c of a red node of the naive storage, times a value of its neighbour or its own. West, east, south, north. */
+/* Coupling c of a red node of the naive storage, times a value of its neighbour or its own: west, east, south or
+ * north. */
 static double coupled(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
 {
   return naive->factor[coupling][node] * value;

@@ -49,7 +49,8 @@ KARST_INLINE double karst_rrb_add_lanes(const double *lane)
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* Row J of the two black groups of y = S x, pads too. S and x: element (0, 0) of b2; y likewise. */
-void karst_rrb_multiply_rows(const karst_rrb_shape *shape, int64_t J, const double *schur, const double *x, double *y);
+/* Row J of the two black groups of y = S x, pads too, and x . y to the lanes. S, x and y: element (0, 0) of b2. */
+void karst_rrb_multiply_rows(const karst_rrb_shape *shape, int64_t J, const double *schur, const double *x, double *y,
+                             double *lane);
 
 #endif

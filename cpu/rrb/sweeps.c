@@ -1,14 +1,14 @@
 /* sweeps.c - the two sweeps of the repeated red-black method over a grid stored in groups.
  *
- * A sweep does both levels of a grid and the exchange with the next one while a row is in the cache. Bytes of memory for
- * each place (I, J), with factors of f = 8 or 4 bytes, where what is written counts twice unless it was just read:
+ * A sweep does both levels of a grid and the exchange with the next one while a row is in the cache. Bytes of memory
+ * for each place (I, J), with factors of f = 8 or 4 bytes, where what is written counts twice unless it was just read:
  *
  *                            forward                                  backward
  *     grid 0, reduced        r 16, l 4 f, next 16                     r 16, l and inverse 5 f, next 8, z 32
  *     other grids            vector 32, l 12 f, b1 8, next 16         vector 24, l and inverse 15 f, next 8, vector 40
  *
- * Grid m + 1 has a quarter of the places of grid m, so that with doubles all grids together take 160 + 352 / 3 bytes for
- * each place of grid 0, and with floats 124 + 244 / 3.
+ * Grid m + 1 has a quarter of the places of grid m, so that with doubles all grids together take 160 + 344 / 3 bytes
+ * for each place of grid 0, and with floats 124 + 236 / 3.
  *
  * Each thread has rows of its own. Where it needs a row of b1 or b2 that another thread makes, this one is made first,
  * before a barrier, or what needs it is made last, after one. */
@@ -138,8 +138,8 @@ void karst_rrb_forward_cpu(karst_context *context, const karst_rrb_pass *pass)
   karst_end(context, &piece);
 }
 
-/* Zeros for what the rows of the two black groups do not write: their guards, and the last row of b1 where the number of
- * rows of nodes is odd. */
+/* Zeros for what the rows of the two black groups do not write: their guards, and the last row of b1 where the number
+ * of rows of nodes is odd. */
 static void clear_guards(const karst_rrb_sweep *sweep)
 {
   const karst_rrb_shape *shape = sweep->shape;
@@ -188,8 +188,8 @@ static void add_row(const karst_rrb_sweep *sweep, const double *original, int64_
   karst_rrb_add_dot(n, original + sweep->shape->array + at, sweep->to[KARST_RRB_B1] + at, lane);
 }
 
-/* Row J of a thread that has rows begin to end - 1, but r1 of the first one, whose b1 below another thread may be making.
- * b2 of row end is there already. */
+/* Row J of a thread that has rows begin to end - 1, but r1 of the first one, whose b1 below another thread may be
+ * making. b2 of row end is there already. */
 static void backward_row(const karst_rrb_pass *pass, const karst_rrb_sweep *sweep, const struct next *next, int64_t J,
                          int64_t begin, int64_t end)
 {

@@ -5,9 +5,9 @@
 #include "rows.h"
 #include "rrb.h"
 
-/* The grids of a preconditioner from number m on, the vector of grid m being vector[m] or others: from forward, and to
- * after the way back; element (0, 0) of b2. With red also r1 and r2 are eliminated. The vectors of a pass are all of the
- * shape's arrays, or those of the black groups alone without red. */
+/* A sweep over grid m. Its vector is from before the sweep and to after the way back, each the address of element
+ * (0, 0) of b2. With red, both levels of the grid are done, in place: from and to are one vector of all four groups.
+ * Without, b1 alone is eliminated, and both vectors have the black groups alone. */
 typedef struct karst_rrb_pass {
   const karst_rrb *rrb;
   int grid;
