@@ -123,7 +123,11 @@ static karst_status make_driver(const karst_solver *solver, const karst_operator
   *krylov = NULL;
   karst_status status = can_reduce(solver) ? karst_reduced_create(solver->precond, reduced) : KARST_SUCCESS;
   if (status) return status;
-  const karst_operator A = reduced->precond ? karst_reduced_operator(&solver->reduced) : *system;
+  karst_operator A = *system;
+  if (reduced->precond) {
+    A = karst_reduced_operator(reduced);
+    A.data = &solver->reduced; /* where it is to stay */
+  }
   status = karst_krylov_create(ops, solver->options, &solver->limits, &A, solver->precond, krylov);
   if (status) karst_reduced_release(reduced);
   return status;
