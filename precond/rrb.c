@@ -9,9 +9,12 @@
 #include "precond.h"
 #include "rrb_kernels.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct settings {
   int levels; /* 0: the method's choice */
-  int grids;  /* stored in groups; KARST_RRB_GRIDS: all */
+  int grids;  /* stored in groups; LARGEST_GRIDS: all */
   int precision;
   double lumped;
 };
@@ -19,14 +22,21 @@ struct settings {
 /* The preconditioner's own state. */
 struct state {
   karst_rrb rrb;
-  karst_index *cell; /* the map that rrb.cell is, where it is not the matrix's own */
+  karst_index
+      *cell; /* the copy of the matrix's map that rrb.cell is, for a matrix may be given another grid; or NULL */
 };
 
-enum { REST = 256 /* nodes: the most that are left where the number of levels is the method's choice */ };
+enum {
+  REST = 256, /* nodes: the most that are left where the number of levels is the method's choice */
+  LARGEST_LEVELS = 130,
+  LARGEST_GRIDS = 64
+};
 
 static const struct karst_rrb_kernels *kernels_of(const karst_precond *p) { return p->context->backend->rrb; }
 
 static karst_rrb *rrb_of(const karst_precond *p) { return &((struct state *)p->data)->rrb; }
+
+/* ---- the grid ---- */
 
 /* The two axes of the grid along which there is more than one node. */
 static karst_status read_sizes(karst_context *context, const karst_index size[3], karst_index axes[2])
@@ -47,9 +57,61 @@ static karst_status find_grid(const karst_precond *p, struct state *state)
 {
   karst_grid grid = p->A->grid;
   karst_status status = karst_has_grid(p->A) ? KARST_SUCCESS : karst_grid_find(p->A, &grid);
+  if (!status) status = read_sizes(p->context, grid.size, state->rrb.size);
+  if (status) return status;
   state->rrb.rows = p->A->block_rows;
-  state->rrb.cell = grid.cell;
-  return status ? status : read_sizes(p->context, grid.size, state->rrb.size);
+  if (!grid.cell) return KARST_SUCCESS;
+  status = karst_allocate(p->context, &state->cell, state->rrb.rows, sizeof *state->cell, "the cells of rrb");
+  if (!status && state->rrb.rows > 0) memcpy(state->cell, grid.cell, (size_t)state->rrb.rows * sizeof *state->cell);
+  state->rrb.cell = state->cell;
+  return status;
+}
+
+static karst_index node_of(const karst_rrb *rrb, karst_index row) { return rrb->cell ? rrb->cell[row] : row; }
+
+/* The block row of a node, or -1. It is asked for once in a failure, so that a map is searched. */
+static karst_index row_of(const karst_rrb *rrb, int64_t node)
+{
+  if (!rrb->cell) return (karst_index)node;
+  for (karst_index row = 0; row < rrb->rows; row++)
+    if (rrb->cell[row] == node) return row;
+  return -1;
+}
+
+/* Whether two places along an axis are its first and its last, and not beside each other. */
+static bool is_round(karst_index size, karst_index a, karst_index b)
+{
+  return size > 2 && (a - b == size - 1 || b - a == size - 1);
+}
+
+static karst_status refuse_pattern(const karst_precond *p, const karst_rrb *rrb, const karst_index misfit[2])
+{
+  const karst_index nx = rrb->size[0], ny = rrb->size[1];
+  const karst_index here = node_of(rrb, misfit[0]), there = node_of(rrb, misfit[1]);
+  if (is_round(nx, here % nx, there % nx) || is_round(ny, here / nx, there / nx))
+    return karst_fail(p->context, KARST_ERROR_MATRIX,
+                      "rrb is not for periodic boundaries, and block row %lld has an entry in column %lld, which joins "
+                      "the first and the last node of an axis of the grid %lldx%lld",
+                      (long long)misfit[0], (long long)misfit[1], (long long)nx, (long long)ny);
+  return karst_fail(p->context, KARST_ERROR_MATRIX,
+                    "rrb is for stencils of 5 or 9 points on the grid %lldx%lld, and block row %lld has an entry in "
+                    "column %lld",
+                    (long long)nx, (long long)ny, (long long)misfit[0], (long long)misfit[1]);
+}
+
+/* ---- the pattern half ---- */
+
+static karst_status check_settings(karst_context *context, const struct settings *settings)
+{
+  if (settings->levels > LARGEST_LEVELS)
+    return karst_fail(context, KARST_ERROR_OPTION, "rrb-levels %d is out of range: at most %d", settings->levels,
+                      LARGEST_LEVELS);
+  if (settings->grids > LARGEST_GRIDS)
+    return karst_fail(context, KARST_ERROR_OPTION, "rrb-grids %d is out of range: at most %d", settings->grids,
+                      LARGEST_GRIDS);
+  if (!(settings->lumped <= 1))
+    return karst_fail(context, KARST_ERROR_OPTION, "rrb-lumped %.15g is out of range: at most 1", settings->lumped);
+  return KARST_SUCCESS;
 }
 
 /* The fewest pairs of levels that leave no more than REST nodes. */
@@ -65,18 +127,36 @@ static int choose_levels(const karst_index size[2])
   return levels;
 }
 
-static karst_status refuse_pattern(const karst_precond *p, const karst_rrb *rrb, const karst_rrb_pattern *pattern)
+static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
 {
-  const karst_index *misfit = pattern->misfit;
-  return karst_fail(p->context, KARST_ERROR_MATRIX,
-                    "rrb is for stencils of 5 or 9 points on the grid %lldx%lld, and block row %lld has an entry in "
-                    "column %lld",
-                    (long long)rrb->size[0], (long long)rrb->size[1], (long long)misfit[0], (long long)misfit[1]);
+  const struct settings *settings = p->settings;
+  const int most = karst_rrb_levels_max(rrb->size);
+  rrb->levels = settings->levels == 0 ? choose_levels(rrb->size) : settings->levels < most ? settings->levels : most;
+  const int grids = (rrb->levels + 1) / 2;
+  rrb->grouped = settings->grids < grids ? settings->grids : grids;
+  rrb->single = settings->precision;
+  rrb->lumped = settings->lumped;
+  if (rrb->single && rrb->grouped < grids)
+    return karst_fail(
+        p->context, KARST_ERROR_OPTION,
+        "rrb-precision float is for grids that are stored in groups, and rrb-grids %d leaves %d of %d out",
+        settings->grids, grids - rrb->grouped, grids);
+  karst_rrb_lay_out(rrb);
+  return KARST_SUCCESS;
+}
+
+static karst_status report(karst_precond *p, const karst_rrb *rrb)
+{
+  const int64_t eliminated = (int64_t)rrb->size[0] * rrb->size[1] - rrb->rest;
+  p->factor_entries = (KARST_RRB_COUPLINGS + 1) * eliminated + (int64_t)rrb->rest * (rrb->rest_band + 1);
+  p->memory = rrb->plan_memory + (rrb->cell ? (int64_t)rrb->rows * (int64_t)sizeof *rrb->cell : 0);
+  karst_status status = karst_precond_put(p, "rrb_levels", "levels", rrb->levels);
+  if (!status) status = karst_precond_put(p, "rrb_rest", "nodes left", (double)rrb->rest);
+  return status ? status : karst_precond_put(p, "rrb_points", "points of the stencil", rrb->nine_point ? 9 : 5);
 }
 
 static karst_status setup(karst_precond *p)
 {
-  const struct settings *settings = p->settings;
   struct state *state;
   karst_rrb_pattern pattern;
   if (!kernels_of(p))
@@ -84,33 +164,58 @@ static karst_status setup(karst_precond *p)
   if (p->A->block_size != 1)
     return karst_fail(p->context, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, and the blocks are of %d",
                       p->A->block_size);
-  karst_status status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "rrb");
+  karst_status status = check_settings(p->context, p->settings);
+  if (!status) status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "rrb");
   if (status) return status;
   p->data = state;
   karst_rrb *rrb = &state->rrb;
   status = find_grid(p, state);
   if (!status) status = kernels_of(p)->inspect(p->context, p->A, rrb, &pattern);
-  if (!status && pattern.misfit[0] >= 0) status = refuse_pattern(p, rrb, &pattern);
+  if (!status && pattern.misfit[0] >= 0) status = refuse_pattern(p, rrb, pattern.misfit);
   if (status) return status;
-  const int most = karst_rrb_levels_max(rrb->size);
   rrb->nine_point = pattern.nine_point;
-  rrb->levels = settings->levels == 0 ? choose_levels(rrb->size) : settings->levels < most ? settings->levels : most;
-  rrb->grouped = settings->grids < (rrb->levels + 1) / 2 ? settings->grids : (rrb->levels + 1) / 2;
-  rrb->single = settings->precision;
-  rrb->lumped = settings->lumped;
-  karst_rrb_lay_out(rrb);
-  status = kernels_of(p)->plan(p->context, p->A, rrb);
-  p->memory = rrb->plan_memory;
-  if (!status) status = karst_precond_put(p, "rrb_levels", "levels", rrb->levels);
-  return status;
+  status = lay_out(p, rrb);
+  if (!status) status = kernels_of(p)->plan(p->context, p->A, rrb);
+  return status ? status : report(p, rrb);
+}
+
+/* ---- the numeric half ---- */
+
+/* Nodes are counted from 1 in sentences, as the paper does. */
+static karst_status refuse_unsymmetric(const karst_precond *p, const karst_rrb *rrb, karst_index row)
+{
+  const karst_index node = node_of(rrb, row), nx = rrb->size[0];
+  return karst_fail(
+      p->context, KARST_ERROR_MATRIX,
+      "rrb is for symmetric matrices, and an entry of block row %lld, node (%lld, %lld), differs from its "
+      "mirror image",
+      (long long)row, (long long)(node % nx) + 1, (long long)(node / nx) + 1);
+}
+
+static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outcome *outcome)
+{
+  const long long i = outcome->node % rrb->size[0] + 1, j = outcome->node / rrb->size[0] + 1;
+  const char *fault = outcome->reason == KARST_NOT_FINITE ? "finite" : "positive";
+  if (outcome->level > rrb->levels)
+    snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d levels, is not %s",
+             i, j, rrb->levels, fault);
+  else
+    snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld) at level %d is not %s", i, j,
+             outcome->level, fault);
 }
 
 static karst_status update(karst_precond *p)
 {
+  const karst_rrb *rrb = rrb_of(p);
   karst_rrb_outcome outcome = {KARST_SOUND, 0, -1, -1};
   const karst_status status = kernels_of(p)->factor(p->context, p->A, rrb_of(p), &outcome);
+  if (status) return status;
+  if (outcome.unsymmetric >= 0) return refuse_unsymmetric(p, rrb, outcome.unsymmetric);
   p->reason = outcome.reason;
-  return status;
+  if (outcome.reason == KARST_SOUND || outcome.node < 0) return KARST_SUCCESS;
+  p->block_row = row_of(rrb, outcome.node);
+  explain(p, rrb, &outcome);
+  return KARST_SUCCESS;
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
@@ -150,11 +255,16 @@ static void apply_reduced(const karst_precond *p, const double *r, double *z, do
   kernels_of(p)->solve_reduced(p->context, rrb_of(p), r, z, dot);
 }
 
+/* Of the arrays b2 and b1 of a reduced vector, see karst_rrb_array. */
 static karst_index block_row(const karst_precond *p, int64_t element)
 {
-  (void)p;
-  (void)element;
-  return -1;
+  const karst_rrb *rrb = rrb_of(p);
+  const karst_rrb_shape *shape = &rrb->shape[0];
+  if (rrb->grouped == 0) return row_of(rrb, element);
+  const int64_t at = element - shape->pitch, group = at / shape->array, place = at % shape->array;
+  const int64_t i = 2 * (place % shape->pitch) + group, j = 2 * (place / shape->pitch) + group;
+  if (at < 0 || group > 1 || i >= shape->size[0] || j >= shape->size[1]) return -1;
+  return row_of(rrb, j * shape->size[0] + i);
 }
 
 static const struct karst_reduction reduction = {size, enter, leave, multiply, apply_reduced, block_row};

@@ -72,6 +72,7 @@ static void clear(karst_solver *solver)
   solver->precond = NULL;
   solver->apart = NULL;
   solver->parts = NULL;
+  solver->lagging = false;
   solver->norm2 = solver->residual = solver->size = NULL;
 }
 
@@ -106,12 +107,17 @@ static karst_operator choose_operators(karst_solver *solver)
   return system;
 }
 
-/* Whether the driver works on the system that the preconditioner's exact elimination leaves, which is one of the
- * caller's own matrix. */
-static bool can_reduce(const karst_solver *solver)
+/* Whether the preconditioner's exact elimination may be one of the caller's own matrix. */
+static bool may_reduce(const karst_solver *solver)
 {
   return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
-         !solver->system.copy && !solver->apart && !solver->product.multiply;
+         !solver->system.copy && !solver->apart;
+}
+
+/* Whether the driver works on the system that it leaves. */
+static bool can_reduce(const karst_solver *solver)
+{
+  return may_reduce(solver) && !solver->product.multiply && !solver->lagging;
 }
 
 /* Makes the driver, and the reduced system where it works on that; on failure neither is there. */
@@ -133,7 +139,7 @@ static karst_status make_driver(const karst_solver *solver, const karst_operator
   return status;
 }
 
-/* The operator has come or gone, which may change the size of the driver's system. */
+/* An operator or a factorization has come or gone, which may change the size of the driver's system. */
 static karst_status change_driver(karst_solver *solver)
 {
   karst_reduced reduced;
@@ -215,7 +221,7 @@ static karst_status make_krylov(karst_solver *solver)
   const karst_operator system = choose_operators(solver);
   status = make_driver(solver, &system, &solver->reduced, &solver->krylov);
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
-  const bool judges = karst_solver_is_scaled(solver) || karst_solver_is_reduced(solver);
+  const bool judges = karst_solver_is_scaled(solver) || may_reduce(solver);
   if (!status && judges) status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
   if (!status && judges) status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
   return status;
@@ -239,8 +245,10 @@ static karst_status factor(karst_solver *solver)
 {
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
   solver->factored = false;
+  solver->lagging = false;
   karst_status status = take_values(solver);
   if (!status) status = karst_precond_update(solver->precond);
+  if (!status) status = change_driver(solver);
   if (status) {
     solver->generation = -1;
     return status;
@@ -328,7 +336,12 @@ karst_status karst_solver_keep(karst_solver *solver)
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
   status = take_values(solver);
-  return status ? status : karst_precond_keep(solver->precond);
+  if (!status) status = karst_precond_keep(solver->precond);
+  if (status) return status;
+  solver->lagging = true;
+  status = change_driver(solver);
+  if (status) solver->generation = -1;
+  return status;
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)

@@ -23,8 +23,9 @@ struct karst_solver {
   karst_reduced reduced; /* what krylov works on where it is the preconditioner's reduced system */
   const char *busy;      /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
   bool factored;         /* scaling and factorization of the last update have gone well */
-  int64_t generation;    /* of the matrix's values at the last update or keep, -1 where it failed */
-  double *norm2;         /* [2] device memory */
+  bool lagging;       /* the factors are of values before those of the last keep: no reduced system is the matrix's */
+  int64_t generation; /* of the matrix's values at the last update or keep, -1 where it failed */
+  double *norm2;      /* [2] device memory */
   double *residual,
       *size; /* [rows] device memory: for the caller's true residual where the driver's is another one; or NULL */
   karst_monitor_function monitor;

@@ -1,12 +1,192 @@
-/* factor.c - the factorization of the repeated red-black method on grids stored in groups. */
-#include "rrb.h"
+/* factor.c - the factorization of the repeated red-black method: grid after grid, then what is left, and what went
+ * wrong. */
+#include "levels.h"
+
+#include <math.h>
+
+/* The matrix, the grid that is factored, and the sum of what the threads found. */
+struct sweep {
+  const karst_matrix *A;
+  const karst_rrb *rrb;
+  int m;
+  int steps; /* 2 where b1 is not eliminated, else 4 */
+  int64_t bad[2];
+  karst_index unsymmetric;
+};
+
+static void do_step(const struct sweep *sweep, int step, int64_t J, karst_rrb_rows *rows)
+{
+  const int m = sweep->m;
+  if (step == 0 && m == 0) karst_rrb_red_matrix(sweep->A, sweep->rrb, J, rows);
+  if (step == 0 && m > 0) karst_rrb_red_straight(sweep->rrb, m, J, rows);
+  if (step == 1) karst_rrb_black(sweep->rrb, m, J);
+  if (step == 2) karst_rrb_factor_diagonal(sweep->rrb, m, J, rows);
+  if (step == 3) karst_rrb_next_grid(sweep->rrb, m, J, rows);
+}
+
+/* The rows of a share, from begin to end, in which each step needs no rows of other shares: between the seams. */
+struct share {
+  int64_t begin, end;
+  bool first, last;
+};
+
+enum { STEPS = 4, LEAST_ROWS = 4 /* of a share: so many that its seams do not overlap */ };
+
+static bool is_between(const struct share *share, int step, int64_t J)
+{
+  static const int low[STEPS] = {0, 1, 2, 3}, high[STEPS] = {0, 1, 1, 1};
+  return J >= share->begin + (share->first ? 0 : low[step]) && J < share->end - (share->last ? 0 : high[step]);
+}
+
+/* The rows of this thread. All threads of the team call it. */
+static void sweep_share(const struct sweep *sweep, const struct share *share, karst_rrb_rows *rows)
+{
+  if (sweep->m == 0 && share->begin > 0)
+    karst_rrb_line_read(sweep->A, sweep->rrb, (karst_index)(2 * share->begin - 1), rows->line[1]);
+  for (int64_t J = share->begin; J <= share->end; J++) {
+    if (J < share->end) do_step(sweep, 0, J, rows);
+    for (int step = 1; step < sweep->steps; step++)
+      if (J > share->begin && is_between(share, step, J - 1)) do_step(sweep, step, J - 1, rows);
+  }
+  for (int step = 1; step < sweep->steps; step++) {
+#pragma omp barrier
+    for (int64_t J = share->begin; J < share->end; J++)
+      if (!is_between(share, step, J)) do_step(sweep, step, J, rows);
+  }
+}
+
+static void sweep_grid(karst_context *context, struct sweep *sweep)
+{
+  const karst_rrb *rrb = sweep->rrb;
+  const karst_rrb_cpu *plan = rrb->plan;
+  const int64_t J_end = rrb->shape[sweep->m].coarse[1], pitch = rrb->shape[0].pitch;
+  int threads = karst_threads_for(context, 10 * rrb->shape[sweep->m].array);
+  if (threads > plan->threads) threads = plan->threads;
+  if (threads > J_end / LEAST_ROWS) threads = 1;
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = karst_thread(), team = karst_team();
+    double *room = plan->lines + thread * karst_rrb_line_elements(rrb);
+    karst_rrb_rows rows = {{room, room + 2 * KARST_RRB_SLOTS * pitch}, room + 4 * KARST_RRB_SLOTS * pitch, {0, 0}, -1};
+    const struct share share = {karst_share(J_end, thread, team), karst_share(J_end, thread + 1, team), thread == 0,
+                                thread == team - 1};
+    sweep_share(sweep, &share, &rows);
+#pragma omp critical(karst_rrb_found)
+    {
+      sweep->bad[0] += rows.bad[0];
+      sweep->bad[1] += rows.bad[1];
+      if (rows.unsymmetric >= 0 && (sweep->unsymmetric < 0 || rows.unsymmetric < sweep->unsymmetric))
+        sweep->unsymmetric = rows.unsymmetric;
+    }
+  }
+}
+
+/* 1 / d of an eliminated node: it is 0 for a pivot of 0, and NaN for one that is not finite. */
+static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t J)
+{
+  const karst_rrb_arrays *arrays = &((karst_rrb_cpu *)rrb->plan)->arrays;
+  const int64_t at = karst_rrb_factor_array(rrb, m, e, KARST_RRB_INVERSE) + I + J * rrb->shape[m].pitch;
+  if (m == 0 && e != KARST_RRB_FACTOR_B1) return arrays->first[at];
+  return rrb->single ? (double)((const float *)arrays->factor[m])[at] : ((const double *)arrays->factor[m])[at];
+}
+
+static karst_reason reason_of(double inverse) { return isnan(inverse) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND; }
+
+/* The first bad pivot of a level of grid m. Returns whether there is one. */
+static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_shape *shape = &rrb->shape[m];
+  const bool red = level == 2 * m + 1;
+  for (karst_index j = 0; j < shape->size[1]; j++)
+    for (karst_index i = 0; i < shape->size[0]; i++) {
+      if (red ? i % 2 == j % 2 : i % 2 == 0 || j % 2 == 0) continue;
+      const int e = !red ? KARST_RRB_FACTOR_B1 : i % 2 ? KARST_RRB_FACTOR_R1 : KARST_RRB_FACTOR_R2;
+      const double inverse = inverse_of(rrb, m, e, i / 2, j / 2);
+      if ((inverse > 0 && inverse < INFINITY) || !karst_rrb_has_node(rrb, m, i, j)) continue;
+      *outcome = (karst_rrb_outcome){reason_of(inverse), level, karst_rrb_node(rrb, m, i, j), -1};
+      return true;
+    }
+  return false;
+}
+
+/* The factors of the grids in groups. Returns whether all is well. */
+static bool factor_grids(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
+                         karst_rrb_outcome *outcome)
+{
+  for (int m = 0; m < rrb->grouped; m++) {
+    struct sweep sweep = {A, rrb, m, 2 * m + 2 <= rrb->levels ? 4 : 2, {0, 0}, -1};
+    sweep_grid(context, &sweep);
+    outcome->unsymmetric = sweep.unsymmetric;
+    if (sweep.unsymmetric >= 0) return false;
+    for (int level = 0; level < 2; level++)
+      if (sweep.bad[level] > 0 && find_bad(rrb, m, 2 * m + 1 + level, outcome)) return false;
+  }
+  return true;
+}
+
+/* The stencil of all nodes, row by row, for the storage node by node or for a grid of one node. Returns whether it is
+ * symmetric. */
+static bool load_nodes(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const karst_index nx = rrb->size[0];
+  double *lines[2] = {plan->lines, plan->lines + 2 * KARST_RRB_SLOTS * rrb->shape[0].pitch};
+  for (karst_index j = 0; j < rrb->size[1]; j++) {
+    double *line = lines[j % 2], *below = j > 0 ? lines[1 - j % 2] : NULL;
+    karst_rrb_line_read(A, rrb, j, line);
+    outcome->unsymmetric = karst_rrb_line_check(A, rrb, j, line, below, outcome->unsymmetric);
+    for (int part = 0; part < KARST_RRB_PARTS; part++) {
+      const double *even = karst_rrb_line_part(rrb, line, part, 0), *odd = karst_rrb_line_part(rrb, line, part, 1);
+      double *row = plan->naive->stencil[part] + (int64_t)j * nx;
+      for (karst_index i = 0; i < nx; i++) row[i] = i % 2 ? odd[i / 2] : even[i / 2];
+    }
+  }
+  return outcome->unsymmetric < 0;
+}
+
+/* The nodes of the grids that are stored node by node. */
+static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const int m = rrb->grouped;
+  const karst_index nx = rrb->shape[m].size[0];
+  int level = 0;
+  karst_index node = -1;
+  karst_rrb_naive_factor(plan->naive, &level, &node);
+  if (node < 0) return;
+  *outcome = (karst_rrb_outcome){reason_of(plan->naive->refused), 2 * m + level,
+                                 karst_rrb_node(rrb, m, node % nx, node / nx), -1};
+}
+
+static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  karst_index I, J;
+  if (rrb->levels > 0) {
+    karst_rrb_gather_cpu(rrb);
+  } else { /* a grid of one node */
+    karst_rrb_line_read(A, rrb, 0, plan->lines);
+    plan->band[0] = plan->lines[0];
+  }
+  const karst_index q = karst_rrb_rest_factor_cpu(rrb->rest, rrb->rest_band, plan->band);
+  if (q < 0) return;
+  const int group = (int)karst_rrb_rest_node(rrb, q, &I, &J), m = rrb->levels / 2;
+  const karst_index i = 2 * I + (group == KARST_RRB_B1 || group == KARST_RRB_R1);
+  const karst_index j = 2 * J + (group == KARST_RRB_B1 || group == KARST_RRB_R2);
+  const double inverse = plan->band[(int64_t)q * (rrb->rest_band + 1) + rrb->rest_band];
+  *outcome = (karst_rrb_outcome){reason_of(inverse), rrb->levels + 1, karst_rrb_node(rrb, m, i, j), -1};
+}
 
 karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A, karst_rrb *rrb,
                                   karst_rrb_outcome *outcome)
 {
-  (void)context;
-  (void)A;
-  (void)rrb;
+  const karst_rrb_cpu *plan = rrb->plan;
   *outcome = (karst_rrb_outcome){KARST_SOUND, 0, -1, -1};
+  if (karst_rrb_is_naive(rrb) ? !load_nodes(A, rrb, outcome) : !factor_grids(context, A, rrb, outcome))
+    return KARST_SUCCESS;
+  if (plan->naive)
+    factor_naive(rrb, outcome);
+  else
+    factor_rest(A, rrb, outcome);
   return KARST_SUCCESS;
 }

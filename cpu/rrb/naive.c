@@ -1,6 +1,6 @@
 /* naive.c - the repeated red-black method with every node where it is in the grid. See naive.h.
  *
- * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level eliminates
+ * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level takes out
  * those with i / s + j / s odd, whose neighbours are s away along an axis; the skew level after it eliminates those of
  * which both are odd, whose neighbours are across the corners. Then s doubles. A red node's couplings of parts 1 and 2
  * are with its neighbours on a straight level, those of parts 3 and 4 are lumped, and a black node's couplings of parts
@@ -155,7 +155,9 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
     naive->factor[c][node] = coupling(naive, stencil, at, i, j, towards[0], towards[1]) / d;
   }
   naive->factor[KARST_RRB_INVERSE][node] = 1 / d;
-  return d > 0 && isfinite(d);
+  if (d > 0 && isfinite(d)) return true;
+  naive->refused = isfinite(d) ? 1 / d : NAN;
+  return false;
 }
 
 /* Returns the first node of the level whose pivot is not positive or not finite, or -1. */
@@ -233,7 +235,9 @@ static karst_index factor_rest(karst_rrb_naive *naive, double *const *stencil)
     row[width] = naive->exists[node] ? stencil[KARST_RRB_CENTRE][node] : 1; /* nothing is coupled with a hole */
   }
   const karst_index bad = karst_rrb_rest_factor_cpu(naive->rest, width, naive->band);
-  return bad < 0 ? -1 : naive->node[bad];
+  if (bad < 0) return -1;
+  naive->refused = naive->band[(int64_t)bad * (width + 1) + width];
+  return naive->node[bad];
 }
 
 void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *node)
@@ -255,7 +259,7 @@ void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *nod
 
 /* ---- its application ---- */
 
-/* Returns sum less l z of the neighbours of a node, with l a red node's own couplings, or a black node's neighbours'. */
+/* Returns sum less l z of the neighbours of a node, with l in the row of whichever is red. */
 KARST_INLINE double less_neighbours(const karst_rrb_naive *naive, struct level at, bool red, const double *z, int64_t i,
                                     int64_t j, double sum)
 {

@@ -23,11 +23,12 @@ typedef struct karst_rrb_naive {
   double *band;                     /* as in karst_rrb_cpu */
   double *left;                     /* [rest] work space */
   karst_index *node;                /* [rest] which node each is, j nx + i */
+  double refused;                   /* 1 / d of the pivot that factor stopped at; NaN where d is not finite */
   double *memory;
   int64_t bytes;
 } karst_rrb_naive;
 
-/* For the grids of rrb from number rrb->grouped on. Where it fails, *naive is NULL or for destroy, which accepts NULL. */
+/* For the grids of rrb from number rrb->grouped on. Where it fails, what it leaves is for destroy, which takes NULL. */
 karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
 void karst_rrb_naive_destroy(karst_context *context, karst_rrb_naive *naive);
 /* Factors the stencil, which stays. *node and *level, from 1: of the first pivot that is not positive or not finite, in

@@ -1,24 +1,68 @@
-/* plan.c - the table of the CPU's kernels of the repeated red-black method, its memory, and its look at the pattern. */
+/* plan.c - the table of the CPU's kernels of the repeated red-black method, and its memory. */
 #include "rrb.h"
 
-static karst_status inspect(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
-                            karst_rrb_pattern *pattern)
+/* The band, and where its nodes are. */
+static karst_status plan_rest(karst_context *context, karst_rrb *rrb)
 {
-  (void)context;
-  (void)A;
-  (void)rrb;
-  *pattern = (karst_rrb_pattern){false, {-1, -1}};
+  karst_rrb_cpu *plan = rrb->plan;
+  const karst_rrb_shape *shape = &rrb->shape[rrb->levels / 2];
+  int64_t elements;
+  if (__builtin_mul_overflow((int64_t)rrb->rest, (int64_t)rrb->rest_band + 1, &elements))
+    return karst_fail(context, KARST_ERROR_NO_MEMORY,
+                      "rrb: the band of the %lld nodes that are left has more elements than can be counted",
+                      (long long)rrb->rest);
+  karst_status status = karst_allocate(context, &plan->band, elements, sizeof *plan->band, "the band of rrb");
+  if (!status) status = karst_allocate(context, &plan->left, rrb->rest, sizeof *plan->left, "rrb");
+  if (!status) status = karst_allocate(context, &plan->place, rrb->rest, sizeof *plan->place, "rrb");
+  if (status) return status;
+  for (karst_index q = 0; q < rrb->rest; q++) {
+    karst_index I, J;
+    const karst_rrb_group group = karst_rrb_rest_node(rrb, q, &I, &J);
+    plan->place[q] = karst_rrb_array(shape, (int)group) + I + J * shape->pitch;
+  }
+  rrb->plan_memory += (elements + 2 * (int64_t)rrb->rest) * (int64_t)sizeof(double);
   return KARST_SUCCESS;
 }
 
-static karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
+/* The block row of each node, where the matrix has a map. */
+static karst_status plan_rows(karst_context *context, karst_rrb *rrb)
 {
-  (void)A;
+  karst_rrb_cpu *plan = rrb->plan;
+  if (!rrb->cell) return KARST_SUCCESS;
+  const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1];
+  const karst_status status = karst_allocate(context, &plan->row, nodes, sizeof *plan->row, "the nodes of rrb");
+  if (status) return status;
+  for (int64_t node = 0; node < nodes; node++) plan->row[node] = -1;
+  for (karst_index row = 0; row < rrb->rows; row++) plan->row[rrb->cell[row]] = row;
+  rrb->plan_memory += nodes * (int64_t)sizeof(karst_index);
+  return KARST_SUCCESS;
+}
+
+static karst_status plan_lines(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
+{
+  karst_rrb_cpu *plan = rrb->plan;
+  plan->threads = karst_crew_worth(context->threads, karst_entries(A));
+  const int64_t elements = karst_rrb_line_elements(rrb) * plan->threads;
+  rrb->plan_memory += elements * (int64_t)sizeof(double);
+  return karst_allocate_zero(context, &plan->lines, elements, sizeof *plan->lines, "the lines of rrb");
+}
+
+static karst_status make_plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
+{
   karst_rrb_cpu *plan;
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "rrb");
   if (status) return status;
   rrb->plan = plan;
-  return karst_rrb_arrays_create(context, rrb, &plan->arrays);
+  rrb->plan_memory = 0;
+  if (!karst_rrb_is_naive(rrb)) status = karst_rrb_arrays_create(context, rrb, &plan->arrays);
+  if (!status) rrb->plan_memory += plan->arrays.bytes;
+  if (!status) status = plan_rows(context, rrb);
+  if (!status) status = plan_lines(context, A, rrb);
+  if (status) return status;
+  if (rrb->grouped == rrb->grids) return plan_rest(context, rrb);
+  status = karst_rrb_naive_create(context, rrb, &plan->naive);
+  if (!status) rrb->plan_memory += plan->naive->bytes;
+  return status;
 }
 
 static void plan_destroy(karst_context *context, karst_rrb *rrb)
@@ -26,12 +70,19 @@ static void plan_destroy(karst_context *context, karst_rrb *rrb)
   karst_rrb_cpu *plan = rrb->plan;
   if (!plan) return;
   karst_rrb_arrays_destroy(context, &plan->arrays);
+  karst_rrb_naive_destroy(context, plan->naive);
+  karst_release(context, plan->band);
+  karst_release(context, plan->left);
+  karst_release(context, plan->place);
+  karst_release(context, plan->lines);
+  karst_release(context, plan->row);
   karst_release(context, plan);
+  rrb->plan = NULL;
 }
 
 const struct karst_rrb_kernels karst_rrb_kernels_cpu = {
-    .inspect = inspect,
-    .plan = plan,
+    .inspect = karst_rrb_inspect_cpu,
+    .plan = make_plan,
     .plan_destroy = plan_destroy,
     .factor = karst_rrb_factor_cpu,
     .solve = karst_rrb_solve_cpu,

@@ -1,18 +1,64 @@
-/* rest.c - L D L^T of what is left after the last level, a banded matrix. */
+/* rest.c - L D L^T of what is left after the last level, a banded matrix, and its solution. Row q of the band has
+ * L(q, q - width .. q - 1), then 1 / d_q. */
 #include "rrb.h"
+
+#include <math.h>
+
+enum { LANES = 8 };
+
+/* a . b, in sums of its own for every eighth product, so that they are added side by side. */
+KARST_INLINE double dot(karst_index n, const double *a, const double *b)
+{
+  double sum[LANES] = {0}, rest = 0;
+  karst_index i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int lane = 0; lane < LANES; lane++) sum[lane] += a[i + lane] * b[i + lane];
+  for (; i < n; i++) rest += a[i] * b[i];
+  return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
+}
+
+/* The row of the band, so that row[k] is column k. */
+KARST_INLINE int64_t row_at(karst_index width, karst_index q) { return (int64_t)q * (width + 1) + width - q; }
+
+/* Row q, from those before it: u_k = L(q, k) d_k = a(q, k) - sum over p < k of u_p L(k, p) comes first. Returns d_q. */
+KARST_KERNEL static double karst_rrb_rest_row(karst_index width, double *band, karst_index q)
+{
+  const karst_index first = q > width ? q - width : 0;
+  double *row = band + row_at(width, q);
+  for (karst_index k = first; k < q; k++) {
+    const karst_index from = k - first > width ? k - width : first;
+    row[k] -= dot(k - from, row + from, band + row_at(width, k) + from);
+  }
+  double d = row[q];
+  for (karst_index k = first; k < q; k++) {
+    const double u = row[k];
+    row[k] = u * band[row_at(width, k) + k];
+    d -= u * row[k];
+  }
+  return d;
+}
 
 karst_index karst_rrb_rest_factor_cpu(karst_index rows, karst_index width, double *band)
 {
-  (void)rows;
-  (void)width;
-  (void)band;
+  for (karst_index q = 0; q < rows; q++) {
+    const double d = karst_rrb_rest_row(width, band, q);
+    band[row_at(width, q) + q] = isfinite(d) ? 1 / d : NAN;
+    if (!(d > 0) || !isfinite(d)) return q;
+  }
   return -1;
 }
 
-void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x)
+KARST_KERNEL void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x)
 {
-  (void)rows;
-  (void)width;
-  (void)band;
-  (void)x;
+  for (karst_index q = 0; q < rows; q++) {
+    const karst_index first = q > width ? q - width : 0;
+    x[q] -= dot(q - first, band + row_at(width, q) + first, x + first);
+  }
+  for (karst_index q = 0; q < rows; q++) x[q] *= band[row_at(width, q) + q];
+  for (karst_index q = rows - 1; q > 0; q--) {
+    const karst_index first = q > width ? q - width : 0;
+    const double *row = band + row_at(width, q);
+    const double last = x[q];
+    for (karst_index k = first; k < q; k++) x[k] -= row[k] * last;
+  }
 }

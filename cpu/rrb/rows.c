@@ -45,7 +45,7 @@ KARST_INLINE void b1_to_b2(bool single, const karst_rrb_sweep *sweep, int64_t at
 {
   const void *const *l = sweep->l[KARST_RRB_FACTOR_B1];
   const void *sw = l[0], *se = l[1], *nw = l[2], *ne = l[3];
-  const double *b1 = sweep->to[KARST_RRB_B1];
+  const double *b1 = sweep->from[KARST_RRB_B1];
   const int64_t pitch = sweep->shape->pitch;
 #pragma omp simd
   for (int64_t k = 0; k < n; k++) {

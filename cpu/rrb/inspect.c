@@ -1,0 +1,43 @@
+/* inspect.c - whether a pattern is that of a stencil of 5 or 9 points on a grid of two dimensions. */
+#include "rrb.h"
+
+/* What is found in a row of the pattern: the column that joins no neighbours, or -1, and whether one joins nodes across
+ * a corner. */
+static karst_index look_at_row(const karst_matrix *A, const karst_rrb *rrb, karst_index row, bool *corners)
+{
+  const karst_index nx = rrb->size[0], node = rrb->cell ? rrb->cell[row] : row;
+  const karst_index j = node / nx, i = node - j * nx;
+  for (karst_index k = A->row_start[row]; k < A->row_start[row + 1]; k++) {
+    const karst_index other = rrb->cell ? rrb->cell[A->column[k]] : A->column[k];
+    karst_index first = j * nx, dj = 0; /* the first node of the row of the other one */
+    if (other < first) {
+      first -= nx;
+      dj = -1;
+    } else if (other - first >= nx) {
+      first += nx;
+      dj = 1;
+    }
+    const karst_index di = other - first - i;
+    if (other < first || other - first >= nx || di < -1 || di > 1) return A->column[k];
+    if (di != 0 && dj != 0) *corners = true;
+  }
+  return -1;
+}
+
+karst_status karst_rrb_inspect_cpu(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
+                                   karst_rrb_pattern *pattern)
+{
+  karst_index misfit = A->block_rows;
+  bool corners = false;
+#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)                    \
+    reduction(min                                                                                                      \
+              : misfit) reduction(||                                                                                   \
+                                  : corners)
+  for (karst_index row = 0; row < A->block_rows; row++)
+    if (row < misfit && look_at_row(A, rrb, row, &corners) >= 0) misfit = row;
+  *pattern = (karst_rrb_pattern){corners, {-1, -1}};
+  if (misfit == A->block_rows) return KARST_SUCCESS;
+  pattern->misfit[0] = misfit;
+  pattern->misfit[1] = look_at_row(A, rrb, misfit, &corners);
+  return KARST_SUCCESS;
+}
