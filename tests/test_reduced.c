@@ -441,6 +441,34 @@ static void test_updates(karst_context *context)
   destroy_problem(&p);
 }
 
+/* Factors that are kept for new values are of another matrix, and so is what they eliminate. */
+static void test_keep(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  make_values(p.value, 0.02);
+  tap_need(context, karst_matrix_update_values(p.A, p.value), "values");
+  tap_need(context, karst_solver_keep(solver), "keep");
+  const karst_result kept = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &kept) && script.products == 0, "kept factors: %s", karst_solver_explain(solver));
+  tap_need(context, karst_solver_update(solver), "update");
+  const karst_result fresh = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &fresh) && script.general == 0, "their own: %s", karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+
+  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "operator");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  const karst_result whole = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &whole) && script.products == 0, "an operator that was there before set-up");
+  tap_need(context, karst_solver_set_operator(solver, NULL, NULL), "no operator");
+  const karst_result reduced = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &reduced) && script.general == 0, "and has gone after it");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
 /* The reduced system's M^-1 norm, and eigenvalues. */
 static void test_norm(karst_context *context)
 {
@@ -500,6 +528,7 @@ int main(void)
   tap_each_device(test_lie, "lies");
   tap_each_device(test_not_finite, "what is not finite");
   tap_each_device(test_updates, "updates");
+  tap_each_device(test_keep, "kept factors");
   tap_each_device(test_norm, "the preconditioned norm");
   memset(&script, 0, sizeof script);
   fail_each_allocation(use, NULL, "a reduced system");
