@@ -160,8 +160,9 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
     keep_coefficients(k, (*steps)++, now, last);
     const double residual = sqrt(k->host[k->by_precond ? RZ + 1 - now : RR]);
+    const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
     if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
-    if (status || karst_krylov_step(k, residual, k->goal)) return status;
+    if (status || karst_krylov_step(k, residual, meets_atol ? residual : k->goal)) return status;
     if (!k->by_precond) status = precondition(k, now);
     if (!status) turn(k);
   }

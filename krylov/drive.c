@@ -106,7 +106,7 @@ static karst_status measure_by_precond(karst_krylov *k)
     status = karst_krylov_precondition_dot(k, k->r, k->vector[0], place);
     if (!status) status = k->context->backend->download(k->context, &square, place, sizeof square);
   }
-  k->merit = square < 0 ? NAN : sqrt(square);
+  k->merit = square > 0 || k->residual == 0 ? sqrt(square) : NAN;
   return status;
 }
 
@@ -274,6 +274,7 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
   k->claimed = false;
   k->measure = k->compared_at = k->residual;
   k->goal = goal_for(k, k->by_precond ? k->wanted_merit : k->target);
+  k->goal_atol = goal_for(k, k->target);
   *reason = KARST_SOUND;
   return refines ? refine(k, reason) : k->ops->cycle(k, reason);
 }

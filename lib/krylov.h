@@ -91,6 +91,7 @@ struct karst_krylov {
   double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
   bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, wanted_merit, and each step's residual */
   double merit;       /* the norm that says which x is best: judged, or sqrt(r'M^-1 r) of the true residual */
+  double goal_atol;   /* by_precond: norm of the recursive residual itself at which the cycle ends too */
   double start_merit; /* by_precond: that of the start */
   double wanted_merit; /* by_precond: the merit to reach */
   double target;       /* norm of the true residual to reach, as far as the ratio of both norms tells */

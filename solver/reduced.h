@@ -1,5 +1,5 @@
-/* reduced.h - the system of the unknowns that a preconditioner's exact elimination leaves, in place of the caller's in a
- * Krylov method: karst_reduction in precond.h. */
+/* reduced.h - the system of the unknowns that a preconditioner's exact elimination leaves, in place of the caller's in
+ * a Krylov method: karst_reduction in precond.h. */
 #ifndef KARST_SOLVER_REDUCED_H
 #define KARST_SOLVER_REDUCED_H
 

@@ -226,6 +226,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
 {
   const karst_system *system = &solver->system;
   double rhs_norm;
+  solver->krylov->report.count = 0;
   karst_status status = norm_of(solver, b, &rhs_norm);
   if (status) return status;
   const bool sound = system->reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
