@@ -65,7 +65,8 @@ static void check_problem(karst_context *context, karst_index nx, karst_index ny
   const double hx = 1 / ((double)nx + 1), hy = 1 / ((double)ny + 1);
   double worst_rhs = 0, worst_exact = 0, *f = values_of(context, rhs), *u = values_of(context, exact);
   for (int64_t i = 0; i < nx * ny; i++) {
-    const double x = (double)(i % nx + 1) * hx, y = (double)(i / nx + 1) * hy;
+    const int64_t column = i % nx, row = i / nx;
+    const double x = (double)(column + 1) * hx, y = (double)(row + 1) * hy;
     worst_rhs = fmax(worst_rhs, fabs(f[i] / (hx * hy) - source(x, y)));
     worst_exact = fmax(worst_exact, fabs(u[i] - solution(x, y)));
   }
