@@ -181,7 +181,8 @@ int bench_solves_run(karst_context *cpu, karst_context *gpu, const bench_setting
 {
   static bench_solves solves;
   bench_peer *peer[BENCH_PEERS] = {NULL};
-  const bench_case what = {.matrix = settings->matrix, .block = settings->block, .rtol = settings->rtol};
+  const bench_case what = {
+      .matrix = settings->matrix, .block = settings->block, .rtol = settings->rtol, .negate = settings->negate};
   int exit_status = TOOL_GO_ON;
 
   bench_keep_memory();
