@@ -1,9 +1,9 @@
 /* levels.c - the two levels of a grid that is stored in groups, row by row.
  *
  * Four steps go over the rows J of a grid: the factor of red nodes, the stencil of black ones, the factor of b1, and
- * the stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also the
- * first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in the
- * cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
+ * the stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also
+ * the first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in
+ * the cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
 #include "levels.h"
 
 #include <math.h>
