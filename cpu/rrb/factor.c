@@ -9,6 +9,7 @@ struct sweep {
   const karst_matrix *A;
   const karst_rrb *rrb;
   int m;
+  int threads;
   int steps; /* 2 where b1 is not eliminated, else 4 */
   int64_t bad[2];
   karst_index unsymmetric;
@@ -55,15 +56,22 @@ static void sweep_share(const struct sweep *sweep, const struct share *share, ka
   }
 }
 
-static void sweep_grid(karst_context *context, struct sweep *sweep)
+/* As many as there is room and work for. */
+static int choose_threads(const karst_context *context, const struct sweep *sweep)
+{
+  const karst_rrb_shape *shape = &sweep->rrb->shape[sweep->m];
+  const int room = ((const karst_rrb_cpu *)sweep->rrb->plan)->threads;
+  const int threads = karst_threads_for(context, 10 * shape->array);
+  if (shape->coarse[1] / LEAST_ROWS < threads) return 1;
+  return threads < room ? threads : room;
+}
+
+static void sweep_grid(struct sweep *sweep)
 {
   const karst_rrb *rrb = sweep->rrb;
   const karst_rrb_cpu *plan = rrb->plan;
   const int64_t J_end = rrb->shape[sweep->m].coarse[1], pitch = rrb->shape[0].pitch;
-  int threads = karst_threads_for(context, 10 * rrb->shape[sweep->m].array);
-  if (threads > plan->threads) threads = plan->threads;
-  if (threads > J_end / LEAST_ROWS) threads = 1;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(sweep->threads)
   {
     const int thread = karst_thread(), team = karst_team();
     double *room = plan->lines + thread * karst_rrb_line_elements(rrb);
@@ -114,8 +122,9 @@ static bool factor_grids(karst_context *context, const karst_matrix *A, const ka
                          karst_rrb_outcome *outcome)
 {
   for (int m = 0; m < rrb->grouped; m++) {
-    struct sweep sweep = {A, rrb, m, 2 * m + 2 <= rrb->levels ? 4 : 2, {0, 0}, -1};
-    sweep_grid(context, &sweep);
+    struct sweep sweep = {.A = A, .rrb = rrb, .m = m, .steps = 2 * m + 2 <= rrb->levels ? 4 : 2, .unsymmetric = -1};
+    sweep.threads = choose_threads(context, &sweep);
+    sweep_grid(&sweep);
     outcome->unsymmetric = sweep.unsymmetric;
     if (sweep.unsymmetric >= 0) return false;
     for (int level = 0; level < 2; level++)

@@ -1,13 +1,17 @@
 /* levels.c - the two levels of a grid that is stored in groups, row by row.
  *
- * Four steps go over the rows J of a grid: the factor of red nodes, the stencil of black ones, the factor of b1, and the
- * stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also the
- * first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in the
- * cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
+ * Four steps go over the rows J of a grid: the factor of red nodes, the stencil of black ones, the factor of b1, and
+ * the stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also
+ * the first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in
+ * the cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
 #include "levels.h"
 
 #include <math.h>
 #include <string.h>
+
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* it leaves loops over both types of numbers as they are, and warns */
+#endif
 
 #define T double
 #define NAME(x) x##_double
@@ -155,12 +159,12 @@ void karst_rrb_black(const karst_rrb *rrb, int m, int64_t J)
     double *to[KARST_RRB_PARTS], *from[KARST_RRB_PARTS];
     if (count_nodes(shape, g, J) == 0) continue;
     point_at(shape, arrays->skew[m], g, J, to);
-    if (m > 0) {
-      point_at(shape, arrays->straight[m], g, J, from);
-    } else { /* the start values stand where the stencil will be */
+    if (m == 0) { /* the start values stand where the stencil will be */
       from[KARST_RRB_CENTRE] = to[KARST_RRB_SKEW_CENTRE];
       from[KARST_RRB_NORTH_EAST] = to[KARST_RRB_SKEW_NORTH_EAST];
       from[KARST_RRB_NORTH_WEST] = to[KARST_RRB_SKEW_NORTH_WEST];
+    } else {
+      point_at(shape, arrays->straight[m], g, J, from);
     }
     eliminate_red(rrb, m, g, J, from, to);
   }

@@ -3,10 +3,10 @@
  * arrays whose guards and places without a node are 0, so that the loops have unit stride and no branches. */
 
 /* 1 / d, and l = a / d for the four couplings of a node that is eliminated. A pivot of 0 leaves 0, and one that is not
- * finite NaN. */
+ * finite NaN. A choice between two values in place of none would keep compilers from using vectors. */
 KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, double a3, T *const *l, int64_t I)
 {
-  const double inverse = 1 / (d == 0 ? INFINITY : d) + 0 * d;
+  const double none = d == 0, inverse = 1 / (d + none) - none + 0 * d;
   l[0][I] = (T)(a0 * inverse);
   l[1][I] = (T)(a1 * inverse);
   l[2][I] = (T)(a2 * inverse);
@@ -43,8 +43,12 @@ KARST_KERNEL static void NAME(karst_rrb_factor_b1)(int64_t count, int64_t pitch,
   }
 }
 
-/* d from 1 / d, and anything finite without a node. */
-KARST_INLINE double NAME(pivot)(T inverse) { return 1 / (double)(inverse == 0 ? 1 : inverse); }
+/* d from 1 / d, and 1 without a node. */
+KARST_INLINE double NAME(pivot)(T inverse)
+{
+  const double value = (double)inverse, none = value == 0;
+  return 1 / (value + none);
+}
 
 /* The stencil of b2 after the elimination of red nodes, from its centre and corners before. */
 KARST_KERNEL static void NAME(karst_rrb_black_b2)(int64_t count, int64_t pitch, const double *const *from, T *const *r1,
