@@ -102,7 +102,6 @@ typedef struct karst_rrb {
   int grouped;             /* so many grids are stored in groups; the nodes of the others stay where they are in grid
                             * number grouped, which is stored row by row, nx nodes each, without guards */
   bool single;             /* factors from level 2 on are float */
-  double lumped;           /* the part of a dropped coupling that is added to the diagonal entry, 1 in the paper */
   karst_rrb_shape shape[KARST_RRB_GRIDS + 1]; /* of grids 0 to grids */
   karst_index rest;      /* nodes that are left: all of grid levels / 2, or its black ones where levels is odd */
   karst_index rest_band; /* the largest distance of two coupled ones in the order of karst_rrb_rest_node */

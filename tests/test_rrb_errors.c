@@ -144,7 +144,6 @@ static void options(karst_context *context)
   } bad[] = {
       {"rrb-levels", "131", "rrb-levels 131 is out of range: at most 130"},
       {"rrb-grids", "65", "rrb-grids 65 is out of range: at most 64"},
-      {"rrb-lumped", "1.5", "rrb-lumped 1.5 is out of range: at most 1"},
   };
   if (lacks_kernels(context, "options")) return;
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 9, false, false});
@@ -163,8 +162,6 @@ static void options(karst_context *context)
                 "float numbers node by node");
   check_refusal(context, karst_options_set(set, "rrb-levels", "-1"), KARST_ERROR_OPTION, NULL, "rrb-levels",
                 "levels below 0");
-  check_refusal(context, karst_options_set(set, "rrb-lumped", "nan"), KARST_ERROR_OPTION, NULL, "rrb-lumped",
-                "a part that is no number");
   check_refusal(context, karst_options_set(set, "rrb-precision", "half"), KARST_ERROR_OPTION, NULL, "rrb-precision",
                 "an unknown precision");
   karst_options_destroy(set);

@@ -201,8 +201,6 @@ static void refusals(karst_context *context)
   karst_matrix_destroy(A);
   tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 0, &A, NULL), "matrix");
   refuse(context, A, "rrb-precision", "half", KARST_ERROR_OPTION, "half");
-  refuse(context, A, "rrb-lumped", "1.5", KARST_ERROR_OPTION, "rrb-lumped");
-  refuse(context, A, "rrb-lumped", "-0.5", KARST_ERROR_OPTION, "rrb-lumped");
   refuse(context, A, "rrb-levels", "1000", KARST_ERROR_OPTION, "rrb-levels");
   refuse(context, A, "rrb-levels", "-1", KARST_ERROR_OPTION, "rrb-levels");
   refuse(context, A, "rrb-grids", "65", KARST_ERROR_OPTION, "rrb-grids");
