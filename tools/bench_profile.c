@@ -119,7 +119,8 @@ int bench_solves_profile(const bench_solves *solves, const bench_row *row)
   karst_result result = {.iterations = 0};
 
   if (!bench_profile_start()) return TOOL_GO_ON;
-  karst_status status = bench_solves_setup(solves, row, &solver);
+  karst_status status = karst_context_set_threads(row->place->context, row->processor->threads);
+  if (!status) status = bench_solves_setup(solves, row, &solver);
   for (int i = 0; i < 2 && !status; i++) {
     status = karst_vector_fill(place->x, 0.0);
     if (!status) status = karst_context_synchronize(place->context);

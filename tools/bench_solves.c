@@ -30,7 +30,6 @@ karst_status bench_solves_setup(const bench_solves *solves, const bench_row *row
 
   *solver = NULL;
   karst_status status = make_options(solves, row, &options);
-  if (!status) status = karst_context_set_threads(context, row->processor->threads);
   if (!status) status = karst_solver_create(context, options, solver);
   karst_options_destroy(options);
   if (!status) status = karst_solver_setup(*solver, row->place->A);
@@ -95,8 +94,10 @@ static karst_status repetition(const bench_solves *solves, bench_solve *solve, d
   karst_solver *solver;
   karst_result result = {.reason = KARST_SOUND}, again;
 
+  karst_status status = karst_context_set_threads(place->context, solve->row->processor->threads);
+  if (status) return status;
   const double start = tool_clock();
-  karst_status status = bench_solves_setup(solves, solve->row, &solver);
+  status = bench_solves_setup(solves, solve->row, &solver);
   value[BENCH_SOLVE_SETUP] = tool_clock() - start;
   if (!status) status = time_update(place, solver, &value[BENCH_SOLVE_UPDATE]);
   if (!status) status = time_solve(place, solver, &value[BENCH_SOLVE_SOLVE], &result);
