@@ -62,8 +62,10 @@ static karst_rrb_sweep first_level(const karst_rrb *rrb)
   return sweep;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): the start is written through a copy of the pointer */
 void karst_rrb_enter_cpu(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
                          double *reduced_b, double *reduced_x)
+/* NOLINTEND(readability-non-const-parameter) */
 {
   const karst_rrb_cpu *plan = rrb->plan;
   const bool natural = rrb->grouped == 0;
