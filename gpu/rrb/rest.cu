@@ -208,8 +208,8 @@ __global__ void __launch_bounds__(PANEL) invert_corners(const rest_view v, doubl
   }
 }
 
-/* COLUMNS columns of W by a thread block, from the triangle that invert_corners has made of them on: PANEL rows of W are
- * the inverse of their triangle times what L before it and the rows before give. */
+/* COLUMNS columns of W by a thread block, from the triangle that invert_corners has made of them on: PANEL rows of W
+ * are the inverse of their triangle times what L before it and the rows before give. */
 __global__ void __launch_bounds__(THREADS) invert_band(const rest_view v, double *dense)
 {
   __shared__ double w[3 * PANEL][COLUMNS], sums[PANEL][COLUMNS], before[PANEL][NARROW + 1], corner[PANEL][PANEL + 1];
