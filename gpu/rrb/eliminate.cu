@@ -6,7 +6,7 @@
 namespace
 {
 
-enum { WIDTH = 32, HEIGHT = 8, SMALL = 1024, SMALL_GRIDS = 16 };
+enum { WIDTH = 32, HEIGHT = 8, TALL = 16, TILE = WIDTH * TALL, SMALL = 1024, SMALL_GRIDS = 16 };
 
 /* A grid with the stencils that its levels read and write, and its factor; T is float or double. */
 template <typename T> struct grid {
@@ -43,9 +43,28 @@ KARST_INLINE int64_t node_of(const karst_rrb_nodes *nodes, int m, karst_index i,
   return ((int64_t)j << m) * nodes->size[0] + ((int64_t)i << m);
 }
 
+/* Where factors of a grid are: those of a place, the first being that of r1 or of b1. */
+template <typename T> struct factors {
+  T *at, *second; /* second: of r2 */
+  int64_t apart, up;
+};
+
+template <typename T> KARST_INLINE factors<T> red_factors(const karst_rrb_shape &shape, T *factor, int64_t at)
+{
+  return {factor + karst_rrb_array(&shape, 0) + at, factor + karst_rrb_array(&shape, KARST_RRB_PARTS) + at, shape.array,
+          shape.pitch};
+}
+
+template <typename T> KARST_INLINE factors<T> b1_factors(const karst_rrb_shape &shape, T *factor, int m, int64_t at)
+{
+  T *first = factor + karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1) + at;
+  return {first, nullptr, shape.array, shape.pitch};
+}
+
 /* Level 2m + 1 on grids m > 0: the factor of r1(I, J) and r2(I, J). */
 template <typename T>
-KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J,
+                             const factors<T> &to)
 {
   const karst_rrb_shape &shape = g.shape;
   const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
@@ -61,11 +80,10 @@ KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_in
   const double corners2 = r2[north_east] + r2[north_west] + r1[north_east - 1] + r1[north_west];
   const karst_index i = 2 * I, j = 2 * J;
   const karst_rrb_nodes *nodes = &s.nodes;
-  T *factor = g.factor + at;
   put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i + 1, j), 2 * m + 1, node_of(nodes, m, i + 1, j),
-             r1[0] + corners1, a1, factor + karst_rrb_array(&shape, 0), apart);
+             r1[0] + corners1, a1, to.at, to.apart);
   put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i, j + 1), 2 * m + 1, node_of(nodes, m, i, j + 1),
-             r2[0] + corners2, a2, factor + karst_rrb_array(&shape, KARST_RRB_PARTS), apart);
+             r2[0] + corners2, a2, to.second, to.apart);
 }
 
 template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse > 0 ? 1 / (double)inverse : 0; }
@@ -74,7 +92,7 @@ template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse >
  * north_east and north_west are the stencil before. */
 template <typename T>
 KARST_INLINE void subtract_red(const T *east, const T *west, const T *north, const T *south, int64_t apart, bool there,
-                               double centre, double north_east, double north_west, double *skew)
+                               double centre, double north_east, double north_west, double *skew, int64_t skew_apart)
 {
   const double e0 = east[0], e1 = east[apart], e3 = east[3 * apart];
   const double w1 = west[apart], w3 = west[3 * apart];
@@ -82,37 +100,39 @@ KARST_INLINE void subtract_red(const T *east, const T *west, const T *north, con
   const double de = pivot_of(east[KARST_RRB_INVERSE * apart]) * e0, dw = pivot_of(west[KARST_RRB_INVERSE * apart]) * w1;
   const double dn = pivot_of(north[KARST_RRB_INVERSE * apart]) * n2,
                ds = pivot_of(south[KARST_RRB_INVERSE * apart]) * s3;
-  skew[KARST_RRB_SKEW_CENTRE * apart] = there ? centre - (de * e0 + dw * w1 + (dn * n2 + ds * s3)) : 0;
-  skew[KARST_RRB_SKEW_NORTH_EAST * apart] = there ? north_east - (de * e3 + dn * n1) : 0;
-  skew[KARST_RRB_SKEW_NORTH_WEST * apart] = there ? north_west - (dw * w3 + dn * n0) : 0;
-  skew[KARST_RRB_SKEW_EAST * apart] = there ? -(de * e1) : 0;
-  skew[KARST_RRB_SKEW_NORTH * apart] = there ? -(dn * n3) : 0;
+  skew[KARST_RRB_SKEW_CENTRE * skew_apart] = there ? centre - (de * e0 + dw * w1 + (dn * n2 + ds * s3)) : 0;
+  skew[KARST_RRB_SKEW_NORTH_EAST * skew_apart] = there ? north_east - (de * e3 + dn * n1) : 0;
+  skew[KARST_RRB_SKEW_NORTH_WEST * skew_apart] = there ? north_west - (dw * w3 + dn * n0) : 0;
+  skew[KARST_RRB_SKEW_EAST * skew_apart] = there ? -(de * e1) : 0;
+  skew[KARST_RRB_SKEW_NORTH * skew_apart] = there ? -(dn * n3) : 0;
 }
 
-/* The stencil on b2(I, J) and b1(I, J) from that before level 2m + 1: of grid 0 what was loaded, in place. factor: that
- * of r1 and r2. */
+/* The stencil on b2(I, J) and b1(I, J) from that before level 2m + 1: of grid 0 what was loaded, in place. red: the
+ * factors of r1(I, J) and r2(I, J). */
 template <typename T>
-KARST_INLINE void eliminate_red(const karst_rrb_shape &shape, const T *factor, const double *straight, double *skew,
-                                const setting &s, int m, karst_index I, karst_index J)
+KARST_INLINE void eliminate_red(const karst_rrb_shape &shape, const factors<T> &red, const double *straight,
+                                double *skew, const setting &s, int m, karst_index I, karst_index J)
 {
-  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
+  const int64_t at = I + J * shape.pitch, apart = shape.array;
   const double *start = straight ? straight : skew;
   const int north_east = straight ? (int)KARST_RRB_NORTH_EAST : (int)KARST_RRB_SKEW_NORTH_EAST;
   const int north_west = straight ? (int)KARST_RRB_NORTH_WEST : (int)KARST_RRB_SKEW_NORTH_WEST;
   const bool corners = straight || s.nine_point;
-  const T *r1 = factor + karst_rrb_array(&shape, 0) + at, *r2 = factor + karst_rrb_array(&shape, KARST_RRB_PARTS) + at;
+  const T *r1 = red.at, *r2 = red.second;
   for (int k = 0; k < 2; k++) {
     const int64_t black = karst_rrb_array(&shape, KARST_RRB_PARTS * k) + at;
     const double *before = start + black;
     const bool there = karst_rrb_has_node(&s.nodes, shape.size, m, 2 * I + k, 2 * J + k);
-    subtract_red(k ? r2 + 1 : r1, k ? r2 : r1 - 1, k ? r1 + up : r2, k ? r1 : r2 - up, apart, there, before[0],
-                 corners ? before[north_east * apart] : 0, corners ? before[north_west * apart] : 0, skew + black);
+    subtract_red(k ? r2 + 1 : r1, k ? r2 : r1 - 1, k ? r1 + red.up : r2, k ? r1 : r2 - red.up, red.apart, there,
+                 before[0], corners ? before[north_east * apart] : 0, corners ? before[north_west * apart] : 0,
+                 skew + black, apart);
   }
 }
 
 /* Level 2m + 2: the factor of b1(I, J). */
 template <typename T>
-KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J,
+                            const factors<T> &to)
 {
   const karst_rrb_shape &shape = g.shape;
   const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
@@ -123,25 +143,27 @@ KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_ind
   const double a[] = {b2[north_east], b2[north_west + 1], b1[north_west], b1[north_east]};
   const double d = b1[0] + (b1[east] + b1[east - 1] + (b1[north] + b1[north - up]));
   const karst_index i = 2 * I + 1, j = 2 * J + 1;
-  const int64_t first = karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1);
   put_factor(&s.nodes, karst_rrb_has_node(&s.nodes, shape.size, m, i, j), 2 * m + 2, node_of(&s.nodes, m, i, j), d, a,
-             g.factor + first + at, apart);
+             to.at, to.apart);
 }
 
-/* The stencil on b2(I, J), which is node (I, J) of the next grid. */
+/* The stencil on b2(I, J), which is node (I, J) of the next grid. b1: the factors of b1(I, J). */
 template <typename T>
-KARST_INLINE void eliminate_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
+KARST_INLINE void eliminate_b1(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J,
+                               const factors<T> &b1)
 {
   const karst_rrb_shape &shape = g.shape, &next = g.next_shape;
-  const int64_t at = I + J * shape.pitch, apart = shape.array, up = shape.pitch;
-  const T *ne = g.factor + karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1) + at;
-  const T *nw = ne - 1, *se = ne - up, *sw = ne - up - 1;
+  const int64_t at = I + J * shape.pitch, apart = shape.array;
+  const T *ne = b1.at;
+  const T *nw = ne - 1, *se = ne - b1.up, *sw = ne - b1.up - 1;
   const double *b2 = g.skew + karst_rrb_array(&shape, 0) + at;
-  const double ne0 = ne[0], ne1 = ne[apart], ne2 = ne[2 * apart], ne3 = ne[3 * apart];
-  const double nw1 = nw[apart], nw2 = nw[2 * apart], nw3 = nw[3 * apart];
-  const double se2 = se[2 * apart], se3 = se[3 * apart], sw3 = sw[3 * apart];
-  const double dne = pivot_of(ne[KARST_RRB_INVERSE * apart]) * ne0, dnw = pivot_of(nw[KARST_RRB_INVERSE * apart]) * nw1;
-  const double dse = pivot_of(se[KARST_RRB_INVERSE * apart]) * se2, dsw = pivot_of(sw[KARST_RRB_INVERSE * apart]) * sw3;
+  const double ne0 = ne[0], ne1 = ne[b1.apart], ne2 = ne[2 * b1.apart], ne3 = ne[3 * b1.apart];
+  const double nw1 = nw[b1.apart], nw2 = nw[2 * b1.apart], nw3 = nw[3 * b1.apart];
+  const double se2 = se[2 * b1.apart], se3 = se[3 * b1.apart], sw3 = sw[3 * b1.apart];
+  const double dne = pivot_of(ne[KARST_RRB_INVERSE * b1.apart]) * ne0,
+               dnw = pivot_of(nw[KARST_RRB_INVERSE * b1.apart]) * nw1;
+  const double dse = pivot_of(se[KARST_RRB_INVERSE * b1.apart]) * se2,
+               dsw = pivot_of(sw[KARST_RRB_INVERSE * b1.apart]) * sw3;
   const bool there = karst_rrb_has_node(&s.nodes, next.size, m + 1, I, J);
   const int group = I % 2 ? (J % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (J % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
   double *to = g.next + karst_rrb_array(&next, KARST_RRB_PARTS * group) + I / 2 + J / 2 * next.pitch;
@@ -170,7 +192,8 @@ __global__ void __launch_bounds__(WIDTH *HEIGHT)
     eliminate_first(const karst_rrb_shape shape, const double *first, double *schur, const setting s)
 {
   karst_index I, J;
-  if (find_place(shape, &I, &J)) eliminate_red(shape, first, nullptr, schur, s, 0, I, J);
+  if (find_place(shape, &I, &J))
+    eliminate_red(shape, red_factors(shape, first, I + J * shape.pitch), nullptr, schur, s, 0, I, J);
 }
 
 enum step { FACTOR_RED, ELIMINATE_RED, FACTOR_B1, ELIMINATE_B1, STEPS };
@@ -178,17 +201,70 @@ enum step { FACTOR_RED, ELIMINATE_RED, FACTOR_B1, ELIMINATE_B1, STEPS };
 template <int STEP, typename T>
 KARST_INLINE void take_step(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J)
 {
-  if (STEP == FACTOR_RED) factor_red(g, s, m, I, J);
-  if (STEP == ELIMINATE_RED) eliminate_red(g.shape, g.factor, g.straight, g.skew, s, m, I, J);
-  if (STEP == FACTOR_B1) factor_b1(g, s, m, I, J);
-  if (STEP == ELIMINATE_B1) eliminate_b1(g, s, m, I, J);
+  const int64_t at = I + J * g.shape.pitch;
+  const factors<T> red = red_factors(g.shape, g.factor, at), b1 = b1_factors(g.shape, g.factor, m, at);
+  if (STEP == FACTOR_RED) factor_red(g, s, m, I, J, red);
+  if (STEP == ELIMINATE_RED) eliminate_red(g.shape, red, g.straight, g.skew, s, m, I, J);
+  if (STEP == FACTOR_B1) factor_b1(g, s, m, I, J, b1);
+  if (STEP == ELIMINATE_B1) eliminate_b1(g, s, m, I, J, b1);
 }
 
-template <int STEP, typename T>
-__global__ void __launch_bounds__(WIDTH *HEIGHT) eliminate(const grid<T> g, const setting s, int m)
-{
+/* What a thread does in a tile of places: those on its rim are only factored, for the places inside. The tile begins a
+ * place before the first inside one; rim: places of the rim on an axis. */
+struct tile_place {
   karst_index I, J;
-  if (find_place(g.shape, &I, &J)) take_step<STEP>(g, s, m, I, J);
+  bool valid, inside;
+};
+
+__device__ tile_place find_in_tile(const karst_rrb_shape &shape, int rim)
+{
+  const int width = WIDTH - rim, height = TALL - rim, x = (int)threadIdx.x % WIDTH, y = (int)threadIdx.x / WIDTH;
+  const unsigned across = (unsigned)((shape.coarse[0] + width - 1) / width);
+  const karst_index I = (karst_index)(blockIdx.x % across) * width + x - 1;
+  const karst_index J = (karst_index)(blockIdx.x / across) * height + y - 1;
+  const bool valid = I >= 0 && J >= 0 && I < shape.coarse[0] && J < shape.coarse[1];
+  return {I, J, valid, valid && x > 0 && y > 0 && x <= width && y <= height};
+}
+
+unsigned tiles_of(const karst_rrb_shape &shape, int rim)
+{
+  const int width = WIDTH - rim, height = TALL - rim;
+  return (unsigned)((shape.coarse[0] + width - 1) / width * ((shape.coarse[1] + height - 1) / height));
+}
+
+/* Makes the factors of a thread's place those of the grid too; places without one are 0 in the tile. */
+template <typename T> __device__ void share_factors(const tile_place &p, T *from, T *to, int64_t apart)
+{
+  for (int k = 0; k < KARST_RRB_PARTS; k++)
+    if (!p.valid)
+      from[k * TILE] = 0;
+    else if (p.inside)
+      to[k * apart] = from[k * TILE];
+}
+
+template <typename T> __global__ void __launch_bounds__(TILE, 2) eliminate_reds(const grid<T> g, const setting s, int m)
+{
+  __shared__ T tile[2 * KARST_RRB_PARTS * TILE];
+  const tile_place p = find_in_tile(g.shape, 2);
+  const factors<T> mine = {tile + threadIdx.x, tile + KARST_RRB_PARTS * TILE + threadIdx.x, TILE, WIDTH};
+  if (p.valid) factor_red(g, s, m, p.I, p.J, mine);
+  const factors<T> to = red_factors(g.shape, g.factor, p.I + p.J * g.shape.pitch);
+  share_factors(p, mine.at, to.at, to.apart);
+  share_factors(p, mine.second, to.second, to.apart);
+  __syncthreads();
+  if (p.inside) eliminate_red(g.shape, mine, g.straight, g.skew, s, m, p.I, p.J);
+}
+
+template <typename T> __global__ void __launch_bounds__(TILE, 2) eliminate_b1s(const grid<T> g, const setting s, int m)
+{
+  __shared__ T tile[KARST_RRB_PARTS * TILE];
+  const tile_place p = find_in_tile(g.shape, 1);
+  const factors<T> mine = {tile + threadIdx.x, nullptr, TILE, WIDTH};
+  if (p.valid) factor_b1(g, s, m, p.I, p.J, mine);
+  const factors<T> to = b1_factors(g.shape, g.factor, m, p.I + p.J * g.shape.pitch);
+  share_factors(p, mine.at, to.at, to.apart);
+  __syncthreads();
+  if (p.inside) eliminate_b1(g, s, m, p.I, p.J, mine);
 }
 
 /* The grids from number first on, each of at most SMALL places. */
@@ -244,14 +320,8 @@ int first_small(const karst_rrb *rrb)
 
 template <typename T> void eliminate_grid(cudaStream_t stream, const grid<T> &g, const setting &s, int m)
 {
-  const unsigned blocks = blocks_of(g.shape);
-  if (g.straight) {
-    eliminate<FACTOR_RED><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
-    eliminate<ELIMINATE_RED><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
-  }
-  if (!g.next) return;
-  eliminate<FACTOR_B1><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
-  eliminate<ELIMINATE_B1><<<blocks, WIDTH * HEIGHT, 0, stream>>>(g, s, m);
+  if (g.straight) eliminate_reds<<<tiles_of(g.shape, 2), TILE, 0, stream>>>(g, s, m);
+  if (g.next) eliminate_b1s<<<tiles_of(g.shape, 1), TILE, 0, stream>>>(g, s, m);
 }
 
 template <typename T> void eliminate_grids(cudaStream_t stream, const karst_rrb *rrb, const setting &s)
