@@ -1,18 +1,16 @@
 /* rest.cu - what is left after the last level of the repeated red-black method: its band, the complete L D L^T of it,
  * and its solution. Few nodes are factored by one thread block, and their W = L^-1 is kept as a dense matrix; of more
  * the band is factored in panels of columns. See cpu/rrb/rrb.h for the storage of the band. */
-#include "apply.h"
+#include "rrb.h"
 
 namespace
 {
 
 enum {
   THREADS = 256,
-  LARGE = 1024, /* threads of the thread blocks that are alone */
-  PANEL = 32,   /* columns, and the threads of a warp */
-  COLUMNS = THREADS / PANEL,
-  SHARE = KARST_RRB_DENSE / PANEL, /* elements of W that a thread has when it is applied */
-  SHARED = 48 * 1024               /* bytes that every GPU gives a thread block */
+  LARGE = 1024,      /* threads of the thread blocks that are alone */
+  PANEL = 32,        /* columns, and the threads of a warp */
+  SHARED = 48 * 1024 /* bytes that every GPU gives a thread block */
 };
 
 /* What is left: its nodes on grid levels / 2, its stencil, and its band. */
@@ -231,56 +229,6 @@ __device__ double sum_warp(double x)
   return x;
 }
 
-/* left = D^-1 W x, a warp a row. W is on its way before x is there: no kernel just before this one writes it. */
-__global__ void __launch_bounds__(THREADS)
-    solve_down(int rest, const double *__restrict__ dense, const double *__restrict__ inverse,
-               const int64_t *__restrict__ place, const double *x, double *left)
-{
-  __shared__ double all[KARST_RRB_DENSE];
-  const int row = (int)((blockIdx.x * THREADS + threadIdx.x) / PANEL), lane = (int)threadIdx.x % PANEL;
-  double w[SHARE];
-#pragma unroll
-  for (int k = 0; k < SHARE; k++) {
-    const int c = k * PANEL + lane;
-    w[k] = row < rest && c < row ? dense[(int64_t)row * rest + c] : 0;
-  }
-  karst_rrb_wait();
-  for (int q = (int)threadIdx.x; q < KARST_RRB_DENSE; q += THREADS) all[q] = q < rest ? x[place[q]] : 0;
-  __syncthreads();
-  double sum = 0;
-#pragma unroll
-  for (int k = 0; k < SHARE; k++) sum += w[k] * all[k * PANEL + lane];
-  sum = sum_warp(sum);
-  if (lane == 0 && row < rest) left[row] = (all[row] + sum) * inverse[row];
-}
-
-/* x = W^T left, COLUMNS columns a thread block. */
-__global__ void __launch_bounds__(THREADS) solve_up(int rest, const double *__restrict__ dense,
-                                                    const int64_t *__restrict__ place, const double *left, double *x)
-{
-  __shared__ double all[KARST_RRB_DENSE], part[PANEL][COLUMNS];
-  const int c = (int)threadIdx.x % COLUMNS, r = (int)threadIdx.x / COLUMNS, column = (int)blockIdx.x * COLUMNS + c;
-  double w[SHARE];
-#pragma unroll
-  for (int k = 0; k < SHARE; k++) {
-    const int row = k * PANEL + r;
-    w[k] = row < rest && column < row ? dense[(int64_t)row * rest + column] : 0;
-  }
-  karst_rrb_wait();
-  for (int q = (int)threadIdx.x; q < KARST_RRB_DENSE; q += THREADS) all[q] = q < rest ? left[q] : 0;
-  __syncthreads();
-  double sum = 0;
-#pragma unroll
-  for (int k = 0; k < SHARE; k++) sum += w[k] * all[k * PANEL + r];
-  part[r][c] = sum;
-  __syncthreads();
-  if (r > 0 || column >= rest) return;
-  sum = all[column];
-#pragma unroll
-  for (int s = 0; s < PANEL; s++) sum += part[s][c];
-  x[place[column]] = sum;
-}
-
 /* Within the PANEL rows from first on, forward: y = L^-1 y by one warp, which has a row a lane. */
 __device__ double solve_corner_down(const rest_view &v, int64_t first, double y)
 {
@@ -401,13 +349,9 @@ void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb)
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   double *x = plan->arrays.vector[rrb->levels / 2];
-  const int rest = (int)rrb->rest;
   if (!plan->dense) {
     solve_band<<<1, LARGE, 0, stream>>>(see(rrb), plan->place, x, plan->left);
     return;
   }
-  karst_rrb_launch(context, solve_down, karst_cuda_grid((int64_t)rest * PANEL, THREADS), THREADS, 0, rest, plan->dense,
-                   plan->inverse, plan->place, x, plan->left);
-  karst_rrb_launch(context, solve_up, karst_cuda_grid(rest, COLUMNS), THREADS, 0, rest, plan->dense, plan->place,
-                   plan->left, x);
+  karst_rrb_dense_solve_cuda(context, rrb);
 }

@@ -90,6 +90,8 @@ void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb);
+/* dense.cu: the same where there is a dense W. */
+void karst_rrb_dense_solve_cuda(karst_context *context, const karst_rrb *rrb);
 
 /* coarse.cu: asks the device once for the shared memory that its launches take. */
 void karst_rrb_coarse_prepare_cuda();
