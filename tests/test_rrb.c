@@ -203,7 +203,7 @@ static void definite(karst_context *context)
 /* The first elimination of a stencil of 5 points drops nothing. */
 static void exact(karst_context *context)
 {
-  static const karst_index sizes[][2] = {{1, 1}, {2, 1}, {1, 31}, {16, 16}, {23, 14}};
+  static const karst_index sizes[][2] = {{1, 1}, {2, 1}, {1, 31}, {16, 16}, {23, 14}, {26, 25}};
   if (lacks_kernels(context, "exact")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int grouped = 0; grouped < 2; grouped++) {

@@ -11,9 +11,8 @@
 enum {
   KARST_RRB_THREADS = 128,
   KARST_RRB_WARPS = KARST_RRB_THREADS / 32,
-  KARST_RRB_LANES = 30,                                 /* of a warp that store what they compute */
-  KARST_RRB_ROWS = 8,                                   /* that a warp marches over at most on usual grids */
-  KARST_RRB_FILL = 2048,                                /* warps that shall be under way before rows get more */
+  KARST_RRB_LANES = 30,            /* of a warp that store what they compute */
+  KARST_RRB_MULTIPROCESSORS = 132, /* that strips are made for: a constant, so that sums are the same on every GPU */
   KARST_RRB_BLOCKS = KARST_CUDA_BATCH * KARST_CUDA_SUMS /* thread blocks of a reduction at most */
 };
 
@@ -29,17 +28,18 @@ static inline unsigned karst_rrb_march_grid(const karst_rrb_march *march)
   return karst_cuda_grid(strips * march->chunks, KARST_RRB_WARPS);
 }
 
-/* The march over grid m. It follows from the sizes alone, and with it the order of sums. */
-static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m)
+/* The march over grid m of a kernel with so many thread blocks on a multiprocessor. Its strips are the shortest with
+ * which all thread blocks are under way at once, for a few that come later would take as long as all others. It follows
+ * from the sizes alone, and with it the order of sums. */
+static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, int resident)
 {
   const karst_rrb_shape *shape = &rrb->shape[m], *next = &rrb->shape[m < rrb->grids ? m + 1 : m];
   karst_rrb_march march = {shape->pitch, shape->array, next->pitch, next->array};
   march.rows = (int)shape->coarse[1];
   march.pairs = (int)(shape->pitch / 2);
   march.chunks = (march.pairs + KARST_RRB_LANES - 1) / KARST_RRB_LANES;
-  const int64_t rows = (int64_t)march.rows * march.chunks / KARST_RRB_FILL;
-  march.strip = rows < 1 ? 1 : rows < KARST_RRB_ROWS ? (int)rows : KARST_RRB_ROWS;
-  while (karst_rrb_march_grid(&march) > KARST_RRB_BLOCKS) march.strip *= 2;
+  const int strips = resident * KARST_RRB_MULTIPROCESSORS * KARST_RRB_WARPS / march.chunks;
+  march.strip = strips < 1 ? march.rows : (march.rows + strips - 1) / strips;
   return march;
 }
 
@@ -69,6 +69,12 @@ static __device__ __forceinline__ void karst_rrb_wait()
 {
   cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
+}
+
+/* Asks for the line of the cache that stands there to be brought into the L2 cache. */
+static __device__ __forceinline__ void karst_rrb_prefetch(const void *from)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
 /* What a lane works on. */

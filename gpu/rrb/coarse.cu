@@ -1,5 +1,9 @@
 /* coarse.cu - all grids from one on, and what is left, both ways in one launch: their vectors fit into the shared memory
- * of a multiprocessor, where a level costs a barrier and not a launch. The factors come from the L2 cache. */
+ * of a multiprocessor, where a level costs a barrier and not a launch. The factors come from the L2 cache.
+ *
+ * Where more than REST nodes are left, one multiprocessor takes too long to read W: 158 us for 1024 of them on an H200.
+ * Launches of their own, for each way of a grid and each half of W, are then estimated at 13 us for 64 x 64 nodes, four
+ * of 3 to 4 us each; a cluster of 16 thread blocks, at 10 us: six barriers of 1 us, and W read by 16 of them. */
 #include "apply.h"
 
 namespace
@@ -9,6 +13,7 @@ enum {
   THREADS = 1024,
   GRIDS = 24,
   LINE = 128,           /* bytes of the cache */
+  REST = 256,           /* nodes that are left, at most */
   ELEMENTS = 10 * 1024, /* of all vectors; 64 x 64 nodes and what follows from them have fewer */
   R1 = KARST_RRB_FACTOR_R1 * KARST_RRB_PARTS,
   R2 = KARST_RRB_FACTOR_R2 * KARST_RRB_PARTS,
@@ -123,8 +128,7 @@ __device__ void solve_rest(int rest, const double *__restrict__ W, const double 
 __device__ __forceinline__ void prefetch(const void *from, int64_t bytes)
 {
   const char *at = static_cast<const char *>(from);
-  for (int64_t b = (int64_t)threadIdx.x * LINE; b < bytes; b += (int64_t)THREADS * LINE)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at + b));
+  for (int64_t b = (int64_t)threadIdx.x * LINE; b < bytes; b += (int64_t)THREADS * LINE) karst_rrb_prefetch(at + b);
 }
 
 /* The finer grids have pushed all factors out of the cache, and each level would wait for the memory. */
@@ -174,12 +178,23 @@ int last_grid(const karst_rrb *rrb) { return rrb->levels / 2; }
 
 } // namespace
 
+void karst_rrb_coarse_prepare_cuda()
+{
+  int device = 0, most = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  const int wanted = (ELEMENTS + 3 * THREADS) * (int)sizeof(double);
+  if (most > wanted) most = wanted;
+  cudaFuncSetAttribute(solve_all<double>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  cudaFuncSetAttribute(solve_all<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+}
+
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb)
 {
   const int last = last_grid(rrb), floor = last - GRIDS + 2 > 1 ? last - GRIDS + 2 : 1;
   int64_t elements = 0;
   int m = last + 1;
-  if (rrb->rest > KARST_RRB_DENSE || rrb->rest > THREADS) return rrb->grids + 1;
+  if (rrb->rest > REST) return rrb->grids + 1;
   while (m > floor) {
     elements += karst_rrb_elements(&rrb->shape[m - 1], KARST_RRB_GROUPS);
     if (elements > ELEMENTS) break;
@@ -207,6 +222,5 @@ void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m)
   h.inverse = made->inverse;
   const auto kernel = rrb->single ? solve_all<float> : solve_all<double>;
   const int shared = (h.elements + 3 * THREADS) * (int)sizeof(double);
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
   karst_rrb_launch(context, kernel, 1, THREADS, shared, h);
 }

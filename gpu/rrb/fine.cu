@@ -4,8 +4,10 @@
 namespace
 {
 
+enum { FORWARD = 6, BACKWARD = 5 /* thread blocks on a multiprocessor */ };
+
 template <typename F>
-__global__ void __launch_bounds__(KARST_RRB_THREADS, 6)
+__global__ void __launch_bounds__(KARST_RRB_THREADS, FORWARD)
     forward(const karst_rrb_march march, const F *__restrict__ factor, const double *r, double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
@@ -30,7 +32,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 6)
 
 /* z may be r: an element of r is read by the thread alone that writes it. */
 template <typename F>
-__global__ void __launch_bounds__(KARST_RRB_THREADS, 5)
+__global__ void __launch_bounds__(KARST_RRB_THREADS, BACKWARD)
     backward(const karst_rrb_march march, const F *__restrict__ factor, const double *r, const double *next, double *z,
              double *partial, unsigned *ticket, double *dot)
 {
@@ -68,7 +70,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 5)
 template <typename F> void launch_forward(karst_context *context, const karst_rrb *rrb, const double *r)
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
-  const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
+  const karst_rrb_march march = karst_rrb_march_of(rrb, 0, FORWARD);
   karst_rrb_launch(context, forward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
                    static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1]);
 }
@@ -78,10 +80,12 @@ void launch_backward(karst_context *context, const karst_rrb *rrb, const double 
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
-  const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
-  karst_rrb_launch(context, backward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
-                   static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1], z, cuda->partial, cuda->ticket,
-                   dot);
+  const karst_rrb_march march = karst_rrb_march_of(rrb, 0, BACKWARD);
+  const unsigned grid = karst_rrb_march_grid(&march);
+  const bool sums = dot && grid <= KARST_RRB_BLOCKS;
+  karst_rrb_launch(context, backward<F>, grid, KARST_RRB_THREADS, 0, march, static_cast<const F *>(arrays->factor[0]),
+                   r, arrays->vector[1], z, cuda->partial, cuda->ticket, sums ? dot : nullptr);
+  if (dot && !sums) karst_dots_cuda(context, rrb->reduced, 1, &r, z, dot);
 }
 
 } // namespace

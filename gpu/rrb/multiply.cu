@@ -5,9 +5,9 @@
 namespace
 {
 
-enum { C, NE, NW, EE, NN };
+enum { C, NE, NW, EE, NN, RESIDENT = 4 /* thread blocks on a multiprocessor */ };
 
-__global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
+__global__ void __launch_bounds__(KARST_RRB_THREADS, RESIDENT)
     multiply(const karst_rrb_march march, const double *__restrict__ schur, const double *x, double *y, double *partial,
              unsigned *ticket, double *dot)
 {
@@ -61,7 +61,10 @@ void karst_rrb_multiply_cuda(karst_context *context, const karst_rrb *rrb, const
     return;
   }
   const karst_cuda *cuda = karst_cuda_of(context);
-  const karst_rrb_march march = karst_rrb_march_of(rrb, 0);
-  karst_rrb_launch(context, multiply, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
-                   karst_rrb_cuda_of(rrb)->arrays.schur, x, y, cuda->partial, cuda->ticket, dot);
+  const karst_rrb_march march = karst_rrb_march_of(rrb, 0, RESIDENT);
+  const unsigned grid = karst_rrb_march_grid(&march);
+  const bool sums = dot && grid <= KARST_RRB_BLOCKS;
+  karst_rrb_launch(context, multiply, grid, KARST_RRB_THREADS, 0, march, karst_rrb_cuda_of(rrb)->arrays.schur, x, y,
+                   cuda->partial, cuda->ticket, sums ? dot : nullptr);
+  if (dot && !sums) karst_dots_cuda(context, rrb->reduced, 1, &x, y, dot);
 }

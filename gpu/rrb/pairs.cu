@@ -9,16 +9,29 @@ enum {
   R1 = KARST_RRB_FACTOR_R1 * KARST_RRB_PARTS,
   R2 = KARST_RRB_FACTOR_R2 * KARST_RRB_PARTS,
   B1 = KARST_RRB_FACTOR_B1 * KARST_RRB_PARTS,
-  KEPT = KARST_RRB_PARTS /* of skew[m]: where b1 is kept */
+  KEPT = KARST_RRB_PARTS, /* of skew[m]: where b1 is kept */
+  RESIDENT = 4            /* thread blocks on a multiprocessor */
 };
 
+/* Asks for the factors of a row, of the parts before last, while its vector is not yet there: the finer grids have
+ * pushed them out of the cache, and where a warp has one row there is nothing else that hides the wait for them. */
 template <typename F>
-__global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
+__device__ __forceinline__ void prefetch_row(const karst_rrb_march &march, const F *factor, int64_t at, int last)
+{
+  const int lane = (int)threadIdx.x % 32, line = 128 / (2 * (int)sizeof(F));
+  if (march.strip > 1 || (lane % line != 1 && lane != 31)) return;
+  for (int e = 0; e < KARST_RRB_FACTORS; e++)
+    for (int k = 0; k < last; k++) karst_rrb_prefetch(factor + (KARST_RRB_PARTS * e + k) * march.array + at);
+}
+
+template <typename F>
+__global__ void __launch_bounds__(KARST_RRB_THREADS, RESIDENT)
     forward(const karst_rrb_march march, const F *__restrict__ factor, const double *vector, double *kept, double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array;
   int64_t at = w + 2 * mine.pair + (mine.first - 1) * w;
+  if (mine.first < mine.last) prefetch_row(march, factor, at + w, KARST_RRB_INVERSE);
   karst_rrb_wait();
   if (mine.first >= mine.last) return;
   const auto l = [&](int k) { return karst_rrb_load(factor + k * array + at); };
@@ -52,13 +65,14 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 }
 
 template <typename F>
-__global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
+__global__ void __launch_bounds__(KARST_RRB_THREADS, RESIDENT)
     backward(const karst_rrb_march march, const F *__restrict__ factor, double *vector, const double *kept,
              const double *next)
 {
   const karst_rrb_lane mine = karst_rrb_find_lane(march);
   const int64_t w = march.pitch, array = march.array;
   int64_t at = w + 2 * mine.pair + (mine.first - 1) * w;
+  if (mine.first < mine.last) prefetch_row(march, factor, at + w, KARST_RRB_PARTS);
   karst_rrb_wait();
   if (mine.first >= mine.last) return;
   const auto l = [&](int k) { return karst_rrb_load(factor + k * array + at); };
@@ -93,7 +107,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, 4)
 template <typename F> void launch(karst_context *context, const karst_rrb *rrb, int m, bool up)
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
-  const karst_rrb_march march = karst_rrb_march_of(rrb, m);
+  const karst_rrb_march march = karst_rrb_march_of(rrb, m, RESIDENT);
   const unsigned grid = karst_rrb_march_grid(&march);
   const F *factor = static_cast<const F *>(arrays->factor[m]);
   double *kept = arrays->skew[m] + KEPT * march.array;

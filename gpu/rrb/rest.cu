@@ -317,34 +317,6 @@ __device__ double sum_warp(double x)
   return x;
 }
 
-/* left = D^-1 W x, a warp a row. */
-__global__ void __launch_bounds__(THREADS) solve_down(int rest, const double *dense, const double *inverse,
-                                                      const int64_t *place, const double *x, double *left)
-{
-  const int row = (int)((blockIdx.x * THREADS + threadIdx.x) / PANEL), lane = (int)threadIdx.x % PANEL;
-  if (row >= rest) return;
-  double sum = 0;
-  for (int c = lane; c <= row; c += PANEL) sum += dense[(int64_t)row * rest + c] * x[place[c]];
-  sum = sum_warp(sum);
-  if (lane == 0) left[row] = sum * inverse[row];
-}
-
-/* x = W^T left, PANEL columns a thread block. */
-__global__ void __launch_bounds__(LARGE)
-    solve_up(int rest, const double *dense, const int64_t *place, const double *left, double *x)
-{
-  __shared__ double part[PANEL][PANEL + 1];
-  const int c = (int)threadIdx.x % PANEL, r = (int)threadIdx.x / PANEL, column = (int)blockIdx.x * PANEL + c;
-  double sum = 0;
-  if (column < rest)
-    for (int row = (int)blockIdx.x * PANEL + r; row < rest; row += PANEL)
-      sum += dense[(int64_t)row * rest + column] * left[row];
-  part[r][c] = sum;
-  __syncthreads();
-  sum = sum_warp(part[c][r]);
-  if (c == 0 && (int)blockIdx.x * PANEL + r < rest) x[place[blockIdx.x * PANEL + r]] = sum;
-}
-
 /* Within the PANEL rows from first on, forward: y = L^-1 y by one warp, which has a row a lane. */
 __device__ double solve_corner_down(const rest_view &v, int64_t first, double y)
 {
@@ -465,12 +437,9 @@ void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb)
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   double *x = plan->arrays.vector[rrb->levels / 2];
-  const int rest = (int)rrb->rest;
   if (!plan->dense) {
     solve_band<<<1, LARGE, 0, stream>>>(see(rrb), plan->place, x, plan->left);
     return;
   }
-  solve_down<<<karst_cuda_grid((int64_t)rest * PANEL, THREADS), THREADS, 0, stream>>>(rest, plan->dense, plan->inverse,
-                                                                                      plan->place, x, plan->left);
-  solve_up<<<karst_cuda_grid(rest, PANEL), LARGE, 0, stream>>>(rest, plan->dense, plan->place, plan->left, x);
+  karst_rrb_dense_solve_cuda(context, rrb);
 }

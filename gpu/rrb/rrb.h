@@ -90,7 +90,11 @@ void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb);
+/* dense.cu: the same where there is a dense W. */
+void karst_rrb_dense_solve_cuda(karst_context *context, const karst_rrb *rrb);
 
+/* coarse.cu: asks the device once for the shared memory that its launches take. */
+void karst_rrb_coarse_prepare_cuda();
 /* nodes.cu: the elements of nodes, and the factors brought there from their groups: with grouped < grids. */
 int64_t karst_rrb_nodes_elements_cuda(const karst_rrb *rrb);
 void karst_rrb_spread_cuda(karst_context *context, const karst_rrb *rrb);
