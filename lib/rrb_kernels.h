@@ -143,8 +143,8 @@ typedef struct karst_rrb_pattern {
  * Of several such nodes it is that of the lowest level, then that of the lowest node number of grid 0. */
 typedef struct karst_rrb_outcome {
   karst_reason reason;
-  int level;               /* 1 to levels, levels + 1 for what is left */
-  karst_index node;        /* j nx + i on grid 0; -1 */
+  int level;        /* of the pivot: 1 to levels, levels + 1 for what is left; 0: an entry in the row of the node */
+  karst_index node; /* j nx + i on grid 0; -1 */
   karst_index unsymmetric; /* the first block row with an entry whose image differs by more than rounding, or -1: there
                             * are no factors then */
 } karst_rrb_outcome;

@@ -192,7 +192,9 @@ static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outc
 {
   const long long i = outcome->node % rrb->size[0] + 1, j = outcome->node / rrb->size[0] + 1;
   const char *fault = outcome->reason == KARST_NOT_FINITE ? "finite" : "positive";
-  if (outcome->level > rrb->levels)
+  if (outcome->level == 0)
+    snprintf(p->explanation, sizeof p->explanation, "an entry in the row of node (%lld, %lld) is not finite", i, j);
+  else if (outcome->level > rrb->levels)
     snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d levels, is not %s",
              i, j, rrb->levels, fault);
   else

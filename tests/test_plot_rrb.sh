@@ -12,7 +12,7 @@ awk 'BEGIN {
   for (level = 1; level <= 14; level++) printf "127\t%d\t%d\t%s\n", level, 6 + level, level == 7 ? "-" : "2.5"
 }' >>"$scratch/table"
 
-echo 1..12
+echo 1..13
 "$plot" "$scratch/table" >"$scratch/plot.svg"
 status=$?
 number=0
@@ -71,6 +71,10 @@ awk -F '\t' 'NR > 1 && ($1 != 5 || $2 != NR - 1 || $3 != 7 || $4 != "1.25e+1") {
   END { exit NR != 7 || wrong }' "$scratch/levels" &&
   grep -q 'unitsquare:5x5 .*--rrb-levels 6 .*--rtol 1e-11 .*--device cuda' "$scratch/calls" &&
   report 'the table has a line for each number of levels' yes || report 'the table' wrong
+# Bands of 5 x 5 nodes: 75 entries after one level, 45 after two.
+LARGEST_BAND=45 SOLVE=$scratch/solve "$srcdir/tools/rrb_levels" 5 >"$scratch/levels" &&
+  awk -F '\t' 'NR == 2 && $2 != 2 { wrong++ } END { exit NR != 6 || wrong }' "$scratch/levels" &&
+  report 'levels whose rest is too large for memory are left out' yes || report 'large rests' tried
 if SOLVE=$scratch/none "$srcdir/tools/rrb_levels" 5 >/dev/null 2>&1; then
   report 'a solve that fails ends the table' no
 else

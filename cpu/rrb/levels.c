@@ -128,6 +128,7 @@ void karst_rrb_red_matrix(const karst_matrix *A, const karst_rrb *rrb, int64_t J
     double *line = rows->line[odd], *below = rows->line[!odd];
     karst_rrb_line_read(A, rrb, j + odd, line);
     rows->unsymmetric = karst_rrb_line_check(A, rrb, j + odd, line, j + odd > 0 ? below : NULL, rows->unsymmetric);
+    if (rows->not_finite < 0) rows->not_finite = karst_rrb_line_not_finite(rrb, j + odd, line);
     take_line(rrb, J, odd, line, rows);
   }
 }

@@ -3,7 +3,8 @@
  * arrays whose guards and places without a node are 0, so that the loops have unit stride and no branches. */
 
 /* 1 / d, and l = a / d for the four couplings of a node that is eliminated. A pivot of 0 leaves 0, and one that is not
- * finite NaN. A choice between two values in place of none would keep compilers from using vectors. */
+ * finite, or positive and so large that 1 / d is 0 as a T, NaN. A choice between two values in place of none would keep
+ * compilers from using vectors. */
 KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, double a3, T *const *l, int64_t I)
 {
   const double none = d == 0, inverse = 1 / (d + none) - none + 0 * d;
@@ -11,7 +12,8 @@ KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, do
   l[1][I] = (T)(a1 * inverse);
   l[2][I] = (T)(a2 * inverse);
   l[3][I] = (T)(a3 * inverse);
-  l[KARST_RRB_INVERSE][I] = (T)inverse;
+  const T stored = (T)inverse, lost = (stored == 0) & (inverse > 0);
+  l[KARST_RRB_INVERSE][I] = stored + 0 / (1 - lost);
 }
 
 /* Red nodes, from their nine coefficients in slots. */
