@@ -187,10 +187,10 @@ static void test_wrong(const struct problem *p)
   tap_need(p->context, karst_vector_create(p->context, 2, &small.start), "start");
   tap_need(p->context, karst_vector_set(small.b, 2, both), "b");
   karst_solver *solver = make_solver(&small, &settings);
-  tap_ok(solve(&small, solver).reason == KARST_INDEFINITE_OPERATOR || solve(&small, solver).reason < 0,
-         "not positive definite: %s", karst_solver_explain(solver));
+  karst_result result = solve(&small, solver);
+  tap_ok(result.reason < 0, "not positive definite: %s", karst_solver_explain(solver));
   tap_need(p->context, karst_vector_set(small.start, 2, bad), "start");
-  const karst_result result = solve(&small, solver);
+  result = solve(&small, solver);
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 1, "%s", karst_solver_explain(solver));
   karst_solver_destroy(solver);
   destroy_problem(&small);

@@ -1,6 +1,7 @@
-/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, and cuSPARSE's product with a
+/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, cuSPARSE's product with a
  * matrix, and the times of kernels. The functions are in bench_cuda.cu, bench_cusparse.cu and bench_cupti.cu, or in
- * bench_cuda_none.c, bench_cusparse_none.c and bench_cupti_none.c in builds without CUDA, cuSPARSE or CUPTI. C and C++ can include this header. */
+ * bench_cuda_none.c, bench_cusparse_none.c and bench_cupti_none.c in builds without CUDA, cuSPARSE or CUPTI. C and C++
+ * can include this header. */
 #ifndef KARST_TOOLS_BENCH_CUDA_H
 #define KARST_TOOLS_BENCH_CUDA_H
 
