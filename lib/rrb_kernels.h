@@ -102,7 +102,6 @@ typedef struct karst_rrb {
   int grouped;             /* so many grids are stored in groups; the nodes of the others stay where they are in grid
                             * number grouped, which is stored row by row, nx nodes each, without guards */
   bool single;             /* factors from level 2 on are float */
-  double lumped;           /* the part of a dropped coupling that is added to the diagonal entry, 1 in the paper */
   karst_rrb_shape shape[KARST_RRB_GRIDS + 1]; /* of grids 0 to grids */
   karst_index rest;      /* nodes that are left: all of grid levels / 2, or its black ones where levels is odd */
   karst_index rest_band; /* the largest distance of two coupled ones in the order of karst_rrb_rest_node */
@@ -144,8 +143,8 @@ typedef struct karst_rrb_pattern {
  * Of several such nodes it is that of the lowest level, then that of the lowest node number of grid 0. */
 typedef struct karst_rrb_outcome {
   karst_reason reason;
-  int level;               /* 1 to levels, levels + 1 for what is left */
-  karst_index node;        /* j nx + i on grid 0; -1 */
+  int level;        /* of the pivot: 1 to levels, levels + 1 for what is left; 0: an entry in the row of the node */
+  karst_index node; /* j nx + i on grid 0; -1 */
   karst_index unsymmetric; /* the first block row with an entry whose image differs by more than rounding, or -1: there
                             * are no factors then */
 } karst_rrb_outcome;

@@ -16,7 +16,6 @@ struct settings {
   int levels; /* 0: the method's choice */
   int grids;  /* stored in groups; LARGEST_GRIDS: all */
   int precision;
-  double lumped;
 };
 
 /* The preconditioner's own state. */
@@ -27,7 +26,7 @@ struct state {
 };
 
 enum {
-  REST = 256, /* nodes: the most that are left where the number of levels is the method's choice */
+  REST = 1024, /* nodes: the most that are left where the number of levels is the method's choice */
   LARGEST_LEVELS = 130,
   LARGEST_GRIDS = 64
 };
@@ -109,8 +108,6 @@ static karst_status check_settings(karst_context *context, const struct settings
   if (settings->grids > LARGEST_GRIDS)
     return karst_fail(context, KARST_ERROR_OPTION, "rrb-grids %d is out of range: at most %d", settings->grids,
                       LARGEST_GRIDS);
-  if (!(settings->lumped <= 1))
-    return karst_fail(context, KARST_ERROR_OPTION, "rrb-lumped %.15g is out of range: at most 1", settings->lumped);
   return KARST_SUCCESS;
 }
 
@@ -135,7 +132,6 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   const int grids = (rrb->levels + 1) / 2;
   rrb->grouped = settings->grids < grids ? settings->grids : grids;
   rrb->single = settings->precision;
-  rrb->lumped = settings->lumped;
   if (rrb->single && rrb->grouped < grids)
     return karst_fail(
         p->context, KARST_ERROR_OPTION,
@@ -196,7 +192,9 @@ static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outc
 {
   const long long i = outcome->node % rrb->size[0] + 1, j = outcome->node / rrb->size[0] + 1;
   const char *fault = outcome->reason == KARST_NOT_FINITE ? "finite" : "positive";
-  if (outcome->level > rrb->levels)
+  if (outcome->level == 0)
+    snprintf(p->explanation, sizeof p->explanation, "an entry in the row of node (%lld, %lld) is not finite", i, j);
+  else if (outcome->level > rrb->levels)
     snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d levels, is not %s",
              i, j, rrb->levels, fault);
   else
@@ -282,8 +280,6 @@ static const karst_option rrb_rows[] = {
      "numbers in which rrb stores its factors after the first level"},
     {"rrb-grids", KARST_OPTION_INTEGER, true, offsetof(struct settings, grids), NULL, 0, "64",
      "grids that rrb stores in four groups of nodes; the others node by node"},
-    {"rrb-lumped", KARST_OPTION_REAL, true, offsetof(struct settings, lumped), NULL, 0, "1",
-     "part of a dropped coupling that rrb adds to the diagonal"},
     {0},
 };
 

@@ -151,13 +151,13 @@ static inline void rrb_colour(struct rrb_left *left, int k)
 }
 
 /* Lumps the couplings among red nodes. */
-static inline void rrb_lump(const struct rrb_left *left, int64_t n, double lumped, double *s)
+static inline void rrb_lump(const struct rrb_left *left, int64_t n, double *s)
 {
   for (int64_t p = 0; p < left->count; p++)
     for (int64_t q = 0; q < left->count; q++) {
       if (p == q || !left->red[p] || !left->red[q]) continue;
       double *entry = s + left->row[p] * n + left->row[q];
-      s[left->row[p] * n + left->row[p]] += lumped * *entry;
+      s[left->row[p] * n + left->row[p]] += *entry;
       *entry = 0;
     }
 }
@@ -194,7 +194,7 @@ static inline void rrb_keep_black(struct rrb_left *left, int k)
 }
 
 /* Returns M = L D L^T after so many levels and a complete factorization of what is left. */
-static inline double *rrb_dense(const struct rrb_system *system, int levels, double lumped)
+static inline double *rrb_dense(const struct rrb_system *system, int levels)
 {
   const int64_t n = system->n;
   double *s = tap_dense(system->A), *m = rrb_memory(n * n, sizeof *m);
@@ -207,7 +207,7 @@ static inline double *rrb_dense(const struct rrb_system *system, int levels, dou
   }
   for (int k = 1; k <= levels; k++) {
     rrb_colour(&left, k);
-    rrb_lump(&left, n, lumped, s);
+    rrb_lump(&left, n, s);
     rrb_eliminate(&left, n, s, m);
     rrb_keep_black(&left, k);
   }

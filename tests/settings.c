@@ -50,7 +50,6 @@ static const struct entry {
     ENTRY(WHOLE, "rrb-levels", rrb_levels),
     ENTRY(TEXT, "rrb-precision", rrb_precision),
     ENTRY(WHOLE, "rrb-grids", rrb_grids),
-    ENTRY(REAL, "rrb-lumped", rrb_lumped),
 };
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };

@@ -27,7 +27,6 @@ typedef struct tap_settings {
   int rrb_levels;
   const char *rrb_precision;
   int rrb_grids;
-  double rrb_lumped;
 } tap_settings;
 
 /* Sets each option to its default, as the library reports it. */

@@ -53,9 +53,8 @@ static const struct option {
     {"pivoting", NAME, "yes", 0},
     {"rrb-levels", INTEGER, "0", 0},
     {"rrb-precision", NAME, "double", 0},
-    /* These two of rrb are for experiments. */
+    /* This one of rrb is for experiments. */
     {"rrb-grids", INTEGER, "64", 0},
-    {"rrb-lumped", REAL, "1", 0},
     /* preconditioners inside others */
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
@@ -65,7 +64,7 @@ enum {
   EXPERIMENTS = 22,
   AFTER_EXPERIMENTS = 27,
   MORE_EXPERIMENTS = 30,
-  AFTER_MORE_EXPERIMENTS = 32
+  AFTER_MORE_EXPERIMENTS = 31
 };
 
 static bool is_experiment(size_t i)

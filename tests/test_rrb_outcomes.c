@@ -1,5 +1,6 @@
-/* rrb names the node of a pivot that is not positive or not finite, whatever its level and its storage, and refuses
- * matrices that are not symmetric or not on a two-dimensional grid, and options that do not go together. */
+/* rrb names the node of a pivot that is not positive, whatever its level and its storage, and of an entry that is not
+ * finite, and refuses matrices that are not symmetric or not on a two-dimensional grid, and options that do not go
+ * together. */
 #include "backend.h"
 #include "matrix.h"
 #include "precond.h"
@@ -84,15 +85,18 @@ static bool names_each(karst_context *context, const struct rrb_system *system, 
   tap_need(context, make(context, system->A, levels, option, choice, &M), "rrb");
   for (karst_index q = 0; q < system->n; q++) {
     double *value = values_of(system->A);
-    char node[40];
+    char node[100];
     const karst_index i = system->cell[q] % system->nx, j = system->cell[q] / system->nx;
     const int level = level_of(i, j);
     spoil(system->A, q, fault, value);
     tap_need(context, karst_matrix_update_values(system->A, value), "values");
     tap_need(context, karst_precond_update(M), "update");
     const karst_reason reason = karst_precond_outcome(M, &row);
-    snprintf(node, sizeof node, level > levels ? "node (%ld, %ld), left" : "node (%ld, %ld) at level %d", (long)i + 1,
-             (long)j + 1, level);
+    if (fault->reason == KARST_NOT_FINITE)
+      snprintf(node, sizeof node, "an entry in the row of node (%ld, %ld) is not finite", (long)i + 1, (long)j + 1);
+    else
+      snprintf(node, sizeof node, level > levels ? "node (%ld, %ld), left" : "node (%ld, %ld) at level %d", (long)i + 1,
+               (long)j + 1, level);
     if (reason != fault->reason || row != q || !strstr(M->explanation, node)) {
       if (right)
         tap_note("%s: found reason %d, row %ld of %ld, %s", node, (int)reason, (long)row, (long)q, M->explanation);
@@ -128,6 +132,33 @@ static void pivots(karst_context *context)
                faults[f].diagonal);
         rrb_system_free(&system);
       }
+}
+
+/* A pivot that is sound in double, and whose inverse is none in float. Node (2, 2) is the first of level 2. */
+static void beyond_float(karst_context *context)
+{
+  static const double diagonals[] = {1e50, 1e-42};
+  if (lacks_kernels(context, "beyond float")) return;
+  for (int k = 0; k < 2; k++)
+    for (int single = 0; single < 2; single++) {
+      const struct rrb_kind kind = {.anisotropic = 1};
+      const struct fault fault = {diagonals[k], true, KARST_SOUND};
+      struct rrb_system system = rrb_random_system(context, 7, 5, &kind);
+      double *value = values_of(system.A);
+      karst_precond *M;
+      karst_index row = -1;
+      spoil(system.A, 8, &fault, value);
+      tap_need(context, karst_matrix_update_values(system.A, value), "values");
+      tap_need(context, make(context, system.A, 4, "rrb-precision", single ? "float" : "double", &M), "rrb");
+      const karst_reason reason = karst_precond_outcome(M, &row);
+      tap_ok(single ? reason == KARST_NOT_FINITE && row == 8 &&
+                          strcmp(M->explanation, "the pivot of node (2, 2) at level 2 is not finite") == 0
+                    : reason == KARST_SOUND,
+             "a pivot of %g in %s: %s", diagonals[k], single ? "float" : "double", M->explanation);
+      karst_precond_destroy(M);
+      free(value);
+      rrb_system_free(&system);
+    }
 }
 
 /* ---- refusals ---- */
@@ -201,8 +232,6 @@ static void refusals(karst_context *context)
   karst_matrix_destroy(A);
   tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 0, &A, NULL), "matrix");
   refuse(context, A, "rrb-precision", "half", KARST_ERROR_OPTION, "half");
-  refuse(context, A, "rrb-lumped", "1.5", KARST_ERROR_OPTION, "rrb-lumped");
-  refuse(context, A, "rrb-lumped", "-0.5", KARST_ERROR_OPTION, "rrb-lumped");
   refuse(context, A, "rrb-levels", "1000", KARST_ERROR_OPTION, "rrb-levels");
   refuse(context, A, "rrb-levels", "-1", KARST_ERROR_OPTION, "rrb-levels");
   refuse(context, A, "rrb-grids", "65", KARST_ERROR_OPTION, "rrb-grids");
@@ -233,6 +262,7 @@ static void mixed(karst_context *context)
 int main(void)
 {
   tap_each_device(pivots, "pivots");
+  tap_each_device(beyond_float, "pivots beyond float");
   tap_each_device(not_symmetric, "matrices that are not symmetric");
   tap_each_device(refusals, "refusals");
   tap_each_device(mixed, "options that do not go together");

@@ -12,7 +12,7 @@ struct sweep {
   int threads;
   int steps; /* 2 where b1 is not eliminated, else 4 */
   int64_t bad[2];
-  karst_index unsymmetric;
+  karst_index unsymmetric, not_finite;
 };
 
 static void do_step(const struct sweep *sweep, int step, int64_t J, karst_rrb_rows *rows)
@@ -66,6 +66,9 @@ static int choose_threads(const karst_context *context, const struct sweep *swee
   return threads < room ? threads : room;
 }
 
+/* Of two numbers that are -1 where there is none. */
+static karst_index lower(karst_index a, karst_index b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
+
 static void sweep_grid(struct sweep *sweep)
 {
   const karst_rrb *rrb = sweep->rrb;
@@ -75,7 +78,8 @@ static void sweep_grid(struct sweep *sweep)
   {
     const int thread = karst_thread(), team = karst_team();
     double *room = plan->lines + thread * karst_rrb_line_elements(rrb);
-    karst_rrb_rows rows = {{room, room + 2 * KARST_RRB_SLOTS * pitch}, room + 4 * KARST_RRB_SLOTS * pitch, {0, 0}, -1};
+    karst_rrb_rows rows = {
+        {room, room + 2 * KARST_RRB_SLOTS * pitch}, room + 4 * KARST_RRB_SLOTS * pitch, {0, 0}, -1, -1};
     const struct share share = {karst_share(J_end, thread, team), karst_share(J_end, thread + 1, team), thread == 0,
                                 thread == team - 1};
     sweep_share(sweep, &share, &rows);
@@ -83,13 +87,13 @@ static void sweep_grid(struct sweep *sweep)
     {
       sweep->bad[0] += rows.bad[0];
       sweep->bad[1] += rows.bad[1];
-      if (rows.unsymmetric >= 0 && (sweep->unsymmetric < 0 || rows.unsymmetric < sweep->unsymmetric))
-        sweep->unsymmetric = rows.unsymmetric;
+      sweep->unsymmetric = lower(sweep->unsymmetric, rows.unsymmetric);
+      sweep->not_finite = lower(sweep->not_finite, rows.not_finite);
     }
   }
 }
 
-/* 1 / d of an eliminated node: it is 0 for a pivot of 0, and NaN for one that is not finite. */
+/* 1 / d of an eliminated node: 0 for a pivot of 0, and NaN for one that is not finite or too large for a float. */
 static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t J)
 {
   const karst_rrb_arrays *arrays = &((karst_rrb_cpu *)rrb->plan)->arrays;
@@ -97,6 +101,9 @@ static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t 
   if (m == 0 && e != KARST_RRB_FACTOR_B1) return arrays->first[at];
   return rrb->single ? (double)((const float *)arrays->factor[m])[at] : ((const double *)arrays->factor[m])[at];
 }
+
+/* An entry of A that is not finite, at a node. */
+static karst_rrb_outcome entry_of(karst_index node) { return (karst_rrb_outcome){KARST_NOT_FINITE, 0, node, -1}; }
 
 static karst_reason reason_of(double inverse) { return isnan(inverse) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND; }
 
@@ -111,7 +118,8 @@ static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *
       const int e = !red ? KARST_RRB_FACTOR_B1 : i % 2 ? KARST_RRB_FACTOR_R1 : KARST_RRB_FACTOR_R2;
       const double inverse = inverse_of(rrb, m, e, i / 2, j / 2);
       if ((inverse > 0 && inverse < INFINITY) || !karst_rrb_has_node(rrb, m, i, j)) continue;
-      *outcome = (karst_rrb_outcome){reason_of(inverse), level, karst_rrb_node(rrb, m, i, j), -1};
+      const karst_reason reason = reason_of(inverse < INFINITY ? inverse : NAN);
+      *outcome = (karst_rrb_outcome){reason, level, karst_rrb_node(rrb, m, i, j), -1};
       return true;
     }
   return false;
@@ -122,11 +130,14 @@ static bool factor_grids(karst_context *context, const karst_matrix *A, const ka
                          karst_rrb_outcome *outcome)
 {
   for (int m = 0; m < rrb->grouped; m++) {
-    struct sweep sweep = {.A = A, .rrb = rrb, .m = m, .steps = 2 * m + 2 <= rrb->levels ? 4 : 2, .unsymmetric = -1};
+    struct sweep sweep = {
+        .A = A, .rrb = rrb, .m = m, .steps = 2 * m + 2 <= rrb->levels ? 4 : 2, .unsymmetric = -1, .not_finite = -1};
     sweep.threads = choose_threads(context, &sweep);
     sweep_grid(&sweep);
     outcome->unsymmetric = sweep.unsymmetric;
     if (sweep.unsymmetric >= 0) return false;
+    if (sweep.not_finite >= 0) *outcome = entry_of(sweep.not_finite);
+    if (sweep.not_finite >= 0) return false;
     for (int level = 0; level < 2; level++)
       if (sweep.bad[level] > 0 && find_bad(rrb, m, 2 * m + 1 + level, outcome)) return false;
   }
@@ -134,23 +145,27 @@ static bool factor_grids(karst_context *context, const karst_matrix *A, const ka
 }
 
 /* The stencil of all nodes, row by row, for the storage node by node or for a grid of one node. Returns whether it is
- * symmetric. */
+ * symmetric and finite. */
 static bool load_nodes(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
 {
   const karst_rrb_cpu *plan = rrb->plan;
   const karst_index nx = rrb->size[0];
   double *lines[2] = {plan->lines, plan->lines + 2 * KARST_RRB_SLOTS * rrb->shape[0].pitch};
+  karst_index not_finite = -1;
   for (karst_index j = 0; j < rrb->size[1]; j++) {
     double *line = lines[j % 2], *below = j > 0 ? lines[1 - j % 2] : NULL;
     karst_rrb_line_read(A, rrb, j, line);
     outcome->unsymmetric = karst_rrb_line_check(A, rrb, j, line, below, outcome->unsymmetric);
+    if (not_finite < 0) not_finite = karst_rrb_line_not_finite(rrb, j, line);
     for (int part = 0; part < KARST_RRB_PARTS; part++) {
       const double *even = karst_rrb_line_part(rrb, line, part, 0), *odd = karst_rrb_line_part(rrb, line, part, 1);
       double *row = plan->naive->stencil[part] + (int64_t)j * nx;
       for (karst_index i = 0; i < nx; i++) row[i] = i % 2 ? odd[i / 2] : even[i / 2];
     }
   }
-  return outcome->unsymmetric < 0;
+  if (outcome->unsymmetric >= 0) return false;
+  if (not_finite >= 0) *outcome = entry_of(not_finite);
+  return not_finite < 0;
 }
 
 /* The nodes of the grids that are stored node by node. */
@@ -176,6 +191,8 @@ static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_o
   } else { /* a grid of one node */
     karst_rrb_line_read(A, rrb, 0, plan->lines);
     plan->band[0] = plan->lines[0];
+    if (!isfinite(plan->band[0])) *outcome = entry_of(0);
+    if (!isfinite(plan->band[0])) return;
   }
   const karst_index q = karst_rrb_rest_factor_cpu(rrb->rest, rrb->rest_band, plan->band);
   if (q < 0) return;

@@ -63,12 +63,12 @@ static int64_t factor_red(const karst_rrb *rrb, int m, int g, int64_t J, const d
   if (m > 0 && rrb->single) {
     float *l[KARST_RRB_PARTS];
     point_at_float(rrb, m, e, J, l);
-    karst_rrb_factor_red_float(count, rrb->lumped, a, l);
+    karst_rrb_factor_red_float(count, a, l);
     return karst_rrb_count_bad_float(count, l[KARST_RRB_INVERSE]);
   }
   double *l[KARST_RRB_PARTS];
   point_at_double(rrb, m, e, J, l);
-  karst_rrb_factor_red_double(count, rrb->lumped, a, l);
+  karst_rrb_factor_red_double(count, a, l);
   return karst_rrb_count_bad_double(count, l[KARST_RRB_INVERSE]);
 }
 
@@ -128,6 +128,7 @@ void karst_rrb_red_matrix(const karst_matrix *A, const karst_rrb *rrb, int64_t J
     double *line = rows->line[odd], *below = rows->line[!odd];
     karst_rrb_line_read(A, rrb, j + odd, line);
     rows->unsymmetric = karst_rrb_line_check(A, rrb, j + odd, line, j + odd > 0 ? below : NULL, rows->unsymmetric);
+    if (rows->not_finite < 0) rows->not_finite = karst_rrb_line_not_finite(rrb, j + odd, line);
     take_line(rrb, J, odd, line, rows);
   }
 }
@@ -183,12 +184,12 @@ void karst_rrb_factor_diagonal(const karst_rrb *rrb, int m, int64_t J, karst_rrb
   if (rrb->single) {
     float *l[KARST_RRB_PARTS];
     point_at_float(rrb, m, KARST_RRB_FACTOR_B1, J, l);
-    karst_rrb_factor_b1_float(count, shape->pitch, rrb->lumped, p2, p1, l);
+    karst_rrb_factor_b1_float(count, shape->pitch, p2, p1, l);
     rows->bad[1] += karst_rrb_count_bad_float(count, l[KARST_RRB_INVERSE]);
   } else {
     double *l[KARST_RRB_PARTS];
     point_at_double(rrb, m, KARST_RRB_FACTOR_B1, J, l);
-    karst_rrb_factor_b1_double(count, shape->pitch, rrb->lumped, p2, p1, l);
+    karst_rrb_factor_b1_double(count, shape->pitch, p2, p1, l);
     rows->bad[1] += karst_rrb_count_bad_double(count, l[KARST_RRB_INVERSE]);
   }
 }

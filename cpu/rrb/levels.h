@@ -10,6 +10,7 @@ typedef struct karst_rrb_rows {
   double *next;            /* [KARST_RRB_PARTS pitch] a row of the next grid's stencil */
   int64_t bad[2];          /* pivots that are not positive or not finite, on both levels */
   karst_index unsymmetric; /* the first block row found, or -1 */
+  karst_index not_finite;  /* the first node whose row has an entry that is not finite, or -1 */
 } karst_rrb_rows;
 
 /* The factor of red nodes: on grid 0 from A, whose row 2J - 1 of nodes is in line[1], else from straight. */

@@ -7,6 +7,7 @@
 
 #include "search.h"
 
+#include <float.h>
 #include <math.h>
 
 static const double rounding = 1e-10; /* as in lib/matrix_symmetry.c */
@@ -144,4 +145,31 @@ karst_index karst_rrb_line_check(const karst_matrix *A, const karst_rrb *rrb, ka
     if (other && !is_equal(rrb, &pairs[p], line, other)) found = find_unequal(A, rrb, &pairs[p], j, line, other, found);
   }
   return found;
+}
+
+KARST_KERNEL static int64_t karst_rrb_count_not_finite(int64_t n, const double *a)
+{
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) count += !(fabs(a[i]) <= DBL_MAX);
+  return count;
+}
+
+/* Whether all entries of row j are finite. The parts of one line follow one another. */
+static bool is_finite(const karst_rrb *rrb, double *line)
+{
+  const int64_t part = 2 * rrb->shape[0].pitch;
+  if (rrb->nine_point) return karst_rrb_count_not_finite(KARST_RRB_SLOTS * part, line) == 0;
+  return karst_rrb_count_not_finite((KARST_RRB_NORTH + 1) * part, line) == 0 &&
+         karst_rrb_count_not_finite(2 * part, karst_rrb_line_part(rrb, line, KARST_RRB_WEST, 0)) == 0;
+}
+
+karst_index karst_rrb_line_not_finite(const karst_rrb *rrb, karst_index j, double *line)
+{
+  if (is_finite(rrb, line)) return -1;
+  const int *order = rrb->nine_point ? order9 : order5;
+  const int points = rrb->nine_point ? 9 : 5;
+  for (karst_index i = 0; i < rrb->size[0]; i++)
+    for (int p = 0; p < points; p++)
+      if (!isfinite(at(rrb, line, order[p], i))) return j * rrb->size[0] + i;
+  return -1;
 }

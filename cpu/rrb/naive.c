@@ -104,7 +104,6 @@ karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb
   **naive = (karst_rrb_naive){.size = {size[0], size[1]},
                               .nine_point = rrb->nine_point || rrb->grouped > 0,
                               .levels = rrb->levels - 2 * rrb->grouped,
-                              .lumped = rrb->lumped,
                               .rest = rrb->rest,
                               .rest_band = rrb->rest_band};
   status = allocate(context, *naive);
@@ -149,7 +148,7 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
     const int di = reach[at.skew][part][0], dj = reach[at.skew][part][1];
     dropped += coupling(naive, stencil, at, i, j, di, dj) + coupling(naive, stencil, at, i, j, -di, -dj);
   }
-  const double d = stencil[KARST_RRB_CENTRE][node] + naive->lumped * dropped;
+  const double d = stencil[KARST_RRB_CENTRE][node] + dropped;
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
     const int *towards = neighbour[at.skew][c];
     naive->factor[c][node] = coupling(naive, stencil, at, i, j, towards[0], towards[1]) / d;

@@ -7,10 +7,9 @@
 #include "rrb_kernels.h"
 
 typedef struct karst_rrb_naive {
-  karst_index size[2]; /* nodes along each axis */
-  bool nine_point;     /* the stencil at the beginning */
-  int levels;          /* eliminations from here on */
-  double lumped;
+  karst_index size[2];              /* nodes along each axis */
+  bool nine_point;                  /* the stencil at the beginning */
+  int levels;                       /* eliminations from here on */
   bool *exists;                     /* [nx ny] the grid has a node there, which create reads from the cells of rrb */
   double *stencil[KARST_RRB_PARTS]; /* [nx ny] each: the 9-point stencil, see karst_rrb_straight, for factor; 0 where a
                                      * node or its neighbour does not exist, as it is at first everywhere */

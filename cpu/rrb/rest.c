@@ -48,7 +48,7 @@ karst_index karst_rrb_rest_factor_cpu(karst_index rows, karst_index width, doubl
   return -1;
 }
 
-KARST_KERNEL void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x)
+KARST_KERNEL static void solve_band(karst_index rows, karst_index width, const double *band, double *x)
 {
   for (karst_index q = 0; q < rows; q++) {
     const karst_index first = q > width ? q - width : 0;
@@ -61,4 +61,9 @@ KARST_KERNEL void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, 
     const double last = x[q];
     for (karst_index k = first; k < q; k++) x[k] -= row[k] * last;
   }
+}
+
+void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x)
+{
+  solve_band(rows, width, band, x);
 }

@@ -3,7 +3,8 @@
  * arrays whose guards and places without a node are 0, so that the loops have unit stride and no branches. */
 
 /* 1 / d, and l = a / d for the four couplings of a node that is eliminated. A pivot of 0 leaves 0, and one that is not
- * finite NaN. A choice between two values in place of none would keep compilers from using vectors. */
+ * finite, or positive and so large that 1 / d is 0 as a T, NaN. A choice between two values in place of none would keep
+ * compilers from using vectors. */
 KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, double a3, T *const *l, int64_t I)
 {
   const double none = d == 0, inverse = 1 / (d + none) - none + 0 * d;
@@ -11,11 +12,12 @@ KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, do
   l[1][I] = (T)(a1 * inverse);
   l[2][I] = (T)(a2 * inverse);
   l[3][I] = (T)(a3 * inverse);
-  l[KARST_RRB_INVERSE][I] = (T)inverse;
+  const T stored = (T)inverse, lost = (stored == 0) & (inverse > 0);
+  l[KARST_RRB_INVERSE][I] = stored + 0 / (1 - lost);
 }
 
 /* Red nodes, from their nine coefficients in slots. */
-KARST_KERNEL static void NAME(karst_rrb_factor_red)(int64_t count, double lumped, const double *const *a, T *const *out)
+KARST_KERNEL static void NAME(karst_rrb_factor_red)(int64_t count, const double *const *a, T *const *out)
 {
   T *const l[] = {out[0], out[1], out[2], out[3], out[4]};
   const double *c = a[KARST_RRB_CENTRE], *w = a[KARST_RRB_WEST], *e = a[KARST_RRB_EAST], *s = a[KARST_RRB_SOUTH],
@@ -23,13 +25,13 @@ KARST_KERNEL static void NAME(karst_rrb_factor_red)(int64_t count, double lumped
                *nw = a[KARST_RRB_NORTH_WEST], *ne = a[KARST_RRB_NORTH_EAST];
 #pragma omp simd
   for (int64_t I = 0; I < count; I++) {
-    const double d = c[I] + lumped * ((sw[I] + se[I]) + (nw[I] + ne[I]));
+    const double d = c[I] + ((sw[I] + se[I]) + (nw[I] + ne[I]));
     NAME(put_factor)(d, w[I], e[I], s[I], n[I], l, I);
   }
 }
 
 /* The nodes b1, from the stencils of the black nodes in this row and the one below. */
-KARST_KERNEL static void NAME(karst_rrb_factor_b1)(int64_t count, int64_t pitch, double lumped, const double *const *b2,
+KARST_KERNEL static void NAME(karst_rrb_factor_b1)(int64_t count, int64_t pitch, const double *const *b2,
                                                    const double *const *b1, T *const *out)
 {
   T *const l[] = {out[0], out[1], out[2], out[3], out[4]};
@@ -38,7 +40,7 @@ KARST_KERNEL static void NAME(karst_rrb_factor_b1)(int64_t count, int64_t pitch,
                *e = b1[KARST_RRB_SKEW_EAST], *n = b1[KARST_RRB_SKEW_NORTH];
 #pragma omp simd
   for (int64_t I = 0; I < count; I++) {
-    const double d = c[I] + lumped * ((e[I - 1] + e[I]) + (n[I - pitch] + n[I]));
+    const double d = c[I] + ((e[I - 1] + e[I]) + (n[I - pitch] + n[I]));
     NAME(put_factor)(d, sw[I], se[I + 1], nw[I], ne[I], l, I);
   }
 }

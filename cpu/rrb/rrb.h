@@ -1,5 +1,5 @@
-/* rrb.h - the inside of the CPU's kernels of the repeated red-black method: what plan.c makes, factor.c and rest.c fill,
- * and solve.c applies. naive.h is the storage node by node. */
+/* rrb.h - the inside of the CPU's kernels of the repeated red-black method: what plan.c makes, factor.c and rest.c
+ * fill, and solve.c applies. naive.h is the storage node by node. */
 #ifndef KARST_CPU_RRB_RRB_H
 #define KARST_CPU_RRB_RRB_H
 
@@ -53,6 +53,8 @@ void karst_rrb_line_read(const karst_matrix *A, const karst_rrb *rrb, karst_inde
  * j - 1, whose line below is (NULL: no such row), or else found. */
 karst_index karst_rrb_line_check(const karst_matrix *A, const karst_rrb *rrb, karst_index j, double *line,
                                  double *below, karst_index found);
+/* Returns the first node of row j whose row of the matrix has an entry that is not finite, or -1. */
+karst_index karst_rrb_line_not_finite(const karst_rrb *rrb, karst_index j, double *line);
 
 extern const struct karst_rrb_kernels karst_rrb_kernels_cpu; /* plan.c */
 
@@ -71,7 +73,7 @@ karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A,
 void karst_rrb_gather_cpu(const karst_rrb *rrb);
 
 /* rest.c: L D L^T of what is left, and its solution in place, of a banded matrix in the storage of band. factor expects
- * the diagonal entry where 1 / d will be, and returns the first row whose pivot is not positive or not finite, or -1. */
+ * the diagonal entry where 1 / d will be, and returns the first row whose pivot is not positive and finite, or -1. */
 karst_index karst_rrb_rest_factor_cpu(karst_index rows, karst_index width, double *band);
 void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x);
 

@@ -21,7 +21,6 @@ template <typename T> struct grid {
 /* What all grids share. */
 struct setting {
   karst_rrb_nodes nodes;
-  double lumped;
   bool nine_point;
 };
 
@@ -64,9 +63,9 @@ KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_in
   const karst_rrb_nodes *nodes = &s.nodes;
   T *factor = g.factor + at;
   put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i + 1, j), 2 * m + 1, node_of(nodes, m, i + 1, j),
-             r1[0] + s.lumped * corners1, a1, factor + karst_rrb_array(&shape, 0), apart);
+             r1[0] + corners1, a1, factor + karst_rrb_array(&shape, 0), apart);
   put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i, j + 1), 2 * m + 1, node_of(nodes, m, i, j + 1),
-             r2[0] + s.lumped * corners2, a2, factor + karst_rrb_array(&shape, KARST_RRB_PARTS), apart);
+             r2[0] + corners2, a2, factor + karst_rrb_array(&shape, KARST_RRB_PARTS), apart);
 }
 
 template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse > 0 ? 1 / (double)inverse : 0; }
@@ -122,7 +121,7 @@ KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_ind
   const int64_t north_east = KARST_RRB_SKEW_NORTH_EAST * apart, north_west = KARST_RRB_SKEW_NORTH_WEST * apart,
                 east = KARST_RRB_SKEW_EAST * apart, north = KARST_RRB_SKEW_NORTH * apart;
   const double a[] = {b2[north_east], b2[north_west + 1], b1[north_west], b1[north_east]};
-  const double d = b1[0] + s.lumped * (b1[east] + b1[east - 1] + (b1[north] + b1[north - up]));
+  const double d = b1[0] + (b1[east] + b1[east - 1] + (b1[north] + b1[north - up]));
   const karst_index i = 2 * I + 1, j = 2 * J + 1;
   const int64_t first = karst_rrb_array(&shape, m == 0 ? 0 : KARST_RRB_PARTS * KARST_RRB_FACTOR_B1);
   put_factor(&s.nodes, karst_rrb_has_node(&s.nodes, shape.size, m, i, j), 2 * m + 2, node_of(&s.nodes, m, i, j), d, a,
@@ -272,7 +271,7 @@ void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb)
   if (rrb->grids == 0) return;
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const cudaStream_t stream = karst_cuda_of(context)->stream;
-  const setting s = {karst_rrb_nodes_of(rrb), rrb->lumped, rrb->nine_point};
+  const setting s = {karst_rrb_nodes_of(rrb), rrb->nine_point};
   eliminate_first<<<blocks_of(rrb->shape[0]), WIDTH * HEIGHT, 0, stream>>>(rrb->shape[0], arrays->first, arrays->schur,
                                                                            s);
   if (rrb->single)

@@ -110,7 +110,6 @@ struct target {
   double *first, *stencil; /* the stencil of black nodes: schur, or what is left where there is one node */
   karst_rrb_nodes nodes;
   unsigned long long *unsymmetric;
-  double lumped;
 };
 
 /* Level 1: the factor of red node (i, j). */
@@ -119,7 +118,7 @@ KARST_INLINE void put_red(const target &t, const row_values &r, karst_index node
 {
   const int64_t apart = t.shape.array;
   const double corners = NINE ? r.a[SOUTH_WEST] + r.a[SOUTH_EAST] + r.a[NORTH_WEST] + r.a[NORTH_EAST] : 0;
-  const double d = r.a[CENTRE] + t.lumped * corners;
+  const double d = r.a[CENTRE] + corners;
   const bool sound = karst_rrb_is_pivot(d);
   const double inverse = sound ? 1 / d : 0;
   double *to = t.first + karst_rrb_array(&t.shape, i % 2 ? 0 : KARST_RRB_PARTS) + i / 2 + j / 2 * t.shape.pitch;
@@ -210,7 +209,7 @@ void karst_rrb_load_cuda(karst_context *context, const karst_matrix *A, const ka
   if (A->block_rows == 0) return;
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   double *stencil = rrb->levels > 0 ? plan->arrays.schur : plan->arrays.straight[0];
-  const target t = {rrb->shape[0], plan->arrays.first, stencil, karst_rrb_nodes_of(rrb), plan->finding, rrb->lumped};
+  const target t = {rrb->shape[0], plan->arrays.first, stencil, karst_rrb_nodes_of(rrb), plan->finding};
   const matrix seen = see(A, rrb, plan->cell);
   const unsigned blocks = karst_cuda_grid(A->block_rows, THREADS);
   const cudaStream_t stream = karst_cuda_of(context)->stream;

@@ -109,7 +109,7 @@ void report(const karst_rrb *rrb, const unsigned long long found[2], karst_rrb_o
   const int level = (int)(found[1] >> KARST_RRB_LEVEL_SHIFT);
   const karst_index node = (karst_index)((found[1] & ((1ULL << KARST_RRB_LEVEL_SHIFT) - 1)) >> 1);
   outcome->reason = found[1] % 2 ? KARST_INDEFINITE_PRECOND : KARST_NOT_FINITE;
-  outcome->level = level > 0 ? level : 1; /* what is not finite in A is so from the first level on */
+  outcome->level = level;
   outcome->node = level > rrb->levels ? left_node(rrb, node) : node;
 }
 
