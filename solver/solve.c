@@ -106,7 +106,8 @@ static karst_status check_start(const karst_solver *solver, const double *x, kar
   return KARST_SUCCESS;
 }
 
-/* The reduced system knows only a part of the caller's x. Where its start is the best, the caller's may be so or not. */
+/* The reduced system knows only a part of the caller's x. Where its start is the best, the caller's may be so or
+ * not. */
 static karst_status solve_reduced(karst_solver *solver, const double *b, double *x, double rtol_target,
                                   karst_result *result)
 {
