@@ -97,7 +97,8 @@ static karst_status look_at_unread(karst_krylov *k)
   return KARST_SUCCESS;
 }
 
-/* sqrt(r'M^-1 r); a NaN where M is not positive definite, as the next cycle finds too, or there is none. */
+/* sqrt(r'M^-1 r); a NaN where M is not positive definite, as the next cycle finds too, or there is none, and where the
+ * square overflows, for rtol times an infinity is no norm to reach. */
 static karst_status measure_by_precond(karst_krylov *k)
 {
   double square = NAN, *place = k->norm2 + 1;
@@ -106,7 +107,7 @@ static karst_status measure_by_precond(karst_krylov *k)
     status = karst_krylov_precondition_dot(k, k->r, k->vector[0], place);
     if (!status) status = k->context->backend->download(k->context, &square, place, sizeof square);
   }
-  k->merit = square > 0 || k->residual == 0 ? sqrt(square) : NAN;
+  k->merit = isfinite(square) && (square > 0 || k->residual == 0) ? sqrt(square) : NAN;
   return status;
 }
 

@@ -79,7 +79,7 @@ struct karst_precond {
   bool begun;            /* setup was called, so that destroy is */
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
-  karst_reason reason;   /* KARST_SOUND, KARST_SINGULAR_BLOCK or KARST_NOT_FINITE after update */
+  karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE or _INDEFINITE_PRECOND */
   karst_index block_row;
   char explanation[160]; /* what update has to add about its reason, such as a node of the grid; "": nothing */
   karst_precond_analysis *analysis; /* that of ops->analyse, or one that was given; NULL: none; held */

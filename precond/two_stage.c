@@ -8,6 +8,7 @@
 #include "precond.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { STAGES = 2 };
 
@@ -92,6 +93,7 @@ static karst_status update(karst_precond *p)
     status = karst_precond_update(stage);
     p->reason = stage->reason;
     p->block_row = stage->block_row;
+    memcpy(p->explanation, stage->explanation, sizeof p->explanation);
     if (!status) status = pass_on(p, i);
   }
   count_stages(p);

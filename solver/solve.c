@@ -22,11 +22,12 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
   return status ? status : karst_norm_of_square(context, rows, x, square, norm);
 }
 
-/* The outer system of a driver that works on a scaled one. */
+/* The outer system of a driver that works on a scaled one, or on a reduced one. */
 struct outer {
   const karst_solver *solver;
   const double *b;
-  double *x; /* the caller's, which each measurement after the start's brings up to date */
+  double *x;         /* the caller's, which each measurement after the start's brings up to date */
+  double start_norm; /* of a reduced system: that of the caller's residual at the start, a NaN before it is known */
 };
 
 static karst_status measure(void *user, const double *x, double target, bool expected, bool precise, double *norm)
@@ -45,22 +46,52 @@ static karst_status outer_norm(void *user, const double *r, double *norm)
   return norm_of(outer->solver, outer->solver->residual, norm);
 }
 
-/* The same for a reduced system, whose start is the caller's x as it is: what was eliminated counts too. Where the rest
- * of the start needs no iteration, leave makes a solution of it. */
+/* How a residual of the caller's system is to be computed, as in karst_residual_norm. */
+struct accuracy {
+  double target;
+  bool expected, precise;
+};
+
+static karst_status measure_caller(const struct outer *outer, struct accuracy how, double *norm)
+{
+  const karst_solver *solver = outer->solver;
+  const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
+  return solver->caller.residual(&solver->caller, outer->b, outer->x, how.target, how.expected, &space, &how.precise,
+                                 norm);
+}
+
+/* The caller's x from the reduced start: with what was eliminated computed, or as it was where that is better. */
+static karst_status settle_start(const struct outer *outer, const double *reduced_x, struct accuracy how, double *norm)
+{
+  const karst_reduced *reduced = &outer->solver->reduced;
+  karst_reduced_leave(reduced, outer->b, reduced_x, outer->x);
+  const karst_status status = measure_caller(outer, how, norm);
+  if (!status && *norm <= outer->start_norm) return KARST_SUCCESS;
+  karst_reduced_restore(reduced, outer->x);
+  return status ? status : measure_caller(outer, how, norm);
+}
+
+/* The caller's norm of a reduced system, whose start is the caller's x as it is: what was eliminated counts too. Where
+ * the rest of the start needs no iteration, leave makes a solution of it, unless what it replaces is not finite, which
+ * is for the caller to know. */
 static karst_status measure_reduced(void *user, const double *x, double target, bool expected, bool precise,
                                     double *norm)
 {
-  const struct outer *outer = user;
+  struct outer *outer = user;
   const karst_solver *solver = outer->solver;
-  const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
-  const karst_operator *caller = &solver->caller;
   const karst_krylov *krylov = solver->krylov;
-  const bool sound = solver->precond->reason == KARST_SOUND;
-  if (krylov->iterations > 0) karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
-  karst_status status = caller->residual(caller, outer->b, outer->x, target, expected, &space, &precise, norm);
-  if (status || krylov->iterations > 0 || !sound || *norm <= target || !(krylov->residual <= target)) return status;
-  karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
-  return caller->residual(caller, outer->b, outer->x, target, expected, &space, &precise, norm);
+  const struct accuracy how = {target, expected, precise};
+  if (krylov->kept_start) return settle_start(outer, x, how, norm);
+  if (krylov->iterations > 0) {
+    karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
+    return measure_caller(outer, how, norm);
+  }
+  karst_status status = measure_caller(outer, how, norm);
+  if (isnan(outer->start_norm)) outer->start_norm = *norm;
+  if (status || solver->precond->reason != KARST_SOUND || *norm <= target || !isfinite(*norm) ||
+      !(krylov->residual <= target))
+    return status;
+  return settle_start(outer, x, how, norm);
 }
 
 /* A start so large that it is no longer finite once it was scaled and unscaled, and that no iteration has improved. */
@@ -75,13 +106,14 @@ static karst_status check_start(const karst_solver *solver, const double *x, kar
   return KARST_SUCCESS;
 }
 
-/* The reduced system knows only a part of the caller's x. That part of the start is no start where it is the best. */
+/* The reduced system knows only a part of the caller's x. Where its start is the best, the caller's may be so or
+ * not. */
 static karst_status solve_reduced(karst_solver *solver, const double *b, double *x, double rtol_target,
                                   karst_result *result)
 {
   const karst_reduced *reduced = &solver->reduced;
   karst_krylov *krylov = solver->krylov;
-  struct outer outer = {solver, b, x};
+  struct outer outer = {solver, b, x, NAN};
   const karst_krylov_outer caller = {&outer, measure_reduced, NULL};
   krylov->outer = &caller;
   karst_reduced_enter(reduced, b, x);
@@ -89,10 +121,14 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
       karst_krylov_solve(krylov, reduced->rhs, reduced->solution, rtol_target, solver->limits.atol, result);
   krylov->outer = NULL;
   if (krylov->iterations == 0) return status;
-  if (krylov->kept_start)
-    karst_reduced_restore(reduced, x);
-  else
+  if (!krylov->kept_start) {
     karst_reduced_leave(reduced, b, reduced->solution, x);
+    return status;
+  }
+  if (!status)
+    return settle_start(&outer, reduced->solution, (struct accuracy){krylov->wanted, false, krylov->precise},
+                        &result->residual);
+  karst_reduced_restore(reduced, x);
   return status;
 }
 
@@ -102,7 +138,7 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
 {
   const karst_system *system = &solver->system;
   karst_krylov *krylov = solver->krylov;
-  struct outer outer = {solver, b, x};
+  struct outer outer = {solver, b, x, NAN};
   const karst_krylov_outer scaled = {&outer, measure, outer_norm};
   const double atol = solver->limits.atol;
   krylov->monitor = solver->monitor;

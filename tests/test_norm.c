@@ -158,9 +158,9 @@ static void test_ends(const struct problem *p)
   const karst_result absolute = solve(p, solver);
   tap_ok(absolute.reason == KARST_CONVERGED_ATOL && absolute.residual <= 1e-3 && absolute.residual > 1e-7, "atol: %s",
          karst_solver_explain(solver));
-  tap_need(p->context, karst_solver_set_tolerances(solver, 0, 0, 500), "no target");
+  tap_need(p->context, karst_solver_set_tolerances(solver, 0, 0, 10000), "no target");
   const karst_result none = solve(p, solver);
-  tap_ok(none.reason < 0 && none.iterations < 500 && none.relative_residual < 1e-12, "rtol 0: %s",
+  tap_ok(none.reason < 0 && none.iterations < 10000 && none.relative_residual < 1e-12, "rtol 0: %s",
          karst_solver_explain(solver));
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-15, 0, 500), "a small target");
   const karst_result tight = solve(p, solver);
@@ -170,6 +170,10 @@ static void test_ends(const struct problem *p)
   tap_need(p->context, karst_vector_create(p->context, karst_matrix_rows(p->A), &zero), "zero");
   tap_need(p->context, karst_solver_solve(solver, zero, p->x, &nothing), "solve");
   tap_ok(nothing.reason == KARST_CONVERGED_RTOL && nothing.iterations == 0 && nothing.residual == 0, "b = 0: x = 0");
+  tap_need(p->context, karst_solver_set_tolerances(solver, 1e-8, 0, 500), "a target");
+  tap_need(p->context, karst_vector_fill(p->x, 1e200), "a start whose norm overflows when it is squared");
+  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &nothing), "solve");
+  tap_ok(nothing.reason == KARST_OUT_OF_RANGE, "a start of 1e200: %s", karst_solver_explain(solver));
   karst_vector_destroy(zero);
   karst_solver_destroy(solver);
 }

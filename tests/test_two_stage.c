@@ -195,6 +195,35 @@ static void test_outcome(karst_context *context)
   }
 }
 
+/* What a stage has to add about its outcome reaches the solver. The matrix of one row is not positive. */
+static void test_explanation(karst_context *context)
+{
+  static const karst_index start[] = {0, 1}, column[] = {0};
+  static const double value[] = {-1};
+  static const char *const pairs[][2] = {{"precond", "two-stage"}, {"first", "rrb"}, {"second", "none"}};
+  karst_matrix *A;
+  karst_solver *solver;
+  karst_result result;
+  tap_need(context, karst_matrix_create(context, 1, 1, start, column, value, KARST_COPY, &A), "matrix");
+  tap_need(context, karst_matrix_set_grid(A, 1, 1, 1), "grid");
+  karst_options *options = make_options(context, pairs, 3);
+  karst_vector *b = make_vector(context, A), *x = make_vector(context, A);
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  if (karst_solver_setup(solver, A) == KARST_ERROR_NOT_BUILT) {
+    tap_skip("the device has no kernels of rrb", "the explanation of a stage");
+  } else {
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    tap_ok(result.reason == KARST_INDEFINITE_PRECOND && strstr(karst_solver_explain(solver), "node (1, 1)"),
+           "the node that a stage names: %s", karst_solver_explain(solver));
+  }
+  karst_solver_destroy(solver);
+  karst_options_destroy(options);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+}
+
 /* A stage of the program's: z = r / 2, in turns z = r where it varies. */
 static struct {
   int varies, fail, calls;
@@ -354,6 +383,7 @@ static void test_all(karst_context *context)
   test_nested(context);
   test_in_solvers(context);
   test_outcome(context);
+  test_explanation(context);
   test_own_stage(context);
   test_through(context);
   test_report_of_failure(context);
