@@ -18,10 +18,10 @@ typedef struct karst_precond_analysis {
   int64_t references;   /* preconditioners and others that hold it; changed atomically */
 } karst_precond_analysis;
 
-/* The system of the unknowns that are left where a preconditioner has eliminated the others exactly: of a vector r of it
- * the caller's residual has the norm |r|, for that of the eliminated unknowns is zero once leave has computed them. Its
- * vectors have elements of their own order, some of which may stand for no unknown and are zero. All of device memory,
- * and all queued. */
+/* The system of the unknowns that are left where a preconditioner has eliminated the others exactly: of a vector r
+ * of it the caller's residual has the norm |r|, for that of the eliminated unknowns is zero once leave has computed
+ * them. Its vectors have elements of their own order, some of which may stand for no unknown and are zero. All of
+ * device memory, and all queued. */
 struct karst_reduction {
   int64_t (*size)(const struct karst_precond *p); /* elements; 0: nothing was eliminated exactly */
   /* The reduced right-hand side and start. b, x: of the matrix that p was made from. */

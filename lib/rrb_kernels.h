@@ -72,9 +72,10 @@ KARST_INLINE int64_t karst_rrb_elements(const karst_rrb_shape *shape, int arrays
   return shape->pitch + arrays * shape->array;
 }
 
-/* Where element (0, 0) of array number k stands; (I, J) is I + J pitch further on. A vector has its groups as arrays 0
- * to 3; one of the black nodes has the first two. A stencil has part p of group g as array PARTS g + p. A factor has, for
- * the groups r1, r2 and b1 in this order as e = 0 to 2, coupling c as array PARTS e + c and 1 / d as PARTS e + 4. */
+/* Where element (0, 0) of array number k stands; (I, J) is I + J pitch further on. A vector has its groups as arrays
+ * 0 to 3; one of the black nodes has the first two. A stencil has part p of group g as array PARTS g + p. A factor
+ * has, for the groups r1, r2 and b1 in this order as e = 0 to 2, coupling c as array PARTS e + c and 1 / d as PARTS
+ * e + 4. */
 KARST_INLINE int64_t karst_rrb_array(const karst_rrb_shape *shape, int k) { return shape->pitch + k * shape->array; }
 
 enum { KARST_RRB_FACTOR_R1, KARST_RRB_FACTOR_R2, KARST_RRB_FACTOR_B1, KARST_RRB_FACTORS, KARST_RRB_INVERSE = 4 };
@@ -125,8 +126,8 @@ karst_rrb_group karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_i
 karst_status karst_rrb_arrays_create(karst_context *context, const karst_rrb *rrb, karst_rrb_arrays *arrays);
 void karst_rrb_arrays_destroy(karst_context *context, karst_rrb_arrays *arrays);
 
-/* Array k of a factor of grid m, of type float or double; see karst_rrb_array. e: KARST_RRB_FACTOR_R1 and so on; for the
- * groups r of grid 0 arrays->first. */
+/* Array k of a factor of grid m, of type float or double; see karst_rrb_array. e: KARST_RRB_FACTOR_R1 and so on; for
+ * the groups r of grid 0 arrays->first. */
 KARST_INLINE int64_t karst_rrb_factor_array(const karst_rrb *rrb, int m, int e, int part)
 {
   const int first = m == 0 && e == KARST_RRB_FACTOR_B1 ? 0 : KARST_RRB_PARTS * e;
@@ -153,8 +154,8 @@ struct karst_rrb_kernels {
   /* Looks at the pattern of A, b = 1, with rrb->size and rrb->cell set. */
   karst_status (*inspect)(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
                           karst_rrb_pattern *pattern);
-  /* Takes all memory, for A and matrices on its pattern. What a plan that fails has taken, plan_destroy gives back, which
-   * also accepts rrb->plan NULL. */
+  /* Takes all memory, for A and matrices on its pattern. What a plan that fails has taken, plan_destroy gives back,
+   * which also accepts rrb->plan NULL. */
   karst_status (*plan)(karst_context *context, const karst_matrix *A, karst_rrb *rrb);
   void (*plan_destroy)(karst_context *context, karst_rrb *rrb);
   /* From the values of A. Allocates nothing. Waits for the device. An entry and its image differ when |a - b| > 1e-10

@@ -23,8 +23,8 @@ static karst_rrb_shape make_shape(karst_index nx, karst_index ny)
 /* The axis along which the nodes that are left are numbered first: the shorter one. */
 static int rest_axis(const karst_index size[2]) { return size[0] <= size[1] ? 0 : 1; }
 
-/* Sets the nodes that are left and their band. In lines of n nodes neighbours are up to n + 1 numbers apart; of the black
- * nodes, of which every two lines have n, those two lines apart are. */
+/* Sets the nodes that are left and their band. In lines of n nodes neighbours are up to n + 1 numbers apart; of the
+ * black nodes, of which every two lines have n, those two lines apart are. */
 static void lay_out_rest(karst_rrb *rrb)
 {
   const karst_index *size = rrb->shape[rrb->levels / 2].size;

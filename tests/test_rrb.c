@@ -280,7 +280,7 @@ static double *other_values(karst_context *context, const karst_matrix *A)
   tap_need(context, karst_matrix_host_value(A, &host), "values");
   for (karst_index q = 0; q < n; q++)
     for (karst_index k = start[q]; k < start[q + 1]; k++)
-      value[k] = host[k] * (column[k] == q ? 1.5 : 1.0 / (1 + (q + column[k]) % 3));
+      value[k] = host[k] * (column[k] == q ? 1.5 : 1.0 / (double)(1 + (q + column[k]) % 3));
   karst_matrix_host_value_done(A, host);
   return value;
 }

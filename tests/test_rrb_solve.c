@@ -171,6 +171,37 @@ static void new_values(karst_context *context)
   }
 }
 
+/* Memory that the solver holds. */
+static int64_t memory_of(karst_context *context, const karst_solver *solver)
+{
+  karst_solver_info info;
+  tap_need(context, karst_solver_get_info(solver, &info), "info");
+  return info.memory;
+}
+
+/* Kept factors reduce nothing, so that cg's vectors are those of all unknowns until the update. */
+static void kept_memory(karst_context *context)
+{
+  static const pairs options = {{"solver", "cg"}, {"rtol", "1e-10"}};
+  if (lacks_kernels(context, "memory")) return;
+  const struct rrb_kind kind = {.anisotropic = 1};
+  struct rrb_system system = rrb_random_system(context, 31, 32, &kind);
+  karst_solver *solver = make(context, system.A, options);
+  const int64_t before = memory_of(context, solver);
+  for (int round = 0; round < 2; round++) {
+    tap_need(context, karst_solver_keep(solver), "keep");
+    const int64_t kept = memory_of(context, solver);
+    tap_ok(kept != before, "kept factors: %lld bytes and not %lld", (long long)kept, (long long)before);
+    check_solution(context, system.A, solver, "kept");
+    tap_need(context, karst_solver_update(solver), "update");
+    const int64_t after = memory_of(context, solver);
+    tap_ok(after == before, "updated: %lld bytes as before", (long long)after);
+    check_solution(context, system.A, solver, "updated");
+  }
+  karst_solver_destroy(solver);
+  rrb_system_free(&system);
+}
+
 /* ---- the paper's problem ---- */
 
 /* -Laplace u = f on the unit square with u = x (x - 1) y (y - 1) exp(x y), N interior nodes along each axis, times the
@@ -253,6 +284,7 @@ int main(void)
   tap_each_device(cg, "cg");
   tap_each_device(others, "other solvers");
   tap_each_device(new_values, "new values");
+  tap_each_device(kept_memory, "memory of kept factors");
   tap_each_device(table_5_3, "Table 5.3");
   return tap_done();
 }

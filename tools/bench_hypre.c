@@ -1,8 +1,9 @@
-/* bench_hypre.c - hypre as a peer of bench (see bench.h): conjugate gradients with BoomerAMG, in one process on one core.
+/* bench_hypre.c - hypre as a peer of bench (see bench.h): conjugate gradients with BoomerAMG, in one process on one
+ * core.
  *
- * A repetition is a set-up of ParCSRPCG with one V-cycle of BoomerAMG and a solve from 0. The iteration ends by the norm
- * of its residual over that of b; the residual that is answered is Karst's own, of hypre's solution. Both programs make
- * the matrix by the same library call, so that its values are equal. */
+ * A repetition is a set-up of ParCSRPCG with one V-cycle of BoomerAMG and a solve from 0. The iteration ends by the
+ * norm of its residual over that of b; the residual that is answered is Karst's own, of hypre's solution. Both
+ * programs make the matrix by the same library call, so that its values are equal. */
 #include "bench.h"
 
 #include <HYPRE.h>

@@ -29,6 +29,7 @@ karst_status karst_rrb_inspect_cpu(karst_context *context, const karst_matrix *A
 {
   karst_index misfit = A->block_rows;
   bool corners = false;
+  (void)context; /* without OpenMP */
 #pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)                    \
     reduction(min                                                                                                      \
               : misfit) reduction(||                                                                                   \

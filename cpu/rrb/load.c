@@ -102,7 +102,7 @@ static bool is_equal(const karst_rrb *rrb, const struct pair *pair, double *line
 
 static double at(const karst_rrb *rrb, double *line, int slot, karst_index i)
 {
-  return karst_rrb_line_part(rrb, line, slot, i % 2)[i / 2];
+  return karst_rrb_line_part(rrb, line, slot, (int)(i % 2))[i / 2];
 }
 
 static karst_index row_of(const karst_rrb *rrb, karst_index i, karst_index j)

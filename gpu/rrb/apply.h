@@ -1,8 +1,10 @@
-/* apply.h - how kernels walk over a grid in groups, and what the files that apply the preconditioner give each other.
+/* apply.h - how kernels walk over a grid in groups, and what the files that apply the preconditioner give each
+ * other.
  *
- * A warp takes two neighbouring places of each row for every lane and marches along J, so that what a row contributes to
- * the next one stays in registers. Its first and last lanes repeat what the warps beside it compute: they only hand
- * values on. A row is a ring for them: the place before its first one is its last one, which is a pad and 0. */
+ * A warp takes two neighbouring places of each row for every lane and marches along J, so that what a row
+ * contributes to the next one stays in registers. Its first and last lanes repeat what the warps beside it compute:
+ * they only hand values on. A row is a ring for them: the place before its first one is its last one, which is a pad
+ * and 0. */
 #ifndef KARST_GPU_RRB_APPLY_H
 #define KARST_GPU_RRB_APPLY_H
 
@@ -232,8 +234,8 @@ void karst_rrb_nodes_multiply_cuda(karst_context *context, const karst_rrb *rrb,
                                    double *dot);
 void karst_rrb_nodes_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
                                         double *dot);
-/* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none; and
- * that launch, on vector[m] in place. */
+/* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none;
+ * and that launch, on vector[m] in place. */
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);
 void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m);
 
