@@ -2,9 +2,8 @@
  * memory of a multiprocessor, where a level costs a barrier and not a launch. The factors come from the L2 cache.
  *
  * Where more than REST nodes are left, one multiprocessor takes too long to read W: 158 us for 1024 of them on an
- * H200. Launches of their own, for each way of a grid and each half of W, are then estimated at 13 us for 64 x 64
- * nodes, four of 3 to 4 us each; a cluster of 16 thread blocks, at 10 us: six barriers of 1 us, and W read by 16 of
- * them. */
+ * H200. Launches of their own, for each way of a grid and each half of W, take 18 us for 64 x 64 nodes, one by one; a
+ * cluster of 16 thread blocks was estimated at 10 us: six barriers of 1 us, and W read by 16 of them. */
 #include "apply.h"
 
 namespace

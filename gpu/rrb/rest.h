@@ -1,0 +1,29 @@
+/* rest.h - what rest.cu and narrow.cu share: what is left after the last level of the repeated red-black method. */
+#ifndef KARST_GPU_RRB_REST_H
+#define KARST_GPU_RRB_REST_H
+
+#include "rrb.h"
+
+/* What is left: its nodes on grid levels / 2, its stencil, and its band. */
+struct karst_rrb_rest_view {
+  karst_rrb_shape shape;
+  karst_rrb_nodes nodes;
+  int levels, axis; /* axis: that along which nodes are numbered first, as karst_rrb_rest_node has it */
+  const double *stencil;
+  int64_t rest, width;
+  double *band;
+};
+
+/* 1 / d, 0 where the pivot of node q is bad. The first one of a thread that comes by ascending q is reported. */
+static __device__ double karst_rrb_invert_pivot(const karst_rrb_rest_view &v, int64_t q, double d, bool reports)
+{
+  if (karst_rrb_is_pivot(d)) return 1 / d;
+  if (reports && *v.nodes.finding >> KARST_RRB_LEVEL_SHIFT > (unsigned)v.levels + 1)
+    *v.nodes.finding = karst_rrb_finding(v.levels + 1, q, karst_rrb_is_finite(d));
+  return 0;
+}
+
+/* narrow.cu: L D L^T of the band of at most KARST_RRB_DENSE nodes, 1 / d apart, and W = L^-1. */
+void karst_rrb_narrow_factor_cuda(cudaStream_t stream, const karst_rrb_rest_view &view, double *inverse, double *dense);
+
+#endif
