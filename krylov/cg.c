@@ -15,7 +15,7 @@
  * those of a reduced system, spare the passes for these two.
  *
  * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
- * (ETNA 46, 2017, 375-393, section 2.2): M is applied before the download and not after it.
+ * (ETNA 46, 2017, 375-393, section 4.3): M is applied before the download and not after it.
  *
  * The coefficients of a cycle are those of the Lanczos process, whose tridiagonal matrix has at its ends the extreme
  * eigenvalues of M^-1 A (Saad, section 6.7.3): alpha_j = r'z / p'q and beta_j, the ratio of two r'z, make its diagonal
