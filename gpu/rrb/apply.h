@@ -50,8 +50,8 @@ static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, in
  * those of the kernel before it on the stream leave theirs, which spares the gap between two launches.
  * Pointers to vectors are not __restrict__: loads that nothing seems to change could be put before the wait. */
 template <typename... P, typename... A>
-static inline void karst_rrb_launch(karst_context *context, void (*kernel)(P...), unsigned grid, int threads,
-                                    int shared, A... arguments)
+static inline void karst_rrb_launch(karst_context *context, const karst_rrb *rrb, void (*kernel)(P...), unsigned grid,
+                                    int threads, int shared, A... arguments)
 {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -62,15 +62,18 @@ static inline void karst_rrb_launch(karst_context *context, void (*kernel)(P...)
   config.dynamicSmemBytes = (size_t)shared;
   config.stream = karst_cuda_of(context)->stream;
   config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.numAttrs = karst_rrb_cuda_of(rrb)->overlaps ? 1 : 0;
   cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...);
 }
 
-/* Lets the next kernel take its places, and waits until what the one before has written can be read. */
+/* Lets the next kernel take its places, and waits until what the one before has written can be read. Code for devices
+ * that cannot do so is launched when the one before has ended. */
 static __device__ __forceinline__ void karst_rrb_wait()
 {
+#if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
+#endif
 }
 
 /* Asks for the line of the cache that stands there to be brought into the L2 cache. */

@@ -178,15 +178,19 @@ int last_grid(const karst_rrb *rrb) { return rrb->levels / 2; }
 
 } // namespace
 
-void karst_rrb_coarse_prepare_cuda()
+void karst_rrb_coarse_prepare_cuda(karst_rrb_cuda *plan)
 {
   int device = 0, most = 0;
+  cudaFuncAttributes code = {};
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  plan->overlaps = cudaFuncGetAttributes(&code, solve_all<double>) == cudaSuccess && code.ptxVersion >= 90;
   const int wanted = (ELEMENTS + 3 * THREADS) * (int)sizeof(double);
+  most -= (int)code.sharedSizeBytes;
   if (most > wanted) most = wanted;
   cudaFuncSetAttribute(solve_all<double>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
   cudaFuncSetAttribute(solve_all<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  plan->shared = most / (int)sizeof(double) - 3 * THREADS;
 }
 
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb)
@@ -197,7 +201,7 @@ int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb)
   if (rrb->rest > REST) return rrb->grids + 1;
   while (m > floor) {
     elements += karst_rrb_elements(&rrb->shape[m - 1], KARST_RRB_GROUPS);
-    if (elements > ELEMENTS) break;
+    if (elements > karst_rrb_cuda_of(rrb)->shared) break;
     m--;
   }
   return m <= last ? m : rrb->grids + 1;
@@ -222,5 +226,5 @@ void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m)
   h.inverse = made->inverse;
   const auto kernel = rrb->single ? solve_all<float> : solve_all<double>;
   const int shared = (h.elements + 3 * THREADS) * (int)sizeof(double);
-  karst_rrb_launch(context, kernel, 1, THREADS, shared, h);
+  karst_rrb_launch(context, rrb, kernel, 1, THREADS, shared, h);
 }

@@ -69,8 +69,8 @@ void karst_rrb_dense_solve_cuda(karst_context *context, const karst_rrb *rrb)
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   double *x = plan->arrays.vector[rrb->levels / 2];
   const int rest = (int)rrb->rest;
-  karst_rrb_launch(context, solve_down, karst_cuda_grid((int64_t)rest * WARP, THREADS), THREADS, 0, rest, plan->dense,
-                   plan->inverse, plan->place, x, plan->left);
-  karst_rrb_launch(context, solve_up, karst_cuda_grid(rest, COLUMNS), THREADS, 0, rest, plan->dense, plan->place,
+  karst_rrb_launch(context, rrb, solve_down, karst_cuda_grid((int64_t)rest * WARP, THREADS), THREADS, 0, rest,
+                   plan->dense, plan->inverse, plan->place, x, plan->left);
+  karst_rrb_launch(context, rrb, solve_up, karst_cuda_grid(rest, COLUMNS), THREADS, 0, rest, plan->dense, plan->place,
                    plan->left, x);
 }

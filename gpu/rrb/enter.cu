@@ -57,12 +57,12 @@ unsigned grid_of(const karst_rrb *rrb) { return karst_cuda_grid(rrb->rows, KARST
 
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector)
 {
-  karst_rrb_launch(context, scatter, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
+  karst_rrb_launch(context, rrb, scatter, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
                    karst_rrb_cuda_of(rrb)->cell, count, x, vector);
 }
 
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x)
 {
-  karst_rrb_launch(context, gather, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
+  karst_rrb_launch(context, rrb, gather, grid_of(rrb), KARST_CUDA_THREADS, 0, groups_of(rrb), rrb->rows,
                    karst_rrb_cuda_of(rrb)->cell, vector, x);
 }

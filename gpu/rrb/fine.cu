@@ -71,7 +71,7 @@ template <typename F> void launch_forward(karst_context *context, const karst_rr
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0, FORWARD);
-  karst_rrb_launch(context, forward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
+  karst_rrb_launch(context, rrb, forward<F>, karst_rrb_march_grid(&march), KARST_RRB_THREADS, 0, march,
                    static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1]);
 }
 
@@ -83,8 +83,9 @@ void launch_backward(karst_context *context, const karst_rrb *rrb, const double 
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0, BACKWARD);
   const unsigned grid = karst_rrb_march_grid(&march);
   const bool sums = dot && grid <= KARST_RRB_BLOCKS;
-  karst_rrb_launch(context, backward<F>, grid, KARST_RRB_THREADS, 0, march, static_cast<const F *>(arrays->factor[0]),
-                   r, arrays->vector[1], z, cuda->partial, cuda->ticket, sums ? dot : nullptr);
+  karst_rrb_launch(context, rrb, backward<F>, grid, KARST_RRB_THREADS, 0, march,
+                   static_cast<const F *>(arrays->factor[0]), r, arrays->vector[1], z, cuda->partial, cuda->ticket,
+                   sums ? dot : nullptr);
   if (dot && !sums) karst_dots_cuda(context, rrb->reduced, 1, &r, z, dot);
 }
 

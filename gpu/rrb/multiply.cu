@@ -64,7 +64,7 @@ void karst_rrb_multiply_cuda(karst_context *context, const karst_rrb *rrb, const
   const karst_rrb_march march = karst_rrb_march_of(rrb, 0, RESIDENT);
   const unsigned grid = karst_rrb_march_grid(&march);
   const bool sums = dot && grid <= KARST_RRB_BLOCKS;
-  karst_rrb_launch(context, multiply, grid, KARST_RRB_THREADS, 0, march, karst_rrb_cuda_of(rrb)->arrays.schur, x, y,
-                   cuda->partial, cuda->ticket, sums ? dot : nullptr);
+  karst_rrb_launch(context, rrb, multiply, grid, KARST_RRB_THREADS, 0, march, karst_rrb_cuda_of(rrb)->arrays.schur, x,
+                   y, cuda->partial, cuda->ticket, sums ? dot : nullptr);
   if (dot && !sums) karst_dots_cuda(context, rrb->reduced, 1, &x, y, dot);
 }

@@ -112,10 +112,10 @@ template <typename F> void launch(karst_context *context, const karst_rrb *rrb, 
   const F *factor = static_cast<const F *>(arrays->factor[m]);
   double *kept = arrays->skew[m] + KEPT * march.array;
   if (up)
-    karst_rrb_launch(context, forward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
+    karst_rrb_launch(context, rrb, forward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
                      arrays->vector[m + 1]);
   else
-    karst_rrb_launch(context, backward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
+    karst_rrb_launch(context, rrb, backward<F>, grid, KARST_RRB_THREADS, 0, march, factor, arrays->vector[m], kept,
                      arrays->vector[m + 1]);
 }
 

@@ -45,10 +45,11 @@ template <typename F> void launch(karst_context *context, const karst_rrb *rrb, 
   const unsigned grid = karst_cuda_grid(shape->array - shape->pitch, KARST_CUDA_THREADS);
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[m];
   if (black)
-    karst_rrb_launch(context, forward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor, vector,
+    karst_rrb_launch(context, rrb, forward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor, vector,
                      black);
   else
-    karst_rrb_launch(context, backward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor, vector);
+    karst_rrb_launch(context, rrb, backward<F>, grid, KARST_CUDA_THREADS, 0, shape->pitch, shape->array, factor,
+                     vector);
 }
 
 void launch_level(karst_context *context, const karst_rrb *rrb, int m, double *black)

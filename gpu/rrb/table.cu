@@ -66,7 +66,7 @@ karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
   if (!status) status = take_rest(context, rrb, made);
   if (!status) status = take_cells(context, rrb, made);
   if (!status) karst_rrb_rest_place_cuda(context, rrb);
-  karst_rrb_coarse_prepare_cuda();
+  karst_rrb_coarse_prepare_cuda(made);
   const int64_t nodes = karst_rrb_nodes_elements_cuda(rrb);
   if (!status && nodes > 0) status = karst_device_doubles(context, nodes, "rrb", &made->nodes);
   if (!status && nodes > 0) {
