@@ -78,6 +78,18 @@ KARST_INLINE int64_t karst_rrb_elements(const karst_rrb_shape *shape, int arrays
  * e + 4. */
 KARST_INLINE int64_t karst_rrb_array(const karst_rrb_shape *shape, int k) { return shape->pitch + k * shape->array; }
 
+/* The group of node (i, j) of a grid. */
+KARST_INLINE karst_rrb_group karst_rrb_group_of(int64_t i, int64_t j)
+{
+  return j & 1 ? (i & 1 ? KARST_RRB_B1 : KARST_RRB_R2) : (i & 1 ? KARST_RRB_R1 : KARST_RRB_B2);
+}
+
+/* Where node (i, j) stands in the first of so many arrays for each group: 1 in a vector, PARTS in a stencil. */
+KARST_INLINE int64_t karst_rrb_element(const karst_rrb_shape *shape, int arrays, int64_t i, int64_t j)
+{
+  return karst_rrb_array(shape, arrays * (int)karst_rrb_group_of(i, j)) + i / 2 + j / 2 * shape->pitch;
+}
+
 enum { KARST_RRB_FACTOR_R1, KARST_RRB_FACTOR_R2, KARST_RRB_FACTOR_B1, KARST_RRB_FACTORS, KARST_RRB_INVERSE = 4 };
 
 /* All arrays, in the memory of the device: one allocation. Arrays and guards are zero at first. */
@@ -118,9 +130,18 @@ void karst_rrb_lay_out(karst_rrb *rrb);
 /* The most levels that a grid has: after them one node is left. */
 int karst_rrb_levels_max(const karst_index size[2]);
 
-/* The node of what is left with number q < rest, so that the band is narrow: line by line along the shorter axis.
- * Returns its group on grid levels / 2, and its place there in *I and *J. */
-karst_rrb_group karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_index *I, karst_index *J);
+/* The nodes that are left are numbered line by line along the shorter axis of grid levels / 2, so that the band is
+ * narrow: node number q < rest is (*i, *j) there. */
+void karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_index *i, karst_index *j);
+
+/* The number of node (i, j), the inverse of karst_rrb_rest_node. size: of grid levels / 2. */
+KARST_INLINE karst_index karst_rrb_rest_number(const karst_index size[2], int levels, karst_index i, karst_index j)
+{
+  const bool upright = size[0] <= size[1];
+  const karst_index length = upright ? size[0] : size[1], place = upright ? i : j, line = upright ? j : i;
+  if (levels % 2 == 0) return line * length + place;
+  return line / 2 * length + (line % 2 ? length / 2 + length % 2 : 0) + place / 2;
+}
 
 /* Takes the memory of all arrays on the context's device. KARST_ERROR_NO_MEMORY also where it cannot be counted. */
 karst_status karst_rrb_arrays_create(karst_context *context, const karst_rrb *rrb, karst_rrb_arrays *arrays);

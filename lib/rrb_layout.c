@@ -50,12 +50,12 @@ void karst_rrb_lay_out(karst_rrb *rrb)
   rrb->reduced = rrb->grouped > 0 ? karst_rrb_elements(&rrb->shape[0], 2) : (int64_t)rrb->size[0] * rrb->size[1];
 }
 
-karst_rrb_group karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_index *I, karst_index *J)
+void karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_index *i, karst_index *j)
 {
   const karst_index *size = rrb->shape[rrb->levels / 2].size;
   const int axis = rest_axis(size);
   const karst_index length = size[axis];
-  karst_index at[2], line, place;
+  karst_index line, place;
   if (rrb->levels % 2 == 0) {
     line = q / length;
     place = q % length;
@@ -64,11 +64,8 @@ karst_rrb_group karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_i
     line = 2 * (q / length) + (left >= even);
     place = left < even ? 2 * left : 2 * (left - even) + 1;
   }
-  at[axis] = place;
-  at[1 - axis] = line;
-  *I = at[0] / 2;
-  *J = at[1] / 2;
-  return at[0] % 2 ? (at[1] % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (at[1] % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
+  *i = axis == 0 ? place : line;
+  *j = axis == 0 ? line : place;
 }
 
 /* Where an array goes in the allocation: its address once there is one, and how much was given out. */

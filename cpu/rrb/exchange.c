@@ -12,8 +12,7 @@ static int64_t element_of(const karst_rrb_place *place, int64_t row)
   const bool black = (i + j) % 2 == 0;
   if (!black && (place->groups == 1 || place->groups == 2)) return -1;
   if (place->groups < 2) return cell;
-  const int group = black ? (i % 2 ? KARST_RRB_B1 : KARST_RRB_B2) : (i % 2 ? KARST_RRB_R1 : KARST_RRB_R2);
-  return karst_rrb_array(&rrb->shape[0], group) + j / 2 * rrb->shape[0].pitch + i / 2;
+  return karst_rrb_element(&rrb->shape[0], 1, i, j);
 }
 
 static int64_t elements(const karst_rrb_place *place)

@@ -185,7 +185,7 @@ static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
 static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
 {
   const karst_rrb_cpu *plan = rrb->plan;
-  karst_index I, J;
+  karst_index i, j;
   if (rrb->levels > 0) {
     karst_rrb_gather_cpu(rrb);
   } else { /* a grid of one node */
@@ -196,11 +196,9 @@ static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_o
   }
   const karst_index q = karst_rrb_rest_factor_cpu(rrb->rest, rrb->rest_band, plan->band);
   if (q < 0) return;
-  const int group = (int)karst_rrb_rest_node(rrb, q, &I, &J), m = rrb->levels / 2;
-  const karst_index i = 2 * I + (group == KARST_RRB_B1 || group == KARST_RRB_R1);
-  const karst_index j = 2 * J + (group == KARST_RRB_B1 || group == KARST_RRB_R2);
+  karst_rrb_rest_node(rrb, q, &i, &j);
   const double inverse = plan->band[(int64_t)q * (rrb->rest_band + 1) + rrb->rest_band];
-  *outcome = (karst_rrb_outcome){reason_of(inverse), rrb->levels + 1, karst_rrb_node(rrb, m, i, j), -1};
+  *outcome = (karst_rrb_outcome){reason_of(inverse), rrb->levels + 1, karst_rrb_node(rrb, rrb->levels / 2, i, j), -1};
 }
 
 karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A, karst_rrb *rrb,

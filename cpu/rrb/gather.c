@@ -15,16 +15,6 @@ static const struct coupling skew[] = {{KARST_RRB_SKEW_NORTH_EAST, 1, 1},
                                        {KARST_RRB_SKEW_EAST, 2, 0},
                                        {KARST_RRB_SKEW_NORTH, 0, 2}};
 
-/* The number of node (i, j) among those that are left, the inverse of karst_rrb_rest_node. */
-static karst_index number_of(const karst_rrb *rrb, karst_index i, karst_index j)
-{
-  const karst_index *size = rrb->shape[rrb->levels / 2].size;
-  const bool flat = size[0] > size[1];
-  const karst_index length = flat ? size[1] : size[0], place = flat ? j : i, line = flat ? i : j;
-  if (rrb->levels % 2 == 0) return line * length + place;
-  return line / 2 * length + (line % 2 ? length / 2 + length % 2 : 0) + place / 2;
-}
-
 void karst_rrb_gather_cpu(const karst_rrb *rrb)
 {
   const karst_rrb_cpu *plan = rrb->plan;
@@ -36,16 +26,14 @@ void karst_rrb_gather_cpu(const karst_rrb *rrb)
   const int64_t width = rrb->rest_band, stride = width + 1;
   memset(plan->band, 0, (size_t)(rrb->rest * stride) * sizeof *plan->band);
   for (karst_index q = 0; q < rrb->rest; q++) {
-    karst_index I, J;
-    const int group = (int)karst_rrb_rest_node(rrb, q, &I, &J);
-    const karst_index i = 2 * I + (group == KARST_RRB_B1 || group == KARST_RRB_R1);
-    const karst_index j = 2 * J + (group == KARST_RRB_B1 || group == KARST_RRB_R2);
-    const double *centre = stencil + karst_rrb_array(shape, KARST_RRB_PARTS * group) + I + J * shape->pitch;
+    karst_index i, j;
+    karst_rrb_rest_node(rrb, q, &i, &j);
+    const double *centre = stencil + karst_rrb_element(shape, KARST_RRB_PARTS, i, j);
     plan->band[q * stride + width] = karst_rrb_has_node(rrb, m, i, j) ? *centre : 1;
     for (int c = 0; c < 4; c++) {
       const karst_index beside = i + couplings[c].di, above = j + couplings[c].dj;
       if (beside < 0 || beside >= shape->size[0] || above >= shape->size[1]) continue;
-      const karst_index other = number_of(rrb, beside, above);
+      const karst_index other = karst_rrb_rest_number(shape->size, rrb->levels, beside, above);
       const int64_t low = q < other ? q : other, high = q < other ? other : q;
       plan->band[high * stride + width - (high - low)] = centre[couplings[c].part * shape->array];
     }

@@ -88,10 +88,8 @@ static void number_rest(const karst_rrb *rrb, karst_rrb_naive *naive)
 {
   const int64_t stride = (int64_t)1 << (naive->levels / 2);
   for (karst_index q = 0; q < naive->rest; q++) {
-    karst_index I, J;
-    const karst_rrb_group group = karst_rrb_rest_node(rrb, q, &I, &J);
-    const int64_t i = 2 * (int64_t)I + (group == KARST_RRB_B1 || group == KARST_RRB_R1);
-    const int64_t j = 2 * (int64_t)J + (group == KARST_RRB_B1 || group == KARST_RRB_R2);
+    karst_index i, j;
+    karst_rrb_rest_node(rrb, q, &i, &j);
     naive->node[q] = (karst_index)node_at(naive, i * stride, j * stride);
   }
 }
@@ -169,7 +167,7 @@ KARST_INLINE karst_index factor_red(karst_rrb_naive *naive, double *const *stenc
 }
 
 /* l d l of couplings a and b of a red node, which ties its neighbours a and b, or 0 where there is no such node. */
-KARST_INLINE double fill(const karst_rrb_naive *naive, int64_t i, int64_t j, int a, int b)
+KARST_INLINE double fill_between(const karst_rrb_naive *naive, int64_t i, int64_t j, int a, int b)
 {
   if (!is_inside(naive, i, j)) return 0;
   const int64_t node = node_at(naive, i, j);
@@ -180,23 +178,23 @@ KARST_INLINE double fill(const karst_rrb_naive *naive, int64_t i, int64_t j, int
 /* Takes from the parts of a black node's stencil what its red neighbours west, east, south and north of it leave. */
 static void fill_straight(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_t j, double part[KARST_RRB_PARTS])
 {
-  part[KARST_RRB_SKEW_CENTRE] -= fill(naive, i - s, j, 1, 1) + fill(naive, i + s, j, 0, 0) +
-                                 fill(naive, i, j - s, 3, 3) + fill(naive, i, j + s, 2, 2);
-  part[KARST_RRB_SKEW_NORTH_EAST] -= fill(naive, i + s, j, 0, 3) + fill(naive, i, j + s, 2, 1);
-  part[KARST_RRB_SKEW_NORTH_WEST] -= fill(naive, i - s, j, 1, 3) + fill(naive, i, j + s, 2, 0);
-  part[KARST_RRB_SKEW_EAST] -= fill(naive, i + s, j, 0, 1);
-  part[KARST_RRB_SKEW_NORTH] -= fill(naive, i, j + s, 2, 3);
+  part[KARST_RRB_SKEW_CENTRE] -= fill_between(naive, i - s, j, 1, 1) + fill_between(naive, i + s, j, 0, 0) +
+                                 fill_between(naive, i, j - s, 3, 3) + fill_between(naive, i, j + s, 2, 2);
+  part[KARST_RRB_SKEW_NORTH_EAST] -= fill_between(naive, i + s, j, 0, 3) + fill_between(naive, i, j + s, 2, 1);
+  part[KARST_RRB_SKEW_NORTH_WEST] -= fill_between(naive, i - s, j, 1, 3) + fill_between(naive, i, j + s, 2, 0);
+  part[KARST_RRB_SKEW_EAST] -= fill_between(naive, i + s, j, 0, 1);
+  part[KARST_RRB_SKEW_NORTH] -= fill_between(naive, i, j + s, 2, 3);
 }
 
 /* The same across the corners. */
 static void fill_skew(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_t j, double part[KARST_RRB_PARTS])
 {
-  part[KARST_RRB_CENTRE] -= fill(naive, i - s, j - s, 3, 3) + fill(naive, i + s, j - s, 2, 2) +
-                            fill(naive, i - s, j + s, 1, 1) + fill(naive, i + s, j + s, 0, 0);
-  part[KARST_RRB_EAST] -= fill(naive, i + s, j - s, 2, 3) + fill(naive, i + s, j + s, 0, 1);
-  part[KARST_RRB_NORTH] -= fill(naive, i - s, j + s, 1, 3) + fill(naive, i + s, j + s, 0, 2);
-  part[KARST_RRB_NORTH_EAST] -= fill(naive, i + s, j + s, 0, 3);
-  part[KARST_RRB_NORTH_WEST] -= fill(naive, i - s, j + s, 1, 2);
+  part[KARST_RRB_CENTRE] -= fill_between(naive, i - s, j - s, 3, 3) + fill_between(naive, i + s, j - s, 2, 2) +
+                            fill_between(naive, i - s, j + s, 1, 1) + fill_between(naive, i + s, j + s, 0, 0);
+  part[KARST_RRB_EAST] -= fill_between(naive, i + s, j - s, 2, 3) + fill_between(naive, i + s, j + s, 0, 1);
+  part[KARST_RRB_NORTH] -= fill_between(naive, i - s, j + s, 1, 3) + fill_between(naive, i + s, j + s, 0, 2);
+  part[KARST_RRB_NORTH_EAST] -= fill_between(naive, i + s, j + s, 0, 3);
+  part[KARST_RRB_NORTH_WEST] -= fill_between(naive, i - s, j + s, 1, 2);
 }
 
 /* Makes the stencil of the level's black nodes, which may replace the one that it comes from. */

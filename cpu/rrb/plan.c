@@ -16,9 +16,9 @@ static karst_status plan_rest(karst_context *context, karst_rrb *rrb)
   if (!status) status = karst_allocate(context, &plan->place, rrb->rest, sizeof *plan->place, "rrb");
   if (status) return status;
   for (karst_index q = 0; q < rrb->rest; q++) {
-    karst_index I, J;
-    const karst_rrb_group group = karst_rrb_rest_node(rrb, q, &I, &J);
-    plan->place[q] = karst_rrb_array(shape, (int)group) + I + J * shape->pitch;
+    karst_index i, j;
+    karst_rrb_rest_node(rrb, q, &i, &j);
+    plan->place[q] = karst_rrb_element(shape, 1, i, j);
   }
   rrb->plan_memory += (elements + 2 * (int64_t)rrb->rest) * (int64_t)sizeof(double);
   return KARST_SUCCESS;

@@ -52,8 +52,7 @@ template <typename F> __device__ __forceinline__ void reds_forward(const grid &g
 __device__ __forceinline__ int next_place(const grid &g, const grid &next, int p)
 {
   const int J = p / g.pitch - 1, I = p % g.pitch;
-  const int group = J & 1 ? (I & 1 ? KARST_RRB_B1 : KARST_RRB_R2) : (I & 1 ? KARST_RRB_R1 : KARST_RRB_B2);
-  return next.offset + next.pitch + group * next.array + (J >> 1) * next.pitch + (I >> 1);
+  return next.offset + next.pitch + karst_rrb_group_of(I, J) * next.array + (J >> 1) * next.pitch + (I >> 1);
 }
 
 template <typename F> __device__ __forceinline__ void blacks_forward(const grid &g, const grid &next, double *vector)

@@ -165,8 +165,7 @@ KARST_INLINE void eliminate_b1(const grid<T> &g, const setting &s, int m, karst_
   const double dse = pivot_of(se[KARST_RRB_INVERSE * b1.apart]) * se2,
                dsw = pivot_of(sw[KARST_RRB_INVERSE * b1.apart]) * sw3;
   const bool there = karst_rrb_has_node(&s.nodes, next.size, m + 1, I, J);
-  const int group = I % 2 ? (J % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (J % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
-  double *to = g.next + karst_rrb_array(&next, KARST_RRB_PARTS * group) + I / 2 + J / 2 * next.pitch;
+  double *to = g.next + karst_rrb_element(&next, KARST_RRB_PARTS, I, J);
   to[KARST_RRB_CENTRE * next.array] = there ? b2[0] - (dne * ne0 + dnw * nw1 + (dse * se2 + dsw * sw3)) : 0;
   to[KARST_RRB_EAST * next.array] = there ? b2[KARST_RRB_SKEW_EAST * apart] - (dne * ne1 + dse * se3) : 0;
   to[KARST_RRB_NORTH * next.array] = there ? b2[KARST_RRB_SKEW_NORTH * apart] - (dne * ne2 + dnw * nw3) : 0;

@@ -15,7 +15,7 @@ struct groups {
 __device__ __forceinline__ int64_t element(const groups &g, int64_t node, int *group)
 {
   const int64_t j = (uint64_t)node >> 32 ? node / g.nx : (unsigned)node / g.nx, i = node - j * g.nx;
-  *group = j & 1 ? (i & 1 ? KARST_RRB_B1 : KARST_RRB_R2) : (i & 1 ? KARST_RRB_R1 : KARST_RRB_B2);
+  *group = karst_rrb_group_of(i, j);
   return g.pitch + *group * g.array + (j >> 1) * g.pitch + (i >> 1);
 }
 

@@ -64,11 +64,6 @@ struct grouped {
   int64_t pitch, array;
 };
 
-__device__ __forceinline__ int group_of(int64_t i, int64_t j)
-{
-  return j & 1 ? (i & 1 ? KARST_RRB_B1 : KARST_RRB_R2) : (i & 1 ? KARST_RRB_R1 : KARST_RRB_B2);
-}
-
 __device__ __forceinline__ int64_t place_of(const grouped &s, int64_t i, int64_t j, int array)
 {
   return s.pitch + array * s.array + (j >> 1) * s.pitch + (i >> 1);
@@ -77,13 +72,13 @@ __device__ __forceinline__ int64_t place_of(const grouped &s, int64_t i, int64_t
 __global__ void copy_in(const plane g, const grouped s, const double *vector)
 {
   int64_t i, j;
-  if (find(g, &i, &j)) g.memory[LEFT * g.nodes + number(g, i, j)] = vector[place_of(s, i, j, group_of(i, j))];
+  if (find(g, &i, &j)) g.memory[LEFT * g.nodes + number(g, i, j)] = vector[place_of(s, i, j, karst_rrb_group_of(i, j))];
 }
 
 __global__ void copy_out(const plane g, const grouped s, double *vector)
 {
   int64_t i, j;
-  if (find(g, &i, &j)) vector[place_of(s, i, j, group_of(i, j))] = g.memory[LEFT * g.nodes + number(g, i, j)];
+  if (find(g, &i, &j)) vector[place_of(s, i, j, karst_rrb_group_of(i, j))] = g.memory[LEFT * g.nodes + number(g, i, j)];
 }
 
 /* base[group]: the first array of its factor, or -1 where it is none here. */
@@ -91,7 +86,7 @@ __global__ void spread(const plane g, const grouped s, const double *factor, int
 {
   int64_t i, j;
   if (!find(g, &i, &j)) return;
-  const int group = group_of(i, j);
+  const int group = karst_rrb_group_of(i, j);
   const int first = group == KARST_RRB_B2   ? base.x
                     : group == KARST_RRB_B1 ? base.y
                     : group == KARST_RRB_R1 ? base.z

@@ -12,12 +12,9 @@ enum {
   PANEL = 32    /* columns, and the threads of a warp */
 };
 
-/* The number of node (i, j) among those left. */
 KARST_INLINE int64_t number_of(const karst_rrb_rest_view &v, karst_index i, karst_index j)
 {
-  const int64_t length = v.shape.size[v.axis], place = v.axis == 0 ? i : j, line = v.axis == 0 ? j : i;
-  if (v.levels % 2 == 0) return line * length + place;
-  return line / 2 * length + (line % 2 ? length / 2 + length % 2 : 0) + place / 2;
+  return karst_rrb_rest_number(v.shape.size, v.levels, i, j);
 }
 
 /* The node of grid levels / 2 that a thread has; false where there is none that is left. */
@@ -29,14 +26,9 @@ KARST_INLINE bool is_left(const karst_rrb_rest_view &v, int64_t node, karst_inde
   return *j < v.shape.size[1] && (v.levels % 2 == 0 || (*i + *j) % 2 == 0);
 }
 
-KARST_INLINE int group_of(karst_index i, karst_index j)
-{
-  return i % 2 ? (j % 2 ? KARST_RRB_B1 : KARST_RRB_R1) : (j % 2 ? KARST_RRB_R2 : KARST_RRB_B2);
-}
-
 KARST_INLINE void place_node(const karst_rrb_rest_view &v, karst_index i, karst_index j, int64_t *place)
 {
-  place[number_of(v, i, j)] = karst_rrb_array(&v.shape, group_of(i, j)) + i / 2 + j / 2 * v.shape.pitch;
+  place[number_of(v, i, j)] = karst_rrb_element(&v.shape, 1, i, j);
 }
 
 /* Puts the diagonal entry of a node and its couplings with nodes further on into a band of zeros. A place without a
@@ -47,8 +39,7 @@ KARST_INLINE void gather_node(const karst_rrb_rest_view &v, karst_index i, karst
   const int straight[] = {KARST_RRB_EAST, KARST_RRB_NORTH, KARST_RRB_NORTH_EAST, KARST_RRB_NORTH_WEST};
   const int skew[] = {KARST_RRB_SKEW_EAST, KARST_RRB_SKEW_NORTH, KARST_RRB_SKEW_NORTH_EAST, KARST_RRB_SKEW_NORTH_WEST};
   const int step = black ? 2 : 1, di[] = {step, 0, 1, -1}, dj[] = {0, step, 1, 1};
-  const double *at =
-      v.stencil + karst_rrb_array(&v.shape, KARST_RRB_PARTS * group_of(i, j)) + i / 2 + j / 2 * v.shape.pitch;
+  const double *at = v.stencil + karst_rrb_element(&v.shape, KARST_RRB_PARTS, i, j);
   const int64_t q = number_of(v, i, j), stride = v.width + 1;
   v.band[q * stride + v.width] = karst_rrb_has_node(&v.nodes, v.shape.size, v.levels / 2, i, j) ? at[0] : 1;
 #pragma unroll
@@ -223,8 +214,7 @@ karst_rrb_rest_view see(const karst_rrb *rrb)
   const int m = rrb->levels / 2;
   const karst_rrb_shape &shape = rrb->shape[m];
   const double *stencil = rrb->levels % 2 ? plan->arrays.skew[m] : plan->arrays.straight[m];
-  return {shape,     karst_rrb_nodes_of(rrb), rrb->levels, shape.size[0] <= shape.size[1] ? 0 : 1, stencil,
-          rrb->rest, rrb->rest_band,          plan->band};
+  return {shape, karst_rrb_nodes_of(rrb), rrb->levels, stencil, rrb->rest, rrb->rest_band, plan->band};
 }
 
 unsigned blocks_of(const karst_rrb_rest_view &v)

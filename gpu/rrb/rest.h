@@ -8,7 +8,7 @@
 struct karst_rrb_rest_view {
   karst_rrb_shape shape;
   karst_rrb_nodes nodes;
-  int levels, axis; /* axis: that along which nodes are numbered first, as karst_rrb_rest_node has it */
+  int levels;
   const double *stencil;
   int64_t rest, width;
   double *band;

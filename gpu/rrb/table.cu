@@ -92,12 +92,10 @@ void plan_destroy(karst_context *context, karst_rrb *rrb)
 /* The node of grid 0 that has number q of those left. */
 karst_index left_node(const karst_rrb *rrb, karst_index q)
 {
-  karst_index I, J;
-  const karst_rrb_group group = karst_rrb_rest_node(rrb, q, &I, &J);
+  karst_index i, j;
   const int m = rrb->levels / 2;
-  const int64_t i = 2 * (int64_t)I + (group == KARST_RRB_B1 || group == KARST_RRB_R1);
-  const int64_t j = 2 * (int64_t)J + (group == KARST_RRB_B1 || group == KARST_RRB_R2);
-  return (karst_index)((j << m) * rrb->size[0] + (i << m));
+  karst_rrb_rest_node(rrb, q, &i, &j);
+  return (karst_index)(((int64_t)j << m) * rrb->size[0] + ((int64_t)i << m));
 }
 
 void report(const karst_rrb *rrb, const unsigned long long found[2], karst_rrb_outcome *outcome)
