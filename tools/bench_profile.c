@@ -111,16 +111,14 @@ static void print(const bench_solves *solves, const bench_row *row, int count, c
   }
 }
 
-int bench_solves_profile(const bench_solves *solves, const bench_row *row)
+int bench_solves_profile(const bench_solves *solves, const bench_row *row, karst_solver *solver)
 {
   const bench_place *place = row->place;
   const bench_kernel *kernel;
-  karst_solver *solver = NULL;
   karst_result result = {.iterations = 0};
+  karst_status status = KARST_SUCCESS;
 
   if (!bench_profile_start()) return TOOL_GO_ON;
-  karst_status status = karst_context_set_threads(row->place->context, row->processor->threads);
-  if (!status) status = bench_solves_setup(solves, row, &solver);
   for (int i = 0; i < 2 && !status; i++) {
     status = karst_vector_fill(place->x, 0.0);
     if (!status) status = karst_context_synchronize(place->context);
@@ -129,7 +127,6 @@ int bench_solves_profile(const bench_solves *solves, const bench_row *row)
   }
   if (!status) status = karst_context_synchronize(place->context);
   const int count = bench_profile_stop(&kernel);
-  karst_solver_destroy(solver);
   if (status) return tool_fail_library(place->context, status);
   print(solves, row, count, kernel, result.iterations);
   return TOOL_GO_ON;

@@ -24,7 +24,8 @@ static karst_status make_options(const bench_solves *solves, const bench_row *ro
   return status;
 }
 
-karst_status bench_solves_setup(const bench_solves *solves, const bench_row *row, karst_solver **solver)
+/* Makes and sets up a solver of a row, which the caller destroys. */
+static karst_status set_up(const bench_solves *solves, const bench_row *row, karst_solver **solver)
 {
   karst_context *context = row->place->context;
   karst_options *options;
@@ -98,7 +99,7 @@ static karst_status repetition(const bench_solves *solves, bench_solve *solve, d
   karst_status status = karst_context_set_threads(place->context, solve->row->processor->threads);
   if (status) return status;
   const double start = tool_clock();
-  status = bench_solves_setup(solves, solve->row, &solver);
+  status = set_up(solves, solve->row, &solver);
   value[BENCH_SOLVE_SETUP] = tool_clock() - start;
   if (!status) status = time_update(place, solver, &value[BENCH_SOLVE_UPDATE]);
   if (!status) status = time_solve(place, solver, &value[BENCH_SOLVE_SOLVE], &result);
@@ -155,13 +156,25 @@ static void add_rows(bench_solves *solves, bench_peer *const peer[BENCH_PEERS])
         (bench_solve){.peer = peer[p], .name = bench_peer_name(peer[p]), .outcome = "", .sound = true};
 }
 
+static int profile_row(const bench_solves *solves, const bench_row *row)
+{
+  karst_context *context = row->place->context;
+  karst_solver *solver = NULL;
+
+  karst_status status = karst_context_set_threads(context, row->processor->threads);
+  if (!status) status = set_up(solves, row, &solver);
+  const int exit_status = status ? tool_fail_library(context, status) : bench_solves_profile(solves, row, solver);
+  karst_solver_destroy(solver);
+  return exit_status;
+}
+
 static int profile(const bench_solves *solves)
 {
   int exit_status = TOOL_GO_ON;
 
   for (int s = 0; s < solves->count && exit_status == TOOL_GO_ON; s++)
     if (solves->solve[s].sound && solves->solve[s].row && solves->solve[s].row->processor->gpu)
-      exit_status = bench_solves_profile(solves, solves->solve[s].row);
+      exit_status = profile_row(solves, solves->solve[s].row);
   return exit_status;
 }
 

@@ -29,9 +29,8 @@ int bench_solves_run(karst_context *cpu, karst_context *gpu, const bench_setting
 void bench_solves_report_table(const bench_solves *solves);
 void bench_solves_report_json(const bench_solves *solves);
 
-/* Solves once more with the solver of a row on a GPU, and prints the kernels that ran, if --profile asks for it. */
-int bench_solves_profile(const bench_solves *solves, const bench_row *row);
-/* Makes and sets up a solver of a row, which the caller destroys. */
-karst_status bench_solves_setup(const bench_solves *solves, const bench_row *row, karst_solver **solver);
+/* Solves twice more with the solver of a row on a GPU, which is set up, and prints the kernels that ran in the second
+ * solve. Returns the exit status. */
+int bench_solves_profile(const bench_solves *solves, const bench_row *row, karst_solver *solver);
 
 #endif
