@@ -58,7 +58,7 @@ static void test_convert(void)
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
          "a right-hand side that another matrix file of the name may need is not removed: %s", run->err);
   run = CLI_RUN("convert", o, in_folder("o.kbsr"));
-  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("compare", o, in_folder("o.kbsr"))->status == 0,
+  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("diff", o, in_folder("o.kbsr"))->status == 0,
          "the same system in another form goes beside it");
   clear();
   mkdir(in_folder("o_b.mtx"), 0755);
@@ -118,7 +118,7 @@ static void test_siblings(void)
            tap_write("f/o.txt", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1));
   tap_write("f/o_b.mtx.gz", "7\n", -1);
   run = CLI_RUN("convert", input, o);
-  tap_ok(run->status == 0 && is_there("o_b.mtx") && is_there("o_b.mtx.gz") && CLI_RUN("compare", o, input)->status == 0,
+  tap_ok(run->status == 0 && is_there("o_b.mtx") && is_there("o_b.mtx.gz") && CLI_RUN("diff", o, input)->status == 0,
          "the matrix that is converted does not count either: %s", run->err);
   clear();
 }
@@ -164,7 +164,7 @@ static void test_source(void)
 int main(void)
 {
   cli_need("solve");
-  cli_need("compare");
+  cli_need("diff");
   cli_need("convert");
   snprintf(folder, sizeof folder, "%s", tap_scratch("f"));
   mkdir(folder, 0755);

@@ -94,12 +94,12 @@ static void test_options(void)
   expect(2, "solve", (const char *[]){matrix, "--solution", "/nonexistent/x.mtx", NULL});
   expect(2, "solve", (const char *[]){matrix, "--solution", "/tmp", NULL});
   expect(2, "solve", (const char *[]){matrix, "--solution", tap_scratch("good.mtx/x.mtx"), NULL});
-  expect(2, "compare", (const char *[]){matrix, NULL});
-  expect(2, "compare", (const char *[]){matrix, matrix, matrix, NULL});
-  expect(2, "compare", (const char *[]){matrix, matrix, "--rtol", "nan", NULL});
-  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", "-1", NULL});
-  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", "0x10", NULL});
-  expect(2, "compare", (const char *[]){matrix, matrix, "--atol", " 1", NULL});
+  expect(2, "diff", (const char *[]){matrix, NULL});
+  expect(2, "diff", (const char *[]){matrix, matrix, matrix, NULL});
+  expect(2, "diff", (const char *[]){matrix, matrix, "--rtol", "nan", NULL});
+  expect(2, "diff", (const char *[]){matrix, matrix, "--atol", "-1", NULL});
+  expect(2, "diff", (const char *[]){matrix, matrix, "--atol", "0x10", NULL});
+  expect(2, "diff", (const char *[]){matrix, matrix, "--atol", " 1", NULL});
   expect(2, "convert", (const char *[]){matrix, NULL});
   expect(2, "convert", (const char *[]){matrix, "/nonexistent/a.mtx", NULL});
   expect(2, "convert", (const char *[]){matrix, tap_scratch("a.xyz"), NULL});
@@ -140,8 +140,8 @@ static void test_matrices(void)
   expect(2, "solve", (const char *[]){"poisson2d:4x4x4x4", NULL});
   expect(2, "solve", (const char *[]){"poisson2d:99999999x99999999", NULL});
   expect(2, "solve", (const char *[]){"poisson2d:4x4,colour=red", NULL});
-  expect(2, "compare", (const char *[]){matrix, "/nonexistent/matrix.mtx", NULL});
-  expect(2, "compare", (const char *[]){matrix, "poisson2d:4x4", NULL});
+  expect(2, "diff", (const char *[]){matrix, "/nonexistent/matrix.mtx", NULL});
+  expect(2, "diff", (const char *[]){matrix, "poisson2d:4x4", NULL});
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
 }
 
@@ -193,7 +193,7 @@ static void test_lists(void)
   }
   run = CLI_RUN("solve", matrix, "--frobnicate");
   tap_ok(!strstr(run->err, "did you mean"), "a name that is near to no option gets no suggestion");
-  static const char *const commands[] = {"solve", "compare", "convert", "bench"};
+  static const char *const commands[] = {"solve", "diff", "convert", "bench"};
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
     run = CLI_RUN(commands[i], "-h");
     tap_ok(run->status == 0 && !run->err[0] && strstr(run->out, "usage: ") && strstr(run->out, "--help"),

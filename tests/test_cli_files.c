@@ -16,7 +16,7 @@
 
 enum { PATIENCE = 300 }; /* seconds after which a run that hangs is ended */
 
-static bool agree(const char *a, const char *b) { return CLI_RUN("compare", a, b, "--rtol=0")->status == 0; }
+static bool agree(const char *a, const char *b) { return CLI_RUN("diff", a, b, "--rtol=0")->status == 0; }
 
 /* Returns a path that the next call of tap_scratch does not overwrite. */
 static const char *scratch(const char *file)
@@ -77,26 +77,26 @@ static void test_compare(void)
   const char *a = scratch("a.mtx"), *b = scratch("b.mtx");
   tap_write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n2 1 1e-3\n2 2 4\n", -1);
   tap_write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 4.5\n", -1);
-  const struct cli_run *run = CLI_RUN("compare", a, b);
+  const struct cli_run *run = CLI_RUN("diff", a, b);
   tap_ok(run->status == 1 && strstr(run->out, "largest difference 0.5, relative 0.111111, in row 1, column 1"),
-         "compare finds the largest difference of two patterns");
+         "diff finds the largest difference of two patterns");
   tap_note("%s", run->out);
-  tap_ok(CLI_RUN("compare", a, b, "--atol=0.5", "--rtol=0")->status == 0, "--atol is met exactly");
-  tap_ok(CLI_RUN("compare", a, b, "--atol=0.49", "--rtol=0")->status == 1, "--atol is missed");
-  tap_ok(CLI_RUN("compare", a, b, "--rtol=0.12")->status == 0, "--rtol is relative to the second");
-  tap_ok(CLI_RUN("compare", a, a, "--rtol=0")->status == 0, "a matrix agrees with itself");
+  tap_ok(CLI_RUN("diff", a, b, "--atol=0.5", "--rtol=0")->status == 0, "--atol is met exactly");
+  tap_ok(CLI_RUN("diff", a, b, "--atol=0.49", "--rtol=0")->status == 1, "--atol is missed");
+  tap_ok(CLI_RUN("diff", a, b, "--rtol=0.12")->status == 0, "--rtol is relative to the second");
+  tap_ok(CLI_RUN("diff", a, a, "--rtol=0")->status == 0, "a matrix agrees with itself");
   tap_write("a.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n", -1);
   tap_write("b.mtx", "1\n2\n-3\n", -1);
-  run = CLI_RUN("compare", a, b);
+  run = CLI_RUN("diff", a, b);
   tap_ok(run->status == 1 && strstr(run->out, "difference 6, relative 2, in row 2 "),
-         "compare reads vectors, also plain numbers");
+         "diff reads vectors, also plain numbers");
   tap_write("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\nx\n3\n", -1);
-  run = CLI_RUN("compare", b, a);
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 4"),
+  run = CLI_RUN("diff", b, a);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "diff") && strstr(run->err, "line 4"),
          "a malformed vector is named with its line");
   tap_write("b.mtx", "1\n2\n", -1);
-  run = CLI_RUN("compare", a, b);
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "3 and 2 rows"),
+  run = CLI_RUN("diff", a, b);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "diff") && strstr(run->err, "3 and 2 rows"),
          "vectors of two lengths are not compared");
 }
 
@@ -255,7 +255,7 @@ static void test_named_pipes(void)
   fifo_close(writer, a);
   writer = fifo_open(path, a);
   other = fifo_open(bad, b);
-  tap_ok(begins_with(CLI_RUN("compare", a, b), "compare", b), "an error names the second of two pipes");
+  tap_ok(begins_with(CLI_RUN("diff", a, b), "diff", b), "an error names the second of two pipes");
   fifo_close(writer, a);
   fifo_close(other, b);
   writer = pipe_open(bad);
@@ -375,7 +375,7 @@ static void test_rutherford_boeing_errors(void)
 
 int main(void)
 {
-  cli_need("compare");
+  cli_need("diff");
   cli_need("convert");
   cli_need("solve");
   test_convert();

@@ -188,9 +188,9 @@ static void test_rhs(void)
   snprintf(solution, sizeof solution, "%s", tap_scratch("second.mtx"));
   CLI_RUN("solve", "poisson2d:9x9", "--rhs=random:7", "--quiet", "--solution", path);
   CLI_RUN("solve", "poisson2d:9x9", "--rhs=random:7", "--quiet", "--solution", solution);
-  tap_ok(CLI_RUN("compare", path, solution, "--rtol=0")->status == 0, "a seed gives the same bits again");
+  tap_ok(CLI_RUN("diff", path, solution, "--rtol=0")->status == 0, "a seed gives the same bits again");
   CLI_RUN("solve", "poisson2d:9x9", "--rhs=random:8", "--quiet", "--solution", solution);
-  tap_ok(CLI_RUN("compare", path, solution)->status == 1, "another seed gives another right-hand side");
+  tap_ok(CLI_RUN("diff", path, solution)->status == 1, "another seed gives another right-hand side");
 }
 
 /* Returns the library that a file needs if this build lacks it, else NULL. */
@@ -549,7 +549,7 @@ static void test_reference(void) { tap_skip("built without jansson", "--referenc
 int main(void)
 {
   cli_need("solve");
-  cli_need("compare");
+  cli_need("diff");
   cli_need("bench");
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_exit_statuses();

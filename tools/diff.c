@@ -1,4 +1,4 @@
-/* compare.c - the command compare: reports how far two vectors or two matrices are apart.
+/* diff.c - the command diff: reports how far two vectors or two matrices are apart.
  *
  * The absolute difference is max |a_i - b_i| over the entries, the relative difference is this over max |b_i|. A and B
  * agree if max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */

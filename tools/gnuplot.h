@@ -1,0 +1,27 @@
+/* gnuplot.h - pictures drawn by the program gnuplot, which is looked for when a picture is asked for. All functions
+ * report their own errors and return TOOL_GO_ON or an exit status. */
+#ifndef KARST_TOOLS_GNUPLOT_H
+#define KARST_TOOLS_GNUPLOT_H
+
+#include "common.h"
+
+#include <stdio.h>
+
+/* A picture that is being drawn: the script takes gnuplot's commands and inline data. Zero is no picture. */
+struct tool_gnuplot {
+  FILE *script;
+  const char *path; /* the caller keeps it */
+};
+
+/* Looks whether gnuplot is there, for a caller that wants to know before long work begins. */
+int tool_gnuplot_check(void);
+/* Begins a picture of width by height pixels. path ends in .svg or .png; anything else is an error. Sets the terminal,
+ * the output, and line types 1 to 8, in colours that colour-blind readers can tell apart, also by dashes and points.
+ * After success tool_gnuplot_end must be called. */
+int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, int height);
+/* Writes a text between double quotes, escaped, so that gnuplot prints it as it is. */
+void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text);
+/* Ends the picture. An error where gnuplot failed or the file cannot be written. Does nothing without a picture. */
+int tool_gnuplot_end(struct tool_gnuplot *plot);
+
+#endif
