@@ -56,6 +56,76 @@ as_cxx()
     -o "$scratch/$1_cxx" && "$scratch/$1_cxx"
 }
 
+# The handles of karst.hpp need C++17.
+with_cxx_handles()
+{
+  c++ -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags karst) "$docdir/examples/blackoil.cpp" $(libraries) \
+    -o "$scratch/blackoil" && "$scratch/blackoil"
+}
+
+has_cxx17() { echo 'template <auto> struct s;' | c++ -std=c++17 -x c++ -c - -o "$scratch/17.o"; }
+
+python() { KARST_LIBRARY=$libdir/libkarst.so PYTHONPATH=$docdir/examples PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
+
+# A system of two unknowns a cell whose solution is known, new values for it, and three mistakes.
+with_numpy()
+{
+  cat >"$scratch/numpy.py" <<'end'
+from types import SimpleNamespace
+import numpy as np
+from karst import Solver
+block = np.array([[4.0, 1.0], [-1.0, 3.0]])
+cells = 50
+A = SimpleNamespace(indptr=np.cumsum([0, 2] + (cells - 2) * [3] + [2]), indices=[], data=[])
+for i in range(cells):
+    for j in range(max(0, i - 1), min(cells, i + 2)):
+        A.indices.append(j)
+        A.data.append(block if i == j else -np.eye(2))
+A.indices, A.data = np.array(A.indices), np.array(A.data)
+dense = np.zeros((2 * cells, 2 * cells))
+for i in range(cells):
+    for k in range(A.indptr[i], A.indptr[i + 1]):
+        dense[2 * i:2 * i + 2, 2 * A.indices[k]:2 * A.indices[k] + 2] = A.data[k]
+u = np.arange(2 * cells) / cells
+solver = Solver(A, precond="iluk", rtol=1e-12, max_iterations=200)
+x, result = solver.solve(dense @ u)
+assert result.reason > 0 and abs(x - u).max() < 1e-9, (result.reason, abs(x - u).max())
+solver.update(2 * A.data)
+x, result = solver.solve(dense @ u)
+assert result.reason > 0 and abs(2 * x - u).max() < 1e-9
+def fails(error, call):
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError("no error")
+fails(ValueError, lambda: solver.solve(u[1:]))
+fails(ValueError, lambda: solver.update(A.data[1:]))
+fails(RuntimeError, lambda: Solver(A, precond="nonsense"))
+end
+  python "$scratch/numpy.py"
+}
+
+# What the manual shows.
+with_scipy()
+{
+  sed -n '/^    import numpy/,/^$/s/^    //p' "$docdir/doc/manual.md" >"$scratch/scipy.py" &&
+    python "$scratch/scipy.py" >"$scratch/says" && cat "$scratch/says" && grep -q '^True' "$scratch/says"
+}
+
+# Each file of the folders that a text refers to is there, for the folders are those of the sources.
+links_lead_somewhere()
+{
+  ! for text in README.md CONTRIBUTING.md $(cd "$docdir" && echo doc/*.md); do
+    sed -n 's/](\([^)]*\))/\n@\1\n/gp' "$docdir/$text" | sed -n 's/^@\([^#:]\{1,\}\)\(#.*\)\{0,1\}$/\1/p' |
+      while read -r link; do
+        [ -e "$docdir/$(dirname "$text")/$link" ] || echo "$text: $link"
+      done
+  done | grep .
+}
+
+has_a_man_page() { [ -f "$mandir/man1/karst-$1.1" ]; }
+
 with_cmake()
 {
   # The sources may be read-only, and CMake refuses sources that lie beside another configuration.
@@ -164,6 +234,26 @@ if command -v c++ >/dev/null; then
 else
   skip "wells is C++, too" "no c++"
 fi
+if ! command -v c++ >/dev/null; then
+  skip "the handles for C++ work" "no c++"
+elif ! has_cxx17 2>/dev/null; then
+  skip "the handles for C++ work" "c++ does not know C++17"
+else
+  check "the handles for C++ work" with_cxx_handles
+fi
+if [ ! -e "$libdir/libkarst.so" ]; then
+  skip "Karst serves Python" "no shared library"
+elif ! python3 -c 'import numpy' 2>/dev/null; then
+  skip "Karst serves Python" "no python3 with numpy"
+else
+  check "Karst serves Python" with_numpy
+  if python3 -c 'import scipy' 2>/dev/null; then
+    check "what the manual shows of Python works" with_scipy
+  else
+    skip "what the manual shows of Python works" "no scipy"
+  fi
+fi
+check "what the installed texts refer to is installed" links_lead_somewhere
 check "a program for version 0.1 does not compile" refuses_programs_for_0_1
 if command -v cmake >/dev/null; then
   check "a program configured with CMake runs" with_cmake
@@ -178,6 +268,7 @@ if [ -e "$libdir/libkarst.so" ] && command -v readelf >/dev/null; then
 fi
 for command in $commands; do
   check "karst-$command starts" "$bindir/karst-$command" --version
+  check "karst-$command has a man page" has_a_man_page $command
 done
 check "karst-solve solves" "$bindir/karst-solve" poisson2d:20x20
 echo "1..$number"

@@ -1,0 +1,45 @@
+"""Karst from Python: x, result = Solver(A, precond="iluk", level=1).solve(b), A of scipy.sparse in BSR or CSR form with
+sorted indices, or any object with such numpy arrays indptr, indices and data. KARST_LIBRARY may name the library."""
+import os, numpy as np
+from ctypes import CDLL, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p, util
+lib = CDLL(os.environ.get("KARST_LIBRARY") or util.find_library("karst") or "libkarst.so.1")
+lib.karst_context_error.restype = lib.karst_solver_explain.restype = c_char_p
+wide = "_int64" if hasattr(lib, "karst_context_create_int64") else ""  # with 64-bit indices two names end in this
+index, c_index = (np.int64, c_int64) if wide else (np.int32, c_int32)
+KINDS = dict(solver="solver", x="vector", b="vector", matrix="matrix", options="options", context="context")
+class Result(Structure):  # karst_result
+    _fields_ = [("reason", c_int), ("iterations", c_int), ("block_row", c_index), ("residual", c_double),
+                ("relative_residual", c_double)]
+def array(values, kind=float):  # an address that keeps the values; SciPy stores blocks row by row, Karst by columns
+    values = np.ascontiguousarray(np.swapaxes(values, 1, 2) if np.ndim(values) > 2 else values, kind)
+    return values.ctypes.data_as(c_void_p)
+class Solver:
+    def __init__(self, A, device="cpu", threads=1, **options):
+        rows, b = len(A.indptr) - 1, A.data.shape[1] if A.data.ndim == 3 else 1
+        self.__dict__.update((name, c_void_p()) for name in KINDS)
+        self.shape, self.length = A.data.shape, c_int64(rows * b)
+        self.make("context", "_create" + wide, None)
+        self.call("context_set_device", self.context, device.encode())
+        self.call("context_set_threads", self.context, threads)
+        self.make("options", "_create", self.context)
+        for name, value in options.items(): self.call("options_set", self.options, name.encode(), str(value).encode())
+        pattern = c_index(rows), b, array(A.indptr, index), array(A.indices, index)
+        self.make("matrix", "_create" + wide, self.context, *pattern, array(A.data), 0)  # 0: KARST_COPY
+        for name in "b", "x": self.make(name, "_create", self.context, self.length)
+        self.make("solver", "_create", self.context, self.options)
+        self.call("solver_setup", self.solver, self.matrix)
+    def call(self, name, *arguments):
+        if getattr(lib, "karst_" + name)(*arguments): raise RuntimeError(lib.karst_context_error(self.context).decode())
+    def make(self, name, verb, *arguments): self.call(KINDS[name] + verb, *arguments, byref(getattr(self, name)))
+    def update(self, data):  # new values on the same pattern
+        self.call("matrix_update_values", self.matrix, array(np.reshape(data, self.shape)))
+        self.call("solver_update", self.solver)
+    def solve(self, b):  # x, and how the solve ended: converged where result.reason is above 0
+        x, result = np.zeros(self.length.value), Result()
+        self.call("vector_set", self.b, self.length, array(np.reshape(b, x.shape)))
+        self.call("vector_set", self.x, self.length, array(x))
+        self.call("solver_solve", self.solver, self.b, self.x, byref(result))
+        self.call("vector_get", self.x, self.length, array(x))
+        return x, result
+    def __del__(self):
+        for name, kind in KINDS.items(): getattr(lib, f"karst_{kind}_destroy")(getattr(self, name))
