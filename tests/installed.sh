@@ -70,7 +70,7 @@ python() { KARST_LIBRARY=$libdir/libkarst.so PYTHONPATH=$docdir/examples PYTHOND
 # A system of two unknowns a cell whose solution is known, new values for it, and three mistakes.
 with_numpy()
 {
-  cat >"$scratch/numpy.py" <<'end'
+  cat >"$scratch/use_numpy.py" <<'end'
 from types import SimpleNamespace
 import numpy as np
 from karst import Solver
@@ -103,14 +103,14 @@ fails(ValueError, lambda: solver.solve(u[1:]))
 fails(ValueError, lambda: solver.update(A.data[1:]))
 fails(RuntimeError, lambda: Solver(A, precond="nonsense"))
 end
-  python "$scratch/numpy.py"
+  python "$scratch/use_numpy.py"
 }
 
 # What the manual shows.
 with_scipy()
 {
-  sed -n '/^    import numpy/,/^$/s/^    //p' "$docdir/doc/manual.md" >"$scratch/scipy.py" &&
-    python "$scratch/scipy.py" >"$scratch/says" && cat "$scratch/says" && grep -q '^True' "$scratch/says"
+  sed -n '/^    import numpy/,/^$/s/^    //p' "$docdir/doc/manual.md" >"$scratch/use_scipy.py" &&
+    python "$scratch/use_scipy.py" >"$scratch/says" && cat "$scratch/says" && grep -q '^True' "$scratch/says"
 }
 
 # Each file of the folders that a text refers to is there, for the folders are those of the sources.
