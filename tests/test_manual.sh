@@ -1,6 +1,6 @@
 #!/bin/sh
 # The manual and the man pages are up to date with the commands and with karst.h, and what the manual shows compiles.
-echo 1..9
+echo 1..10
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 header=$builddir/include/karst.h manual=$srcdir/doc/manual.md
@@ -79,3 +79,7 @@ if "$builddir/tools/solve" poisson2d:8x8 --json >"$scratch/json" 2>&1; then
 else
   echo "ok 9 - $text # SKIP built without jansson"
 fi
+
+missing=$("$builddir/tools/solve" --help | sed -n '/^solvers:/,/^gallery:/s/^  \([a-z0-9-]*\) .*/\1/p' |
+  while read -r name; do grep -q "\`$name\`" "$manual" || echo "$name"; done)
+report 10 "the manual has every method of solve" "$missing"
