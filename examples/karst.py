@@ -10,19 +10,17 @@ KINDS = dict(solver="solver", x="vector", b="vector", matrix="matrix", options="
 class Result(Structure):  # karst_result
     _fields_ = [("reason", c_int), ("iterations", c_int), ("block_row", c_index), ("residual", c_double),
                 ("relative_residual", c_double)]
-def array(values, kind=float):  # an address that keeps the values; SciPy stores blocks row by row, Karst by columns
-    values = np.ascontiguousarray(np.swapaxes(values, 1, 2) if np.ndim(values) > 2 else values, kind)
-    return values.ctypes.data_as(c_void_p)
+def array(a, kind=float):  # an address that keeps the array alive; SciPy stores blocks row by row, Karst by columns
+    return np.ascontiguousarray(np.swapaxes(a, 1, 2) if np.ndim(a) > 2 else a, kind).ctypes.data_as(c_void_p)
 class Solver:
     def __init__(self, A, device="cpu", threads=1, **options):
         rows, b = len(A.indptr) - 1, A.data.shape[1] if A.data.ndim == 3 else 1
         self.__dict__.update((name, c_void_p()) for name in KINDS)
         self.shape, self.length = A.data.shape, c_int64(rows * b)
         self.make("context", "_create" + wide, None)
-        self.call("context_set_device", self.context, device.encode())
-        self.call("context_set_threads", self.context, threads)
+        for n, v in ("device", device.encode()), ("threads", threads): self.call("context_set_" + n, self.context, v)
         self.make("options", "_create", self.context)
-        for name, value in options.items(): self.call("options_set", self.options, name.encode(), str(value).encode())
+        for n, v in options.items(): self.call("options_set", self.options, n.encode(), str(v).encode())
         pattern = c_index(rows), b, array(A.indptr, index), array(A.indices, index)
         self.make("matrix", "_create" + wide, self.context, *pattern, array(A.data), 0)  # 0: KARST_COPY
         for name in "b", "x": self.make(name, "_create", self.context, self.length)
@@ -36,8 +34,7 @@ class Solver:
         self.call("solver_update", self.solver)
     def solve(self, b):  # x, and how the solve ended: converged where result.reason is above 0
         x, result = np.zeros(self.length.value), Result()
-        self.call("vector_set", self.b, self.length, array(np.reshape(b, x.shape)))
-        self.call("vector_set", self.x, self.length, array(x))
+        for v, a in (self.b, np.reshape(b, x.shape)), (self.x, x): self.call("vector_set", v, self.length, array(a))
         self.call("solver_solve", self.solver, self.b, self.x, byref(result))
         self.call("vector_get", self.x, self.length, array(x))
         return x, result
