@@ -14,15 +14,15 @@ def array(a, kind=float):  # an address that keeps the array alive; SciPy stores
     return np.ascontiguousarray(np.swapaxes(a, 1, 2) if np.ndim(a) > 2 else a, kind).ctypes.data_as(c_void_p)
 class Solver:
     def __init__(self, A, device="cpu", threads=1, **options):
-        rows, b = len(A.indptr) - 1, A.data.shape[1] if A.data.ndim == 3 else 1
         self.__dict__.update((name, c_void_p()) for name in KINDS)
-        self.shape, self.length = A.data.shape, c_int64(rows * b)
+        rows, b = len(A.indptr) - 1, A.data.shape[1] if A.data.ndim == 3 else 1
+        self.shape, self.length = (len(A.indices), b, b), c_int64(rows * b)
         self.make("context", "_create" + wide, None)
         for n, v in ("device", device.encode()), ("threads", threads): self.call("context_set_" + n, self.context, v)
         self.make("options", "_create", self.context)
         for n, v in options.items(): self.call("options_set", self.options, n.encode(), str(v).encode())
-        pattern = c_index(rows), b, array(A.indptr, index), array(A.indices, index)
-        self.make("matrix", "_create" + wide, self.context, *pattern, array(A.data), 0)  # 0: KARST_COPY
+        pattern = c_index(rows), b, array(A.indptr, index), array(A.indices, index)  # then 0: KARST_COPY
+        self.make("matrix", "_create" + wide, self.context, *pattern, array(np.reshape(A.data, self.shape)), 0)
         for name in "b", "x": self.make(name, "_create", self.context, self.length)
         self.make("solver", "_create", self.context, self.options)
         self.call("solver_setup", self.solver, self.matrix)

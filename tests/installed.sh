@@ -102,6 +102,8 @@ def fails(error, call):
 fails(ValueError, lambda: solver.solve(u[1:]))
 fails(ValueError, lambda: solver.update(A.data[1:]))
 fails(RuntimeError, lambda: Solver(A, precond="nonsense"))
+A.data = A.data[:, :1, :]
+fails(ValueError, lambda: Solver(A))
 end
   python "$scratch/use_numpy.py"
 }
