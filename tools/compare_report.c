@@ -209,7 +209,7 @@ static int print_best(FILE *file, const struct compare_table *table, const char 
   for (size_t m = 0; m < table->matrices; m++) print_choice(file, table, m);
   fputs("</tbody></table>\n</div>\n", file);
   if (drawn) {
-    fputs("<div class=\"alone\">\n", file);
+    fputs("<div class=\"alone\" tabindex=\"0\">\n", file);
     compare_print_figure(file, "best",
                          "For each matrix a bar from the fastest to the slowest case that converged, on a logarithmic "
                          "axis of time; the table above has the best choices and the runner-ups.",
@@ -230,7 +230,7 @@ static int print_profile(FILE *file, const struct compare_table *table, const ch
   free(path);
   fputs("<section id=\"profile\">\n<h2>Performance profile</h2>\n", file);
   if (drawn) {
-    fputs("<div class=\"alone\">\n", file);
+    fputs("<div class=\"alone\" tabindex=\"0\">\n", file);
     compare_print_figure(file, "profile",
                          "Performance profile: the part of the matrices that each method solves within a factor of the "
                          "fastest time, for the best methods of this set.",

@@ -34,7 +34,7 @@ static const struct figure {
   int (*draw)(const struct compare_table *table, size_t matrix, const char *path, bool *drawn);
 } figures[] = {
     {"convergence", "Residuals over that of the start, for the fastest cases that converged.",
-     "There is no picture of the residuals, for no case has converged with a history of several iterations.",
+     "There is no picture of the residuals, for no case that converged has a history of several iterations.",
      compare_draw_convergence},
     {"times", "Time of set-up and solve, for the fastest combinations.",
      "There is no picture of times, for the cases that converged differ in neither level nor block size.",
@@ -62,8 +62,10 @@ static int print_figures(FILE *file, const struct compare_table *table, size_t m
     compare_print_figure(file, name, alt, figures[i].caption);
   }
   fputs("</div>\n", file);
+  const bool some = compare_choose(table, matrix).best != NULL;
+  if (!some) fputs("<p class=\"hint\">There are no pictures, for no case has converged.</p>\n", file);
   for (int i = 0; i < 3 && status == TOOL_GO_ON; i++)
-    if (!drawn[i]) fprintf(file, "<p class=\"hint\">%s</p>\n", figures[i].without);
+    if (some && !drawn[i]) fprintf(file, "<p class=\"hint\">%s</p>\n", figures[i].without);
   return status;
 }
 
@@ -145,7 +147,7 @@ static void print_table(FILE *file, const struct compare_table *table, size_t ma
   compare_print_html(file, table->matrix[matrix]);
   fputs("\">\n<table><caption>", file);
   print_said(file, table, layout);
-  fputs("The star marks the fastest time.</caption>\n", file);
+  fputs(compare_choose(table, matrix).best ? "The star marks the fastest time.</caption>\n" : "</caption>\n", file);
   print_head(file, layout);
   for (size_t line = 0; line < layout->lines; line++) {
     bool is_first = true;
