@@ -11,7 +11,7 @@ skip()
 command -v gnuplot >/dev/null || skip 'there is no gnuplot'
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-echo 1..12
+echo 1..13
 number=0
 # report STATUS TEXT prints a test line; a status of 0 is success.
 report()
@@ -26,10 +26,12 @@ skip_one()
   echo "ok $number - $2 # SKIP $1"
 }
 
-"$program" report "$scratch/report" 2>"$scratch/error"
+(cd "$scratch" && "$program" report "$scratch/report" 2>"$scratch/error")
 status=$?
 grep -q 'no jansson' "$scratch/error" && skip 'this build has no jansson'
 report $status 'the report is written, into a new folder'
+[ ! -e "$scratch/harm" ]
+report $? 'what an option says is no command'
 "$program" report "$scratch/again" && "$program" report "$scratch/again" && diff -r "$scratch/report" "$scratch/again"
 report $? 'the same lines give the same bytes, also into a folder that is there'
 page=$scratch/report/index.html

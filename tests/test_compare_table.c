@@ -87,6 +87,29 @@ static const char *written(writer *write, const char *baseline)
   return text;
 }
 
+/* The same in Markdown, with one space for several and two dashes for more. */
+static const char *markdown(const char *baseline)
+{
+  static char text[TEXT_MAX];
+  char *end = text;
+  for (const char *c = written(compare_write_markdown, baseline); *c; c++) {
+    const bool is_more = (*c == ' ' && c[1] == ' ') || (*c == '-' && c[1] == '-' && end > text && end[-1] == '-');
+    if (!is_more) *end++ = *c;
+  }
+  *end = '\0';
+  return text;
+}
+
+/* Whether all lines of the first table are equally long. */
+static bool is_aligned(const char *text)
+{
+  const char *line = strstr(text, "\n|");
+  const size_t length = line ? strcspn(line + 1, "\n") : 0;
+  for (; line && line[1] == '|'; line = strchr(line + 1, '\n'))
+    if (strcspn(line + 1, "\n") != length) return false;
+  return length > 0;
+}
+
 /* Notes what was written where it is not what was expected. */
 static void expect(bool right, const char *text, const char *what)
 {
@@ -121,7 +144,8 @@ static void test_paper(void)
       }
   fail_case(lines[1], "out of memory", "more than 4 GB | it said");
   json_object_set_new(json_object_get(lines[4], "solve"), "iterations", json_integer(21));
-  const char *text = written(compare_write_markdown, "device=cpu");
+  const char *text = markdown("device=cpu");
+  tap_ok(is_aligned(written(compare_write_markdown, NULL)), "columns stand below each other");
   expect(strcmp(text, golden) == 0, text, "Markdown has the paper's layout, whatever the order of the plan");
   forget();
 }
@@ -148,7 +172,7 @@ static void test_speed_ups(void)
          "a baseline may name several options");
   json_decref(object);
   json_object_set_new(lines[0], "outcome", json_string("not converged"));
-  text = written(compare_write_markdown, "precond=jacobi");
+  text = markdown("precond=jacobi");
   expect(strstr(text, "| 1 | iluk | 0 | 4.00 | 10 | - |") && strstr(text, "not converged[^1] | 10 |"), text,
          "there is none over a baseline that did not converge");
   forget();
@@ -203,7 +227,7 @@ static void test_odd_lines(void)
   add("{'karst_compare': 1, 'case': {'matrix': 'm', 'block': null, 'options': {'shift': 0.5}}, 'outcome': 'strange',"
       " 'solve': []}");
   add("{'karst_compare': 1}");
-  const char *text = written(compare_write_markdown, NULL);
+  const char *text = markdown(NULL);
   expect(strstr(text, "1 converged, 2 failed") != NULL, text, "an outcome that is not known is a failure");
   expect(strstr(text, "With block size 4.") != NULL, text,
          "a file's own block size is known from the case that read it");
@@ -216,7 +240,7 @@ static void test_hostile(void)
 {
   add_case("<b>|*x*\n# [a](b) snake_case _e_", 1, "cpu", "`|`", "0", 4);
   add_case("m", 1, "c<u>da", "iluk\\", "0", 4);
-  const char *text = written(compare_write_markdown, NULL);
+  const char *text = markdown(NULL);
   expect(strstr(text, "\n## &lt;b\\>\\|\\*x\\* \\# \\[a\\](b) snake_case \\_e\\_\n"), text,
          "names are text in Markdown");
   expect(strstr(text, "preconditioner \\`\\|\\`") && strstr(text, "iluk\\\\"), text, "values too");
@@ -233,7 +257,7 @@ static void test_columns(void)
     json_object_set_new(options, "ordering", json_string(i < 4 ? orderings[i / 2 % 2] : "rcm"));
     json_object_set_new(options, "restart", json_string(i < 6 ? "30" : "9"));
   }
-  const char *text = written(compare_write_markdown, NULL);
+  const char *text = markdown(NULL);
   expect(strstr(text, "\nAll with preconditioner iluk, k level 0, device cpu, threads 2.\n"), text,
          "what has one value for all cases is said once");
   expect(strstr(text, "\nWith block size 1, restart 30.\n\n| solver | ordering | time"), text,
@@ -251,10 +275,9 @@ static void test_few(void)
   tap_ok(right, "a plan without cases has tables");
   lines[count++] = NULL;
   for (int i = 0; i < 3; i++) right = right && *written(all[i], "device=cpu");
-  tap_ok(right && strstr(written(compare_write_markdown, NULL), "1 case of 0 matrices: 1 not run."),
-         "and one of which none has run");
+  tap_ok(right && strstr(markdown(NULL), "1 case of 0 matrices: 1 not run."), "and one of which none has run");
   add_case("m", 1, "cpu", "none", NULL, 4);
-  const char *text = written(compare_write_markdown, NULL);
+  const char *text = markdown(NULL);
   expect(strstr(text, "All with block size 1, preconditioner none, device cpu, threads 2.") &&
              strstr(text, "\n| time (s) | iterations |"),
          text, "one case is a table of one row");
@@ -320,6 +343,9 @@ static int write_report(const char *folder)
                             (1 + 0.5 * level) * (precond ? 1.7 : 1) * (place ? 0.2 : 1) * (hostile ? 3 : 0.01) / block);
     json_object_set_new(json_object_get(line, "solve"), "fill_file", json_real((1 + level) * 1.1 * block));
     json_object_set_new(json_object_get(line, "solve"), "iterations", json_integer(90 / (1 + level) / block));
+    if (i == 5) /* what would end gnuplot's data, and give it a command */
+      json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), "level",
+                          json_string("7\nEOD\nsystem \"touch harm\"\n"));
     if (i == 20) fail_case(line, "crashed", "killed by SIGSEGV after <b>2 s</b>");
     if (i == 31) fail_case(line, "out of time", "stopped after the limit of 600 s");
   }

@@ -96,7 +96,8 @@ static size_t add_column(struct work *work, const char *place, const char *title
   struct compare_column *column = &work->layout->column[work->layout->columns - 1];
   while (!*column->title && column > work->layout->column) column--;
   if (*column->title) column++;
-  snprintf(column->title, sizeof column->title, "%s%s%s", place, *place ? " " : "", title);
+  const char *between = !*place ? "" : strchr(place, ',') ? ": " : " ";
+  snprintf(column->title, sizeof column->title, "%s%s%s", place, between, title);
   return (size_t)(column - work->layout->column);
 }
 
@@ -205,16 +206,18 @@ static void add_shared(struct work *work, const char *title, enum compare_number
   }
 }
 
+/* A place has a column where a case other than the baseline has converged. */
 static void add_speed_ups(struct work *work)
 {
-  for (size_t p = 0; p < work->places; p++) {
-    bool compared = false; /* the baseline beside itself says nothing */
+  for (size_t p = 0; p < work->places && work->table->baseline; p++) {
+    bool compared = false, converged = false;
     for (size_t line = 0; line < work->layout->lines; line++) {
       const struct compare_row *row = work->row[line * work->places + p];
       compared = compared || (row && !row->is_baseline);
+      converged = converged || (row && row->outcome == OUTCOME_CONVERGED);
     }
-    if (!compared || !work->table->baseline) continue;
-    work->layout->column[add_number(work, p, "speed-up", COMPARE_SPEED_UP, 1)].is_shown = true;
+    if (compared && converged)
+      work->layout->column[add_number(work, p, "speed-up", COMPARE_SPEED_UP, 1)].is_shown = true;
   }
 }
 

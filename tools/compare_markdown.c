@@ -69,47 +69,95 @@ static void print_said(FILE *file, const struct compare_table *table, const stru
   if (some && layout) fputc('\n', file);
 }
 
-static void print_cell(FILE *file, const struct compare_cell *cell, struct notes *notes)
+/* The text of a cell as it is written; line 0 is the head. The caller frees it; NULL: no memory. */
+static char *cell_text(const struct compare_layout *layout, size_t line, size_t column, struct notes *notes)
 {
-  const char *text = cell->text ? cell->text : *cell->number ? cell->number : "-";
-  fputs(cell->is_best ? " **" : " ", file);
-  compare_print_markdown(file, text);
-  if (cell->is_best) fputs("**", file);
-  if (cell->failed && *cell->failed->sentence) fprintf(file, "[^%zu]", note_of(notes, cell->failed));
-  fputs(" |", file);
+  const struct compare_cell *cell = line > 0 ? &layout->cell[(line - 1) * layout->columns + column] : NULL;
+  char *text = NULL;
+  size_t size;
+  FILE *stream = open_memstream(&text, &size);
+  if (!stream) return NULL;
+  if (!cell)
+    compare_print_markdown(stream, layout->column[column].title);
+  else {
+    if (cell->is_best) fputs("**", stream);
+    compare_print_markdown(stream, cell->text ? cell->text : *cell->number ? cell->number : "-");
+    if (cell->is_best) fputs("**", stream);
+    if (cell->failed && *cell->failed->sentence) fprintf(stream, "[^%zu]", note_of(notes, cell->failed));
+  }
+  if (fclose(stream) == 0) return text;
+  free(text);
+  return NULL;
 }
 
-static void print_lines(FILE *file, const struct compare_layout *layout, struct notes *notes)
+/* Letters of a UTF-8 text. */
+static int width_of(const char *text)
 {
-  fputc('|', file);
-  for (size_t c = 0; c < layout->columns; c++) {
-    if (!layout->column[c].is_shown) continue;
-    fputc(' ', file);
-    compare_print_markdown(file, layout->column[c].title);
-    fputs(" |", file);
+  int width = 0;
+  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+static void print_padded(FILE *file, const char *text, int width, bool is_text)
+{
+  const int pad = width - width_of(text);
+  if (is_text)
+    fprintf(file, " %s%*s |", text, pad, "");
+  else
+    fprintf(file, " %*s%s |", pad, "", text);
+}
+
+/* Writes the cells, [lines + 1 of the head][columns], so that columns stand below each other in a terminal too. */
+static void print_cells(FILE *file, const struct compare_layout *layout, char *const *text)
+{
+  for (size_t line = 0; line <= layout->lines; line++) {
+    for (int rule = 0; rule <= (line == 0); rule++) { /* a rule is below the head */
+      fputc('|', file);
+      for (size_t c = 0; c < layout->columns; c++) {
+        int width = 3;
+        if (!layout->column[c].is_shown) continue;
+        for (size_t i = 0; i <= layout->lines; i++)
+          if (width_of(text[i * layout->columns + c]) > width) width = width_of(text[i * layout->columns + c]);
+        if (!rule)
+          print_padded(file, text[line * layout->columns + c], width, layout->column[c].is_text);
+        else {
+          fputs(layout->column[c].is_text ? ":" : "-", file);
+          for (int i = 0; i < width; i++) fputc('-', file);
+          fputs(layout->column[c].is_text ? "-|" : ":|", file);
+        }
+      }
+      fputc('\n', file);
+    }
   }
-  fputs("\n|", file);
-  for (size_t c = 0; c < layout->columns; c++)
-    if (layout->column[c].is_shown) fputs(layout->column[c].is_text ? ":--|" : "--:|", file);
-  fputc('\n', file);
-  for (size_t line = 0; line < layout->lines; line++) {
-    fputc('|', file);
-    for (size_t c = 0; c < layout->columns; c++)
-      if (layout->column[c].is_shown) print_cell(file, &layout->cell[line * layout->columns + c], notes);
-    fputc('\n', file);
+}
+
+static int print_lines(FILE *file, const struct compare_layout *layout, struct notes *notes)
+{
+  const size_t count = (layout->lines + 1) * layout->columns;
+  char **text = calloc(count, sizeof *text);
+  bool made = text != NULL;
+  for (size_t i = 0; i < count && made; i++) {
+    text[i] = layout->column[i % layout->columns].is_shown
+                  ? cell_text(layout, i / layout->columns, i % layout->columns, notes)
+                  : strdup("");
+    made = text[i] != NULL;
   }
+  if (made) print_cells(file, layout, text);
+  for (size_t i = 0; i < count && text; i++) free(text[i]);
+  free((void *)text);
+  return made ? TOOL_GO_ON : tool_fail_memory("a table");
 }
 
 static int print_matrix(FILE *file, const struct compare_table *table, size_t matrix, struct notes *notes)
 {
   struct compare_layout layout;
-  const int status = compare_layout_make(&layout, table, matrix, 1);
+  int status = compare_layout_make(&layout, table, matrix, 1);
   if (status == TOOL_GO_ON) {
     fputs("\n## ", file);
     compare_print_markdown(file, table->matrix[matrix]);
     fputs("\n\n", file);
     print_said(file, table, &layout);
-    print_lines(file, &layout, notes);
+    status = print_lines(file, &layout, notes);
   }
   compare_layout_free(&layout);
   return status;

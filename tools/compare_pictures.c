@@ -77,13 +77,19 @@ static int find_curves(struct curves *curves, bool no_places, has_data *has)
   return TOOL_GO_ON;
 }
 
+/* NaN where the text is no number. */
+static double number_of(const char *text)
+{
+  char *end;
+  const double number = strtod(text, &end);
+  return *text && !*end ? number : NAN;
+}
+
 /* The value of a case in the dimension x; NaN where it is no number. */
 static double abscissa(const struct curves *curves, const struct compare_row *row)
 {
   const char *text = curves->x < curves->table->dimensions ? row->value[curves->x] : NULL;
-  char *end = NULL;
-  const double x = text ? strtod(text, &end) : NAN;
-  return text && *text && !*end ? x : NAN;
+  return text ? number_of(text) : NAN;
 }
 
 /* How many different values the cases with data have in dimension x, no more than two. */
@@ -115,7 +121,7 @@ static void write_level(struct tool_gnuplot *plot, const struct curves *curves, 
 {
   const struct compare_dimension *axis = &curves->table->dimension[curves->x];
   for (size_t v = 0; v < axis->values; v++) {
-    fprintf(plot->script, "%s", axis->value[v]);
+    compare_point(plot, number_of(axis->value[v]));
     compare_point(plot, y);
     fputc('\n', plot->script);
   }
