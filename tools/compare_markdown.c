@@ -107,27 +107,40 @@ static void print_padded(FILE *file, const char *text, int width, bool is_text)
     fprintf(file, " %*s%s |", pad, "", text);
 }
 
-/* Writes the cells, [lines + 1 of the head][columns], so that columns stand below each other in a terminal too. */
+/* How wide a column is; text: [lines + 1 of the head][columns]. */
+static int column_width(const struct compare_layout *layout, char *const *text, size_t column)
+{
+  int width = 3;
+  for (size_t line = 0; line <= layout->lines; line++) {
+    const int own = width_of(text[line * layout->columns + column]);
+    if (own > width) width = own;
+  }
+  return width;
+}
+
+/* Writes the rule below the head, which says how the columns are aligned. */
+static void print_rule(FILE *file, const struct compare_layout *layout, char *const *text)
+{
+  fputc('|', file);
+  for (size_t c = 0; c < layout->columns; c++) {
+    if (!layout->column[c].is_shown) continue;
+    fputc(layout->column[c].is_text ? ':' : '-', file);
+    for (int i = column_width(layout, text, c); i > 0; i--) fputc('-', file);
+    fputs(layout->column[c].is_text ? "-|" : ":|", file);
+  }
+  fputc('\n', file);
+}
+
+/* Writes the cells so that columns stand below each other in a terminal too. */
 static void print_cells(FILE *file, const struct compare_layout *layout, char *const *text)
 {
   for (size_t line = 0; line <= layout->lines; line++) {
-    for (int rule = 0; rule <= (line == 0); rule++) { /* a rule is below the head */
-      fputc('|', file);
-      for (size_t c = 0; c < layout->columns; c++) {
-        int width = 3;
-        if (!layout->column[c].is_shown) continue;
-        for (size_t i = 0; i <= layout->lines; i++)
-          if (width_of(text[i * layout->columns + c]) > width) width = width_of(text[i * layout->columns + c]);
-        if (!rule)
-          print_padded(file, text[line * layout->columns + c], width, layout->column[c].is_text);
-        else {
-          fputs(layout->column[c].is_text ? ":" : "-", file);
-          for (int i = 0; i < width; i++) fputc('-', file);
-          fputs(layout->column[c].is_text ? "-|" : ":|", file);
-        }
-      }
-      fputc('\n', file);
-    }
+    fputc('|', file);
+    for (size_t c = 0; c < layout->columns; c++)
+      if (layout->column[c].is_shown)
+        print_padded(file, text[line * layout->columns + c], column_width(layout, text, c), layout->column[c].is_text);
+    fputc('\n', file);
+    if (line == 0) print_rule(file, layout, text);
   }
 }
 

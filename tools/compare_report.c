@@ -236,7 +236,8 @@ static int print_profile(FILE *file, const struct compare_table *table, const ch
                          "fastest time, for the best methods of this set.",
                          "The part of the matrices that a method solves within so many times the fastest method's "
                          "time. High at the left: often the fastest. High at the right: seldom fails. A matrix that "
-                         "a method was not tried on counts as one that it did not solve.");
+                         "a method was not tried on counts as one that it did not solve; one that no method "
+                         "solved is left out.");
     fputs("</div>\n", file);
   } else
     fputs("<p class=\"hint\">There is no picture, for it takes two matrices that were solved and two methods.</p>\n",
