@@ -8,7 +8,6 @@
 const char compare_style[] =
     ":root{color-scheme:light;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--blue:#0072b2;--pale:#e4eff7}\n"
     "*{box-sizing:border-box}\n"
-    "html{scroll-behavior:smooth}\n"
     "body{margin:0 auto;max-width:76rem;padding:2rem 1.5rem 4rem;background:#fff;color:var(--ink);"
     "font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\n"
     "h1{font-size:1.9rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.01em}\n"
