@@ -157,7 +157,9 @@ static int judge(const struct compare_ended *ended, const struct compare_limits 
     return OUT_OF_TIME;
   }
   if (ended->why == COMPARE_OUT_OF_MEMORY) {
-    snprintf(sentence, size, "it took more memory than the limit of %.3g GiB", (double)limits->memory / gigabyte);
+    const bool large = (double)limits->memory >= gigabyte;
+    snprintf(sentence, size, "it took more memory than the limit of %.4g %s",
+             (double)limits->memory / (large ? gigabyte : 0x1p20), large ? "GiB" : "MiB");
     return OUT_OF_MEMORY;
   }
   if (exited) return judge_status(WEXITSTATUS(ended->status), solve, ended->err, sentence, size);
