@@ -213,25 +213,28 @@ static bool is_listed(const char *list, const char *outcome, bool *known)
   return listed;
 }
 
-/* Takes away the rows of cases that are to be run again. */
-static int forget_rows(struct batch *batch)
+static int check_retry(const struct batch *batch)
 {
-  const char *list = batch->settings.retry;
   bool known = true;
-  if (!list) return TOOL_GO_ON;
-  is_listed(list, NULL, &known);
-  if (!known)
-    return tool_fail(TOOL_FAILED,
-                     "--retry takes outcomes, not '%s': converged, not-converged, failed, no-device, crashed, "
-                     "out-of-time, out-of-memory",
-                     list);
+  is_listed(batch->settings.retry, NULL, &known);
+  if (known) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED,
+                   "--retry takes outcomes, not '%s': converged, not-converged, failed, no-device, crashed, "
+                   "out-of-time, out-of-memory",
+                   batch->settings.retry);
+}
+
+/* Takes away the rows of cases that are to be run again. */
+static void forget_rows(struct batch *batch)
+{
+  bool known;
   for (size_t i = 0; i < batch->cases.count; i++) {
     struct compare_case *one = &batch->cases.at[i];
-    if (!one->row || !is_listed(list, json_string_value(json_object_get(one->row, "outcome")), &known)) continue;
+    const char *outcome = json_string_value(json_object_get(one->row, "outcome"));
+    if (!outcome || !is_listed(batch->settings.retry, outcome, &known)) continue;
     json_decref(one->row);
     one->row = NULL;
   }
-  return TOOL_GO_ON;
 }
 
 /* The names of a baseline as the cases have them. Where none is given and there are several devices it is the CPU. */
@@ -326,16 +329,19 @@ static int prepare(struct batch *batch)
   if (settings->dry_run && settings->tables_only)
     return tool_fail(TOOL_FAILED, "--dry-run and --tables-only exclude each other");
   int status = read_limits(batch);
-  if (status == TOOL_GO_ON) status = all ? TOOL_GO_ON : compare_plan_sets(&batch->plan, &sets);
+  if (status == TOOL_GO_ON) status = check_retry(batch);
+  if (status == TOOL_GO_ON && !all) status = compare_plan_sets(&batch->plan, &sets);
   if (status == TOOL_GO_ON) status = compare_cases_create(&batch->plan, sets, &batch->cases);
   json_decref(sets);
   if (status == TOOL_GO_ON && !settings->dry_run) status = check_outputs(batch);
+  if (status == TOOL_GO_ON && !all) status = choose_baseline(batch);
   if (status == TOOL_GO_ON && runs) status = compare_find_solve(&batch->solve);
   if (status == TOOL_GO_ON && runs) status = compare_results_open(&batch->results, settings->results);
   if (status == TOOL_GO_ON) status = compare_results_read(&batch->results, settings->results, &batch->cases, all);
   if (status == TOOL_GO_ON && runs) status = compare_results_mend(&batch->results);
-  if (status == TOOL_GO_ON) status = choose_baseline(batch);
-  return status == TOOL_GO_ON ? forget_rows(batch) : status;
+  if (status == TOOL_GO_ON && all) status = choose_baseline(batch);
+  if (status == TOOL_GO_ON) forget_rows(batch);
+  return status;
 }
 
 static int compare(struct batch *batch, int argc, char *argv[])

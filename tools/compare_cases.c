@@ -104,7 +104,7 @@ static int multiply(const struct compare_plan *plan, json_t *set, struct product
   struct compare_name name;
   *product = (struct product){.plan = plan,
                               .name = malloc(most * sizeof *product->name),
-                              .values = malloc(most * sizeof(json_t *)),
+                              .values = malloc(most * sizeof *product->values),
                               .order = malloc(most * sizeof *product->order),
                               .index = malloc(most * sizeof *product->index)};
   karst_status made = karst_options_create(plan->context, &product->options);
@@ -259,13 +259,13 @@ static int add_matrix(struct compare_cases *cases, const struct product *product
 static int add_set(struct compare_cases *cases, const struct compare_plan *plan, json_t *set)
 {
   struct product product;
-  json_t *name, *matrices = json_object_get(set, "matrices");
+  json_t *matrices = json_object_get(set, "matrices");
   size_t i, first = json_array_size(cases->names);
   int status = json_array_size(matrices) > 0
                    ? TOOL_GO_ON
                    : tool_fail(TOOL_FAILED, "there is no matrix to compare on; --help lists the options");
-  json_array_foreach(matrices, i, name) if (status == TOOL_GO_ON) status =
-      compare_find_matrices(json_string_value(name), cases->names);
+  for (i = 0; i < json_array_size(matrices) && status == TOOL_GO_ON; i++)
+    status = compare_find_matrices(json_string_value(json_array_get(matrices, i)), cases->names);
   if (status != TOOL_GO_ON) return status;
   status = multiply(plan, set, &product);
   const double factor = (double)count_of(set, "block") * (double)count_of(set, "device");
@@ -279,11 +279,10 @@ static int add_set(struct compare_cases *cases, const struct compare_plan *plan,
 
 int compare_cases_create(const struct compare_plan *plan, json_t *sets, struct compare_cases *cases)
 {
-  json_t *set;
-  size_t i;
   *cases = (struct compare_cases){.known = json_object(), .names = json_array(), .prints = json_object()};
   int status = cases->known && cases->names && cases->prints ? TOOL_GO_ON : tool_fail_memory("the cases");
-  json_array_foreach(sets, i, set) if (status == TOOL_GO_ON) status = add_set(cases, plan, set);
+  for (size_t i = 0; i < json_array_size(sets) && status == TOOL_GO_ON; i++)
+    status = add_set(cases, plan, json_array_get(sets, i));
   return status;
 }
 

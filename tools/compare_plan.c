@@ -46,12 +46,12 @@ static int add_single(struct compare_plan *plan, const struct compare_name *name
 
 static int add_values(struct compare_plan *plan, const struct compare_name *name, json_t *value, json_t *set)
 {
-  json_t *values = json_array(), *single;
-  size_t i;
+  json_t *values = json_array();
   int status = values ? TOOL_GO_ON : tool_fail_memory("the plan");
   if (json_is_array(value)) {
-    json_array_foreach(value, i, single) if (status == TOOL_GO_ON) status = add_single(plan, name, single, values);
-    if (status == TOOL_GO_ON && i == 0)
+    for (size_t i = 0; i < json_array_size(value) && status == TOOL_GO_ON; i++)
+      status = add_single(plan, name, json_array_get(value, i), values);
+    if (status == TOOL_GO_ON && json_array_size(value) == 0)
       status = tool_fail(TOOL_FAILED, "%s: \"%s\" is an array without values", plan->file, name->name);
   } else if (status == TOOL_GO_ON) {
     status = add_single(plan, name, value, values);
@@ -175,12 +175,12 @@ static json_t *join(const struct compare_plan *plan, json_t *own)
 
 int compare_plan_sets(const struct compare_plan *plan, json_t **sets)
 {
-  json_t *own, *none = json_object();
-  size_t i;
+  json_t *none = json_object();
   *sets = json_array();
   int failed = *sets && none ? 0 : 1;
   if (plan->cases) {
-    json_array_foreach(plan->cases, i, own) failed |= json_array_append_new(*sets, join(plan, own));
+    for (size_t i = 0; i < json_array_size(plan->cases); i++)
+      failed |= json_array_append_new(*sets, join(plan, json_array_get(plan->cases, i)));
   } else {
     failed |= json_array_append_new(*sets, join(plan, none));
   }

@@ -85,7 +85,9 @@ static json_t *make_arguments(const struct compare_case *one)
       add_option(list, name, json_is_integer(value) ? number : json_string_value(value));
   }
   json_object_foreach(json_object_get(one->what, "options"), name, value)
-      add_option(list, name, json_string_value(value));
+  {
+    add_option(list, name, json_string_value(value));
+  }
   return list;
 }
 
