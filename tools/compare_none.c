@@ -21,7 +21,8 @@ int main(int argc, char *argv[])
   tool_start(argv[0]);
   karst_status created = karst_context_create(NULL, &context);
   if (created || !operand) return tool_fail(TOOL_FAILED, "%s", karst_status_text(KARST_ERROR_NO_MEMORY));
-  int status = tool_parse(context, &command, argc, argv);
+  const bool asks = argc == 2 && argv[1][0] == '-'; /* for help or the version; the options of a batch are not known */
+  int status = asks ? tool_parse(context, &command, argc, argv) : TOOL_GO_ON;
   if (status == TOOL_GO_ON) status = tool_fail(TOOL_FAILED, "compare needs jansson, and this build has none");
   free(operand);
   karst_context_destroy(context);

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct compare_pace {
@@ -63,15 +64,15 @@ static double estimate(const struct compare_progress *progress)
   return ended > 0 ? left + unknown * seconds / (double)ended : -1;
 }
 
-static void print_time(double seconds)
+static void print_time(FILE *file, double seconds)
 {
   const long whole = (long)(seconds + 0.5);
   if (whole >= 3600)
-    fprintf(stderr, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    fprintf(file, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
   else if (whole >= 60)
-    fprintf(stderr, "%ld min %02ld s", whole / 60, whole % 60);
+    fprintf(file, "%ld min %02ld s", whole / 60, whole % 60);
   else
-    fprintf(stderr, "%ld s", whole);
+    fprintf(file, "%ld s", whole);
 }
 
 static void erase(struct compare_progress *progress)
@@ -80,22 +81,40 @@ static void erase(struct compare_progress *progress)
   progress->shown = false;
 }
 
-/* Draws the bar, with the seconds that the running case has taken. */
+/* Prints a line as far as the terminal is wide: one that goes on below would not be erased. */
+static void print_cut(char *line)
+{
+  struct winsize size;
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  size_t width = known ? size.ws_col - 1 : 79;
+  if (strlen(line) < width) width = strlen(line);
+  while (width > 0 && ((unsigned char)line[width] & 0xc0) == 0x80) width--; /* not inside a character */
+  fprintf(stderr, "\r\033[K%.*s", (int)width, line);
+  fflush(stderr);
+}
+
+/* Draws the bar, with the case that runs and the seconds that it has taken. */
 static void draw(struct compare_progress *progress, double seconds)
 {
   const size_t count = progress->cases->count, full = BAR_WIDTH * progress->finished / count;
   const double left = estimate(progress);
-  fputs("\r\033[K[", stderr);
-  for (size_t i = 0; i < BAR_WIDTH; i++) fputc(i < full ? '#' : '.', stderr);
-  fprintf(stderr, "] %zu/%zu", progress->finished, count);
+  char *line = NULL;
+  size_t length;
+  FILE *memory = open_memstream(&line, &length);
+  if (!memory) return;
+  fputc('[', memory);
+  for (size_t i = 0; i < BAR_WIDTH; i++) fputc(i < full ? '#' : '.', memory);
+  fprintf(memory, "] %zu/%zu", progress->finished, count);
   if (left >= 0) {
-    fputs(", ", stderr);
-    print_time(left > seconds ? left - seconds : 0);
-    fputs(" left", stderr);
+    fputs(", left: ", memory);
+    print_time(memory, left > seconds ? left - seconds : 0);
   }
-  fputs(", this case ", stderr);
-  print_time(seconds);
-  fflush(stderr);
+  fputs("; ", memory);
+  print_time(memory, seconds);
+  fputs(": ", memory);
+  compare_print_case(memory, &progress->cases->at[progress->now]);
+  if (fclose(memory) == 0) print_cut(line);
+  free(line);
   progress->shown = true;
   progress->drawn = tool_clock();
 }
@@ -125,7 +144,7 @@ static void print_line(const struct compare_progress *progress, const struct com
   fprintf(stderr, ", %.2f s", wall_of(one));
   if (progress->finished < progress->cases->count) {
     fputs("; left: ", stderr);
-    print_time(left);
+    print_time(stderr, left);
   }
   fputc('\n', stderr);
   fflush(stderr);
