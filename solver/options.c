@@ -233,3 +233,43 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
   *value = given ? given : found.default_value;
   return KARST_SUCCESS;
 }
+
+static bool is_among(const karst_option *const *list, const char *name, size_t length)
+{
+  for (; list && *list; list++)
+    for (const karst_option *row = *list; row->name; row++)
+      if (karst_option_is(row, name, length)) return true;
+  return false;
+}
+
+/* The preconditioner that stands inside others under the first length characters of a whole name, such as "first" or
+ * "first.second"; row: the last of these. It is the one that was chosen there, else the default of the row. */
+static const struct karst_precond_ops *find_inner(const karst_options *options, const char *name, size_t length,
+                                                  const karst_option *row)
+{
+  char whole[KARST_OPTION_NAME_SIZE + sizeof ".precond"];
+  snprintf(whole, sizeof whole, "%.*s.precond", (int)length, name);
+  const char *chosen = karst_options_find(options, whole);
+  return karst_precond_find(karst_options_context(options), chosen ? chosen : row->default_value);
+}
+
+int karst_options_used(const karst_options *options, const char *name)
+{
+  struct found found;
+  karst_methods methods;
+  const karst_context *context = options ? karst_options_context(options) : NULL;
+  if (!options || !name || !find_option(context, name, &found)) return 0;
+  karst_methods_read(options, &methods);
+  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)methods.precond);
+  const char *part = found.name, *point = strchr(part, '.');
+  if (!point && (is_among(karst_methods_rows_of(context, 0), part, strlen(part)) ||
+                 is_among(karst_krylov_table[methods.solver]->options, part, strlen(part))))
+    return 1;
+  for (; ops && point; part = point + 1, point = strchr(part, '.')) {
+    const size_t length = (size_t)(point - part);
+    if (!is_among(ops->options, part, length)) return 0;
+    ops = find_inner(options, found.name, (size_t)(point - found.name), find_inner_row(context, part, length));
+  }
+  if (part != found.name && strcmp(part, "precond") == 0) return 1;
+  return ops && is_among(ops->options, part, strlen(part));
+}

@@ -397,6 +397,59 @@ static void test_together(void)
   karst_options_destroy(options);
 }
 
+/* An option is used where the methods that were chosen have it, down to the preconditioners inside others. */
+static void test_used(void)
+{
+  static const struct {
+    const char *set[4][2]; /* names and values, up to a NULL */
+    const char *name;
+    int used;
+  } cases[] = {
+      {{{NULL}}, "level", 1},
+      {{{NULL}}, "restart", 1},
+      {{{NULL}}, "max_iterations", 1},
+      {{{NULL}}, "ordering", 1},
+      {{{NULL}}, "sweeps", 0},
+      {{{NULL}}, "first", 0},
+      {{{NULL}}, "levels", 0},
+      {{{NULL}}, "", 0},
+      {{{"precond", "jacobi"}}, "level", 0},
+      {{{"precond", "jacobi"}, {"level", "2"}}, "level", 0},
+      {{{"precond", "parilu"}}, "sweep-mode", 1},
+      {{{"precond", "parilu"}}, "modified", 0},
+      {{{"solver", "bicgstab"}}, "restart", 0},
+      {{{"solver", "cg"}}, "norm", 1},
+      {{{"solver", "richardson"}}, "parts", 1},
+      {{{"precond", "two-stage"}}, "level", 0},
+      {{{"precond", "two-stage"}}, "first", 1},
+      {{{"precond", "two-stage"}}, "first.precond", 1},
+      {{{"precond", "two-stage"}}, "second.level", 1},
+      {{{"precond", "two-stage"}}, "first.level", 0},
+      {{{"precond", "two-stage"}, {"first", "iluk"}}, "first.level", 1},
+      {{{"first", "iluk"}}, "first.level", 0},
+      {{{"precond", "two-stage"}, {"second", "two-stage"}}, "second.second.shift", 1},
+      {{{"precond", "two-stage"}, {"second", "two-stage"}}, "second.first.shift", 0},
+      {{{"precond", "two-stage"}}, "second.second.shift", 0},
+      {{{"precond", "two-stage"}}, "second.rtol", 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    karst_options *options = make_options();
+    char text[256] = "";
+    size_t used = 0;
+    for (int k = 0; cases[i].set[k][0]; k++) {
+      const char *name = cases[i].set[k][0], *value = cases[i].set[k][1];
+      tap_need(context, karst_options_set(options, name, value), name);
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s %s, ", name, value);
+    }
+    tap_ok(karst_options_used(options, cases[i].name) == cases[i].used, "%s\"%s\" is%s used", text, cases[i].name,
+           cases[i].used ? "" : " not");
+    karst_options_destroy(options);
+  }
+  karst_options *options = make_options();
+  tap_ok(!karst_options_used(NULL, "level") && !karst_options_used(options, NULL), "nothing is used without a set");
+  karst_options_destroy(options);
+}
+
 int main(void)
 {
   tap_need(NULL, karst_context_create(NULL, &context), "context");
@@ -417,6 +470,7 @@ int main(void)
   test_is_read();
   test_inside();
   test_together();
+  test_used();
   karst_context_destroy(context);
   return tap_done();
 }

@@ -164,6 +164,7 @@ static int set(karst_context *context, const struct tool_command *command, const
 {
   for (const struct tool_option *option = command->options; option->info.name; option++)
     if (option->info.name == info->name) return set_own(option, value);
+  if (command->take) return command->take(command->user, info->name, value);
   karst_status status = karst_options_set(command->library_options, info->name, value);
   if (!status) return TOOL_GO_ON;
   const char *why = command->explain ? command->explain(info->name, value) : NULL;
@@ -236,14 +237,14 @@ static int take_option(karst_context *context, const struct tool_command *comman
   return set(context, command, &info, value);
 }
 
-/* Whether --json is among the arguments, of a command that has it, and not the value of another option. */
+/* Whether the switch --json is among the arguments, of a command that has it, and not the value of another option. */
 static bool asks_for_json(const karst_context *context, const struct tool_command *command, int argc, char *argv[])
 {
   struct tool_info info;
   const char *value;
   for (int i = 1; i < argc; i++) {
     if (strncmp(argv[i], "--", 2) != 0 || !find_option(context, command, argv[i], &info, &value)) continue;
-    if (strcmp(info.name, "json") == 0 && !value) return true;
+    if (strcmp(info.name, "json") == 0 && !info.value[0] && !value) return true;
     if (info.value[0] && !value) i++;
   }
   return false;
@@ -263,7 +264,8 @@ int tool_parse(karst_context *context, const struct tool_command *command, int a
       command->operand[operands++] = argv[i];
     }
   }
-  if (operands == command->operand_count) return TOOL_GO_ON;
+  if (command->operands_given) *command->operands_given = operands;
+  if (command->operands_given || operands == command->operand_count) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED, "it takes %s and got %d argument%s; --help lists the options", command->operand_names,
                    operands, operands == 1 ? "" : "s");
 }

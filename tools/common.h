@@ -83,13 +83,18 @@ double tool_option_number(const karst_options *options, const char *name);
 struct tool_command {
   const char *about;                 /* one line */
   const char *operand_names;         /* "MATRIX OUTPUT" */
-  int operand_count;                 /* exact number of operands */
+  int operand_count;                 /* exact number of operands, or the most where operands_given is not NULL */
   const char **operand;              /* [operand_count], set by tool_parse */
+  int *operands_given;               /* set to how many there are; may be NULL */
   const struct tool_option *options; /* ends with a NULL name; --help and --version are added */
   karst_options *library_options;    /* NULL if the tool does not take the options of the library */
   /* Why an option of the library does not take a value, where the tool knows better than the library, which does not
    * know the value; else NULL. May be NULL itself. */
   const char *(*explain)(const char *option, const char *value);
+  /* Takes a value for an option of the library in place of library_options; may be NULL. The name is the library's, or
+   * stands in argv where it has a point. Returns TOOL_GO_ON or an exit status after a reported error. */
+  int (*take)(void *user, const char *name, const char *value);
+  void *user;
   bool gallery;              /* whether the help lists the gallery */
   const char *exit_statuses; /* ends the help */
 };

@@ -26,6 +26,12 @@ static int fail_unknown(const char *name)
   return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s", name, list);
 }
 
+int tool_check_matrix(const char *name)
+{
+  struct stat file;
+  return stat(name, &file) == 0 || is_gallery_name(name) ? TOOL_GO_ON : fail_unknown(name);
+}
+
 /* Reads a matrix file through the library or through RBio. */
 static int read_file(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
 {

@@ -10,6 +10,9 @@
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
 
+/* Reports an error where a name is neither a file nor begins with a problem of the gallery. */
+int tool_check_matrix(const char *name);
+
 /* Makes the exact solution of a problem of the gallery; a file, or a problem without one, is refused. */
 int tool_load_exact(karst_context *context, const char *name, karst_vector **exact);
 /* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the

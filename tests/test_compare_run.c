@@ -1,0 +1,374 @@
+/* test_compare_run.c - the command compare where something goes wrong: cases that crash, hang or take too much, a batch
+ * that is killed or interrupted and goes on, and results files that are damaged, locked or full. In some tests a script
+ * stands in for solve, beside a copy of compare. */
+#include "config.h"
+
+#include "cli.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef HAVE_JANSSON
+#include "compare_rows.h"
+
+extern char **environ;
+
+static char results[512];
+static char own_tools[512]; /* the folder of the commands */
+
+/* Begins a test without results. */
+static void begin(void) { unlink(results); }
+
+static void check(const struct cli_run *run, bool fine, const char *what)
+{
+  if (!tap_ok(fine, "%s", what)) printf("# status %d\n# %s\n%s", run->status, run->err, run->out);
+}
+
+#define COMPARE(...) CLI_RUN("compare", "--results", results, __VA_ARGS__)
+
+/* Whether the file has one row, of this outcome, whose sentence has these words. */
+static bool has_one_row(const char *outcome, const char *words)
+{
+  json_t *rows = read_rows(results), *row = json_array_get(rows, 0);
+  const bool fine = json_array_size(rows) == 1 && strcmp(row_text(row, "outcome"), outcome) == 0 &&
+                    strstr(row_text(row, "sentence"), words);
+  if (!fine)
+    tap_note("%d rows: %s: %s", (int)json_array_size(rows), row_text(row, "outcome"), row_text(row, "sentence"));
+  json_decref(rows);
+  return fine;
+}
+
+/* Outcomes of solve itself. Solving 10^6 unknowns takes more than a tenth of a second and 60 MB by far. */
+static void test_outcomes(void)
+{
+  begin();
+  const struct cli_run *run = COMPARE("poisson2d:20x20", "--max-iterations=2");
+  check(run, run->status == 0 && has_one_row("not converged", "2 iterations"),
+        "a case that does not converge is a row");
+  begin();
+  run = COMPARE("poisson2d:20", "--quiet");
+  check(run, run->status == 0 && has_one_row("failed", "poisson2d needs its sizes"), "so is one that solve refuses");
+  begin();
+#ifdef HAVE_CUDA
+  run = COMPARE("poisson2d:20x20", "--device=cuda:4711");
+#else
+  run = COMPARE("poisson2d:20x20", "--device=cuda");
+#endif
+  check(run, run->status == 0 && has_one_row("no device", ""), "so is one without its device");
+  begin();
+  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M");
+  check(run, run->status == 0 && has_one_row("out of memory", "the limit of 60 MiB"),
+        "so is one over the memory limit");
+  begin();
+  run = COMPARE("poisson3d:100x100x100", "--time-limit=0.1");
+  check(run, run->status == 0 && has_one_row("out of time", "the limit of 0.1 s"), "so is one over the time limit");
+  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M", "--quiet");
+  check(run, run->status == 0 && has_one_row("out of time", ""), "which is not run again");
+  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M", "--quiet", "--retry=crashed,out-of-time");
+  json_t *rows = read_rows(results);
+  check(run, run->status == 0 && json_array_size(rows) == 2, "unless --retry says so");
+  json_decref(rows);
+}
+
+/* A row without what may differ between runs. Iterations alone are taken of what solve says. */
+static json_t *stable_part(json_t *row)
+{
+  return json_pack("{s:O, s:O, s:O, s:I}", "key", json_object_get(row, "key"), "outcome",
+                   json_object_get(row, "outcome"), "history", json_object_get(row, "history"), "iterations",
+                   (json_int_t)row_iterations(row));
+}
+
+/* Starts compare, kills it when the results have so many rows, and waits for it. */
+static void run_and_kill(const char *const arguments[], size_t rows_wanted)
+{
+  char path[600], *argv[32] = {NULL};
+  pid_t child;
+  int status;
+  posix_spawn_file_actions_t actions;
+  snprintf(path, sizeof path, "%s/compare", own_tools);
+  argv[0] = path;
+  for (int i = 0; arguments[i]; i++) argv[i + 1] = (char *)arguments[i];
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  if (posix_spawn(&child, path, &actions, NULL, argv, environ) != 0) return;
+  posix_spawn_file_actions_destroy(&actions);
+  for (bool enough = false; !enough && waitpid(child, &status, WNOHANG) == 0; usleep(2000)) {
+    json_t *rows = read_rows(results);
+    enough = json_array_size(rows) >= rows_wanted;
+    json_decref(rows);
+    if (!enough) continue;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    tap_note("%s with %d rows", WIFSIGNALED(status) ? "killed" : "not killed", (int)rows_wanted);
+    return;
+  }
+}
+
+/* A batch that was killed three times has the rows of one that was not, but for times. One case does not converge, one
+ * runs out of memory. */
+static void test_killed(void)
+{
+  const char *plan = tap_write("plan.json",
+                               "{\"cases\": [{\"matrices\": [\"poisson2d:20x20\", \"poisson3d:6x6x6\"], \"block\": "
+                               "[1, 2], \"level\": [0, 1, 2]}, {\"matrices\": \"poisson2d:20x20\", "
+                               "\"max-iterations\": 3}, {\"matrices\": \"poisson3d:100x100x100\"}]}",
+                               -1);
+  char plan_path[512], other[512];
+  snprintf(plan_path, sizeof plan_path, "%s", plan);
+  snprintf(other, sizeof other, "%s", tap_scratch("undisturbed.jsonl"));
+  const char *const arguments[] = {"--plan", plan_path, "--memory-limit=100M", "--results", results, NULL};
+  begin();
+  for (size_t wanted = 3; wanted <= 9; wanted += 3) run_and_kill(arguments, wanted);
+  const struct cli_run *run = COMPARE("--plan", plan_path, "--memory-limit=100M", "--quiet");
+  const bool finished = run->status == 0;
+  run = CLI_RUN("compare", "--plan", plan_path, "--memory-limit=100M", "--results", other, "--quiet");
+  json_t *killed = read_rows(results), *whole = read_rows(other), *row;
+  size_t i, equal = 0;
+  json_array_foreach(whole, i, row)
+  {
+    json_t *same = row_of(killed, row_text(row, "key"));
+    json_t *a = stable_part(row), *b = same ? stable_part(same) : NULL;
+    const bool memory = strcmp(row_text(row, "outcome"), "out of memory") == 0; /* its history ends anywhere */
+    if (memory) json_object_del(a, "history");
+    if (memory && b) json_object_del(b, "history");
+    equal += a && b && json_equal(a, b);
+    json_decref(a);
+    json_decref(b);
+  }
+  check(run,
+        finished && run->status == 0 && json_array_size(whole) == 14 && json_array_size(killed) == 14 && equal == 14,
+        "a batch that was killed three times ends with the same rows, none of them twice");
+  json_decref(killed);
+  json_decref(whole);
+  unlink(other);
+}
+
+/* Makes a script stand in for solve, beside a copy of compare; NULL: the commands are their own again. */
+static void stand_in(const char *script)
+{
+  char from[600], buffer[1 << 16], folder[512];
+  size_t got;
+  if (!script) {
+    setenv("KARST_TOOLS", own_tools, 1);
+    return;
+  }
+  snprintf(from, sizeof from, "%s/compare", own_tools);
+  snprintf(folder, sizeof folder, "%s", tap_scratch("compare"));
+  if (access(folder, X_OK) != 0) {
+    FILE *in = fopen(from, "rb"), *out = fopen(folder, "wb");
+    while (in && out && (got = fread(buffer, 1, sizeof buffer, in)) > 0) fwrite(buffer, 1, got, out);
+    if (in) fclose(in);
+    if (out) fclose(out);
+    chmod(folder, 0755);
+  }
+  chmod(tap_write("solve", script, -1), 0755);
+  *strrchr(folder, '/') = '\0';
+  setenv("KARST_TOOLS", folder, 1);
+}
+
+static void test_bad_ends(void)
+{
+  static const struct {
+    const char *script, *outcome, *words;
+  } ends[] = {
+      {"#!/bin/sh\nkill -SEGV $$\n", "crashed", "SIGSEGV"},
+      {"#!/bin/sh\nkill -KILL $$\n", "crashed", "memory"},
+      {"#!/bin/sh\necho solve: oh >&2\nexit 77\n", "crashed", "status 77 and without a report: solve: oh"},
+      {"#!/bin/sh\nexit 0\n", "failed", "without a report"},
+      {"#!/bin/sh\necho '{\"converged\": tru'\nexit 1\n", "failed", "without a report"},
+      {"#!/bin/sh\necho '{\"error\": \"out of memory for all\", \"status\": 2}'\nexit 2\n", "out of memory", "for all"},
+      {"#!/nowhere/shell\n", "crashed", "status 127"},
+      /* More than pipes hold, on both streams, one after the other. */
+      {"#!/bin/sh\nhead -c 300000 /dev/zero | tr '\\0' x >&2\nhead -c 300000 /dev/zero | tr '\\0' x\n", "failed",
+       "without a report"},
+      {"#!/bin/sh\nexec >&- 2>&- 3>&-\nsleep 0.1\nexit 3\n", "no device", ""},
+  };
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    begin();
+    stand_in(ends[i].script);
+    const struct cli_run *run = COMPARE("poisson2d:4x4", "--quiet");
+    check(run, run->status == 0 && has_one_row(ends[i].outcome, ends[i].words), "a bad end is a row");
+    tap_note("%s: %s", ends[i].outcome, ends[i].words);
+  }
+  begin();
+  unlink(tap_scratch("solve"));
+  const struct cli_run *run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "solve"),
+        "without solve beside it compare says so");
+  stand_in(NULL);
+}
+
+/* Whether a process runs still; one that has ended and that nobody has asked about does not. */
+static bool runs(long pid)
+{
+  char path[64], line[512] = "", *state;
+  snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  if (!fgets(line, sizeof line, file)) line[0] = '\0';
+  fclose(file);
+  state = strrchr(line, ')');
+  return state && state[1] && state[2] != 'Z' && state[2] != 'X';
+}
+
+/* Waits up to some seconds until a case and its own process, whose numbers are in a file, have ended. That process is
+ * left out, and killed, where compare itself was killed: the system ends the case, but nobody what the case has begun. */
+static bool have_ended(const char *path, bool killed)
+{
+  long first = 0, second = 0;
+  FILE *file = fopen(path, "r");
+  const bool known = file && fscanf(file, "%ld %ld", &first, &second) == 2;
+  if (file) fclose(file);
+  if (killed && known) kill((pid_t)second, SIGKILL);
+  for (int i = 0; i < 1000 && known && (runs(first) || runs(second)); i++) usleep(10000);
+  return known && !runs(first) && !runs(second);
+}
+
+/* A case that does not listen to signals, with a process of its own: both are ended by the limit of time, by an
+ * interruption, and where compare itself is killed. */
+static void test_interrupted(void)
+{
+  static const char script[] = "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 100 &\necho $$ $! >%s.new\nmv %s.new %s\nwait\n";
+  static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
+  char text[2048], pids[512], path[600];
+  snprintf(pids, sizeof pids, "%s", tap_scratch("pids"));
+  snprintf(text, sizeof text, script, pids, pids, pids);
+  begin();
+  unlink(pids);
+  stand_in(text);
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=1");
+  const bool timed = run->status == 0 && has_one_row("out of time", "1 s");
+  check(run, timed && have_ended(pids, false),
+        "the limit of time ends a case that ignores signals, and its own processes");
+  for (int i = 0; i < 3; i++) {
+    char *argv[] = {path, "poisson2d:4x4", "poisson2d:5x5", "--results", results, NULL};
+    char said[512] = "";
+    int status = 0;
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    begin();
+    unlink(pids);
+    snprintf(path, sizeof path, "%s/compare", getenv("KARST_TOOLS"));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, tap_scratch("said"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (posix_spawn(&child, path, &actions, NULL, argv, environ) != 0) continue;
+    posix_spawn_file_actions_destroy(&actions);
+    for (int k = 0; k < 2000 && access(pids, F_OK) != 0; k++) usleep(10000);
+    kill(child, signals[i]);
+    waitpid(child, &status, 0);
+    FILE *file = fopen(tap_scratch("said"), "r");
+    if (file && !fgets(said, sizeof said, file)) said[0] = '\0';
+    if (file) fclose(file);
+    json_t *rows = read_rows(results);
+    const bool told = signals[i] == SIGKILL ? WIFSIGNALED(status)
+                                            : WIFEXITED(status) && WEXITSTATUS(status) == 1 &&
+                                                  strstr(said, "interrupted after 0 of 2 cases");
+    tap_ok(told && json_array_size(rows) == 0, "signal %d: a case that was interrupted has no row: %s", signals[i],
+           said);
+    tap_ok(have_ended(pids, signals[i] == SIGKILL), "signal %d leaves nothing behind", signals[i]);
+    json_decref(rows);
+  }
+  stand_in(NULL);
+}
+
+/* Results that are damaged, locked, or on a disk that is full. */
+static void test_results(void)
+{
+  begin();
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "poisson2d:5x5", "--quiet");
+  check(run, run->status == 0, "a batch of two cases");
+  FILE *file = fopen(results, "a");
+  fputs("{\"karst_compare\": 1, \"key\": \"po", file);
+  fclose(file);
+  run = COMPARE("poisson2d:4x4", "poisson2d:5x5", "poisson2d:6x6", "--quiet");
+  json_t *rows = read_rows(results), *row;
+  size_t i, fine = 0;
+  json_array_foreach(rows, i, row) fine += json_is_object(row);
+  check(run, run->status == 0 && fine == 3 && json_array_size(rows) == 3 && strstr(run->err, "note: the last line"),
+        "a last line that is cut off is dropped with a note, and no other");
+  json_decref(rows);
+  struct stat whole;
+  if (stat(results, &whole) != 0 || truncate(results, whole.st_size - 1) != 0) whole.st_size = 0;
+  run = COMPARE("poisson2d:4x4", "poisson2d:5x5", "poisson2d:6x6", "poisson2d:7x7", "--quiet");
+  rows = read_rows(results);
+  check(run, run->status == 0 && !run->err[0] && json_array_size(rows) == 4,
+        "a last line is a row without its end too");
+  json_decref(rows);
+
+  const int lock = open(results, O_RDWR);
+  flock(lock, LOCK_EX);
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "another compare"),
+        "two batches do not share a file of results");
+  close(lock);
+
+  file = fopen(results, "a");
+  fputs("{\"karst_compare\": 1}\n", file);
+  fclose(file);
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 5 is no row"),
+        "a line that is no row is named by its number");
+  tap_write("results.jsonl", "a,b\n1,2\n", -1);
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && strstr(run->err, "line 1 is no row"), "a file of something else is not appended to");
+}
+
+/* The disk is full after some rows: they are kept whole, and the batch goes on when there is room. */
+static void test_full(void)
+{
+  struct rlimit known, small;
+  begin();
+  if (getrlimit(RLIMIT_FSIZE, &known) != 0) return;
+  small = known;
+  small.rlim_cur = 8000;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--level=0..9", "--quiet");
+  setrlimit(RLIMIT_FSIZE, &known);
+  json_t *rows = read_rows(results), *row;
+  size_t i, count = json_array_size(rows), fine = 0;
+  json_array_foreach(rows, i, row) fine += json_is_object(row);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && count > 0 && count < 10 && fine == count,
+        "a full disk ends the batch with a sentence and whole rows");
+  json_decref(rows);
+  run = COMPARE("poisson2d:4x4", "--level=0..9", "--quiet");
+  rows = read_rows(results);
+  check(run, run->status == 0 && json_array_size(rows) == 10, "and it goes on from there");
+  json_decref(rows);
+}
+
+static void test_all(void)
+{
+  const char *folder = getenv("KARST_TOOLS"), *build = getenv("builddir");
+  if (folder)
+    snprintf(own_tools, sizeof own_tools, "%s", folder);
+  else
+    snprintf(own_tools, sizeof own_tools, "%s/tools", build ? build : ".");
+  snprintf(results, sizeof results, "%s", tap_scratch("results.jsonl"));
+  test_outcomes();
+  test_killed();
+  test_bad_ends();
+  test_interrupted();
+  test_results();
+  test_full();
+}
+#else
+static void test_all(void) { tap_skip("built without jansson", "batches that go wrong"); }
+#endif
+
+int main(void)
+{
+  cli_need("compare");
+  cli_need("solve");
+  test_all();
+  return tap_done();
+}
