@@ -1,5 +1,8 @@
-/* karst_matrix_insert_diagonal: each block row has its diagonal block afterwards, of
+/* karst_matrix_insert_diagonal and the option --insert-diagonal: each block row has its diagonal block afterwards, of
  * zeros where it had none, and the matrix is the same as a matrix of numbers. */
+#include "config.h"
+
+#include "cli.h"
 #include "failing_allocator.h"
 #include "matrix.h"
 
@@ -133,6 +136,45 @@ static karst_status insert_once(karst_context *context, void *user)
   return status;
 }
 
+/* A matrix whose second row has no diagonal entry: ILU(1) makes one. */
+static const char *write_matrix(void)
+{
+  static char path[512];
+  snprintf(path, sizeof path, "%s",
+           tap_write("missing.mtx",
+                     "%%MatrixMarket matrix coordinate real general\n3 3 6\n1 1 4\n1 2 1\n2 1 1\n2 3 1\n3 2 1\n3 3 4\n",
+                     -1));
+  return path;
+}
+
+static void commands(void)
+{
+  const char *matrix = write_matrix();
+  char copy[512];
+  snprintf(copy, sizeof copy, "%s", tap_scratch("copy.mtx"));
+  const struct cli_run *run = CLI_RUN("solve", matrix);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "--insert-diagonal"),
+         "solve refuses a matrix without a diagonal block, and names the option: %s", run->err);
+  run = CLI_RUN("solve", matrix, "--insert-diagonal", "--level", "1");
+  tap_ok(run->status == 0 && strstr(run->out, "1 diagonal block of zeros inserted"),
+         "which solves it, and is reported");
+  run = CLI_RUN("solve", "poisson2d:3x3", "--insert-diagonal");
+  tap_ok(run->status == 0 && !strstr(run->out, "inserted"), "the report does not speak of none");
+#ifdef HAVE_JANSSON
+  run = CLI_RUN("solve", matrix, "--insert-diagonal", "--level", "1", "--json");
+  tap_ok(strstr(run->out, "\"inserted_diagonal\": 1") != NULL, "JSON has their number");
+  run = CLI_RUN("solve", "poisson2d:3x3", "--json");
+  tap_ok(strstr(run->out, "\"inserted_diagonal\": 0") != NULL, "or 0");
+#endif
+  run = CLI_RUN("convert", matrix, copy, "--insert-diagonal");
+  tap_ok(run->status == 0 && strstr(run->err, "note: 1 diagonal block of zeros is inserted"), "convert inserts too: %s",
+         run->err);
+  run = CLI_RUN("solve", copy, "--level", "1");
+  tap_ok(run->status == 0, "and writes what can be solved");
+  run = CLI_RUN("convert", matrix, copy, "--insert-diagonal", "--quiet");
+  tap_ok(run->status == 0 && !*run->err, "quietly, where asked for");
+}
+
 int main(void)
 {
   tap_each_device(inserts, "inserted blocks");
@@ -140,5 +182,6 @@ int main(void)
   tap_each_device(keeps, "what is kept");
   tap_each_device(errors, "errors");
   fail_each_allocation(insert_once, NULL, "insertion");
+  commands();
   return tap_done();
 }

@@ -102,6 +102,16 @@ int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs)
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted)
+{
+  karst_matrix *whole;
+  karst_status status = karst_matrix_insert_diagonal(*matrix, &whole, inserted);
+  if (status) return tool_fail_library(context, status);
+  karst_matrix_destroy(*matrix);
+  *matrix = whole;
+  return TOOL_GO_ON;
+}
+
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)
 {
   *values = malloc((size_t)(count ? count : 1) * sizeof **values);

@@ -15,6 +15,8 @@ int tool_load_exact(karst_context *context, const char *name, karst_vector **exa
 /* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the
  * right-hand side that came with the matrix, or NULL. */
 int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs);
+/* Gives the matrix zero blocks where block rows have no diagonal block; *inserted is their number. */
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted);
 
 /* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
  * frees. */
