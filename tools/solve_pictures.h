@@ -14,6 +14,9 @@ int solve_plot(karst_context *context, const struct solve_report *report, const 
 /* Draws the pattern of A, with its blocks, the fill of the factors and the level sets, to the file of --spy. */
 int solve_spy(karst_context *context, const struct solve_report *report, const karst_matrix *A);
 
+/* Whether the preconditioner has factors on a filled pattern, for which the option level counts. */
+bool solve_has_level(const karst_options *options);
+
 /* Sets a title of three lines: the matrix, the method, and last. */
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last);
 

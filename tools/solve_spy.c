@@ -100,9 +100,7 @@ static void find_levels(struct raster *raster, const karst_matrix *pattern)
 /* The fill level of the preconditioner; 0 where it has no factors on a filled pattern. */
 static int fill_level(const karst_options *options)
 {
-  const char *precond = tool_option_text(options, "precond");
-  const bool fills = strcmp(precond, "iluk") == 0 || strcmp(precond, "parilu") == 0 || strcmp(precond, "paric") == 0;
-  return fills ? (int)tool_option_number(options, "level") : 0;
+  return solve_has_level(options) ? (int)tool_option_number(options, "level") : 0;
 }
 
 /* Makes the pattern of the factors of level 1 or more, with one scalar a block, in a context on the host: the values

@@ -38,18 +38,22 @@ static void append(char *line, size_t size, const char *text)
   snprintf(line + used, size - used, "%s%s", used ? ", " : "", text);
 }
 
+bool solve_has_level(const karst_options *options)
+{
+  static const char *const filling[] = {"iluk", "parilu", "paric", "cusparse"};
+  for (size_t i = 0; i < sizeof filling / sizeof *filling; i++)
+    if (strcmp(tool_option_text(options, "precond"), filling[i]) == 0) return true;
+  return false;
+}
+
 static void describe_method(const karst_options *options, const char *device, char *line, size_t size)
 {
-  static const char *const leveled[] = {"iluk", "parilu", "paric"};
   const char *precond = tool_option_text(options, "precond"), *ordering = tool_option_text(options, "ordering");
   const char *scale = tool_option_text(options, "scale");
   char text[64];
   snprintf(line, size, "%s, %s", tool_option_text(options, "solver"), precond);
-  for (size_t i = 0; i < sizeof leveled / sizeof *leveled; i++) {
-    if (strcmp(precond, leveled[i]) != 0) continue;
-    snprintf(text, sizeof text, " of level %s", tool_option_text(options, "level"));
-    snprintf(line + strlen(line), size - strlen(line), "%s", text);
-  }
+  snprintf(text, sizeof text, " of level %s", tool_option_text(options, "level"));
+  if (solve_has_level(options)) snprintf(line + strlen(line), size - strlen(line), "%s", text);
   snprintf(text, sizeof text, "%s ordering", ordering);
   if (strcmp(ordering, "natural") != 0) append(line, size, text);
   snprintf(text, sizeof text, "%s scaling", scale);
