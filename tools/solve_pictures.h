@@ -17,7 +17,7 @@ int solve_spy(karst_context *context, const struct solve_report *report, const k
 /* Whether the preconditioner has factors on a filled pattern, for which the option level counts. */
 bool solve_has_level(const karst_options *options);
 
-/* Sets a title of three lines: the matrix, the method, and last. */
+/* Sets a title: lines for the matrix, the method, and last. */
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last);
 
 #endif

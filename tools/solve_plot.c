@@ -30,6 +30,9 @@ struct range {
   double least, most;
 };
 
+/* In powers of ten: no point is on the border of the picture. */
+#define MARGIN 0.05
+
 static bool can_be_drawn(double value) { return isfinite(value) && value > 1e-300; }
 
 static void include(struct range *range, double value)
@@ -42,8 +45,8 @@ static void include(struct range *range, double value)
 static void round_out(struct range *range)
 {
   if (!(range->least > 0)) *range = (struct range){1e-16, 1};
-  range->least = fmax(pow(10, floor(log10(range->least))), 1e-300);
-  range->most = fmin(pow(10, ceil(log10(range->most))), 1e300);
+  range->least = fmax(pow(10, floor(log10(range->least) - MARGIN)), 1e-300);
+  range->most = fmin(pow(10, ceil(log10(range->most) + MARGIN)), 1e300);
   if (range->most <= range->least) range->most = 10 * range->least;
 }
 
@@ -91,8 +94,10 @@ static void write_plot(struct tool_gnuplot *plot, const struct solve_report *rep
   char text[64];
   solve_write_title(plot, report, report->explanation);
   fprintf(script, "set xlabel 'iteration'\nset ylabel '%s'\nset logscale y\nset format y '%%.0e'\n", scale->axis);
-  fprintf(script, "set xrange [0:%d]\nset yrange [%.6e:%.6e]\nset grid linecolor rgb '#dddddd' dashtype 1\n", last,
-          range.least, range.most);
+  fprintf(script,
+          "set xrange [0:%d]\nset yrange [%.6e:%.6e]\nset grid linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'\n"
+          "set key outside bottom center horizontal\n",
+          last, range.least, range.most);
   write_data(script, record, scale->norm);
   const bool drawn = has_points(record, scale->norm);
   if (!drawn) fputs("set label 'no iteration has a residual norm to be drawn' at graph 0.5,0.5 center\n", script);
@@ -118,7 +123,7 @@ int solve_plot(karst_context *context, const struct solve_report *report, const 
   const double start = record->count ? record->residual[0] : 1;
   struct scale scale = find_scale(report->settings->options, norm, start);
   if (!can_be_drawn(scale.norm)) scale.norm = 1;
-  const int exit_status = tool_gnuplot_begin(&plot, report->settings->plot, 900, 560);
+  const int exit_status = tool_gnuplot_begin(&plot, report->settings->plot, 900, 600);
   if (exit_status != TOOL_GO_ON) return exit_status;
   write_plot(&plot, report, record, &scale);
   return tool_gnuplot_end(&plot);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MOST = 80, LINE_MOST = 120 }; /* bytes that fit the width of a picture */
+enum { NAME_MOST = 80, LINE_MOST = 100 }; /* bytes that fit the width of a picture */
 
 /* Whether c is inside a character of UTF-8 and does not begin one. */
 static bool is_inside(char c) { return (c & 0xc0) == 0x80; }
@@ -30,6 +30,22 @@ static void write_begin(struct tool_gnuplot *plot, const char *text)
     for (length = LINE_MOST; length > 0 && is_inside(text[length]);) length--;
   snprintf(line, sizeof line, "%.*s%s", (int)length, text, cut ? "..." : "");
   tool_gnuplot_text(plot, line);
+}
+
+/* Writes a sentence in one line or, broken at a blank, two. */
+static void write_wrapped(struct tool_gnuplot *plot, const char *text)
+{
+  char line[LINE_MOST + 1];
+  size_t length = LINE_MOST;
+  if (strlen(text) > LINE_MOST)
+    while (length > 0 && text[length] != ' ') length--;
+  if (strlen(text) > LINE_MOST && length > 0) {
+    snprintf(line, sizeof line, "%.*s", (int)length, text);
+    tool_gnuplot_text(plot, line);
+    fputs(" . \"\\n\" . ", plot->script);
+    text += length + 1;
+  }
+  write_begin(plot, text);
 }
 
 static void append(char *line, size_t size, const char *text)
@@ -74,6 +90,6 @@ void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *rep
   fputs(" . \"\\n\" . ", plot->script);
   tool_gnuplot_text(plot, method);
   fputs(" . \"\\n\" . ", plot->script);
-  write_begin(plot, last);
+  write_wrapped(plot, last);
   fputs(" font ',11'\n", plot->script);
 }
