@@ -85,6 +85,8 @@ static void test_made(void)
   put_poisson(&maker, 0, -1, 0, -1);
   end(&maker);
   follow(path, LIST("--solver", "cg"), "try --negate", LIST("--negate"), "a negative definite matrix");
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "cg", "--negate");
+  tap_ok(run->status == 1 && strstr(run->out, "try it without --negate"), "and one that the option has made so");
   maker = begin(path, 100);
   put_poisson(&maker, 0, 1, -2.5, -1);
   end(&maker);

@@ -120,7 +120,8 @@ static bool hint_for_cg(const struct hint_case *solve, const struct facts *facts
   const karst_reason reason = solve->result->reason;
   const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
   if (indefinite && facts->symmetric && facts->positive == 0 && facts->negative > 0)
-    return say(hint, size, "negative definite, as its diagonal is negative: try --negate, which solves -A x = -b");
+    return say(hint, size, "negative definite, as its diagonal is negative: try %s",
+               solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
   if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
     return say(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
@@ -179,8 +180,9 @@ static bool hint_for_slowness(const struct hint_case *solve, char *hint, size_t 
   const int level = (int)tool_option_number(options, "level"), restart = (int)tool_option_number(options, "restart");
   const bool restarts =
       is(options, "solver", "gmres") || is(options, "solver", "fgmres") || is(options, "solver", "orthomin");
-  const bool falling = solve->result->reason == KARST_ITERATION_LIMIT && solve->result->relative_residual < 0.1;
-  const char *more = falling ? ", or more --max-iterations" : "";
+  const bool few = tool_option_number(options, "max-iterations") < 10000; /* which is the default, and many */
+  const bool falling = solve->result->reason == KARST_ITERATION_LIMIT && solve->result->relative_residual < 0.5;
+  const char *more = few && falling ? ", or more --max-iterations" : "";
   char wider[64] = "";
   if (restarts) snprintf(wider, sizeof wider, " or --restart %d", restart < 100 ? 100 : 3 * restart);
   if (tool_option_number(options, "rtol") < 1e-15 && tool_option_number(options, "atol") == 0)

@@ -11,6 +11,7 @@ struct hint_case {
   const karst_matrix *A;
   const karst_vector *b;
   const karst_result *result;
+  bool negated; /* A is -1 times what the user has, because of --negate */
 };
 
 /* Writes one line on what to try, or "" where nothing is known that may help. The command's options are named, with

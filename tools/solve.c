@@ -103,7 +103,8 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
 /* Says what to try after a solve that did not converge. */
 static void find_hint(struct run *run, struct solve_report *report)
 {
-  const struct hint_case failed = {run->context, report->settings->options, run->A, run->b, &report->result};
+  const struct hint_case failed = {run->context, report->settings->options, run->A,
+                                   run->b,       &report->result,           report->settings->negate};
   const bool told = report->settings->json || !report->settings->quiet;
   if (told && report->result.reason < 0) hint_find(&failed, report->hint, sizeof report->hint);
 }
