@@ -114,7 +114,7 @@ struct settings {
   int block;
   const char *grid_text;
   struct tool_grid grid;
-  bool negate, insert_diagonal, quiet;
+  bool negate, stored_triangle, insert_diagonal, quiet;
 };
 
 /* Tells what is done to the matrix. inserted: the number of diagonal blocks. */
@@ -133,7 +133,8 @@ static void tell(const struct settings *settings, const karst_vector *rhs, karst
 static int load(karst_context *context, const struct settings *settings, karst_matrix **matrix, karst_vector **rhs)
 {
   karst_index inserted = 0;
-  int exit_status = tool_load_matrix(context, settings->input, settings->block, matrix, rhs);
+  int exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(context, settings->input,
+                                                                                      settings->block, matrix, rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (settings->negate) exit_status = tool_negate(context, *matrix, *rhs);
   if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
@@ -183,6 +184,9 @@ int main(int argc, char *argv[])
       {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
        TOOL_SWITCH,
        {.flag = &settings.negate}},
+      {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
+       TOOL_SWITCH,
+       {.flag = &settings.stored_triangle}},
       {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
        TOOL_SWITCH,
        {.flag = &settings.insert_diagonal}},

@@ -44,6 +44,16 @@ static int read_file(karst_context *context, const char *path, int block_size, k
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
+/* Reads the right-hand side that comes with a matrix file, unless rhs is NULL; destroys the matrix where that fails. */
+static int read_beside(karst_context *context, const char *path, karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_status status = rhs ? karst_vector_read_beside(context, path, rhs) : KARST_SUCCESS;
+  if (!status) return TOOL_GO_ON;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  return tool_fail_library(context, status);
+}
+
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs)
 {
@@ -57,12 +67,19 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
     return status ? tool_fail_library(context, status) : TOOL_GO_ON;
   }
   int exit_status = read_file(context, name, block_size, matrix);
-  if (exit_status != TOOL_GO_ON || !rhs) return exit_status;
-  status = karst_vector_read_beside(context, name, rhs);
-  if (!status) return TOOL_GO_ON;
-  karst_matrix_destroy(*matrix);
+  return exit_status == TOOL_GO_ON ? read_beside(context, name, matrix, rhs) : exit_status;
+}
+
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs)
+{
+  struct stat file;
   *matrix = NULL;
-  return tool_fail_library(context, status);
+  if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0 || is_rutherford_boeing(name))
+    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric files of Matrix Market, and %s is none", name);
+  karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
+  return status ? tool_fail_library(context, status) : read_beside(context, name, matrix, rhs);
 }
 
 int tool_load_exact(karst_context *context, const char *name, karst_vector **exact)

@@ -9,6 +9,10 @@
  * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
+/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. What is no
+ * file that the library reads is refused. */
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs);
 
 /* Makes the exact solution of a problem of the gallery; a file, or a problem without one, is refused. */
 int tool_load_exact(karst_context *context, const char *name, karst_vector **exact);

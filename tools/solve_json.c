@@ -41,6 +41,7 @@ static void set_input(json_t *object, const struct solve_report *report)
   const struct solve_settings *settings = report->settings;
   set_text(object, "matrix", settings->matrix);
   json_object_set_new(object, "negated", json_boolean(settings->negate));
+  json_object_set_new(object, "stored_triangle", json_boolean(settings->stored_triangle));
   set_integer(object, "inserted_diagonal", report->inserted);
   set_integer(object, "rows", report->rows);
   set_integer(object, "block", report->block);

@@ -169,8 +169,8 @@ void solve_print_text(const struct solve_report *report)
   const karst_solver_info *info = &report->info;
   printf("matrix      ");
   tool_print_safely(stdout, settings->matrix);
-  printf(": %s%lld rows, %lld entries", settings->negate ? "negated, " : "", (long long)report->rows,
-         (long long)report->entries);
+  printf(": %s%s%lld rows, %lld entries", settings->stored_triangle ? "the stored triangle, " : "",
+         settings->negate ? "negated, " : "", (long long)report->rows, (long long)report->entries);
   if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
   printf(", block size %d", report->block);
   const karst_index *size = report->grid.size;
