@@ -8,44 +8,6 @@
 
 enum { DEEPEST = 4 }; /* preconditioners inside preconditioners */
 
-/* Whether the option is one of those that only some methods read, and which these are; stage: "" or such as
- * "first.". */
-static bool is_read(const karst_options *options, const char *stage, const char *name)
-{
-  static const struct reader {
-    const char *name, *of, *methods;
-  } readers[] = {
-      {"restart", "solver", " gmres fgmres orthomin "},
-      {"orthogonalise", "solver", " gmres fgmres orthomin "},
-      {"side", "solver", " gmres fgmres "},
-      {"norm", "solver", " cg "},
-      {"damping", "solver", " richardson "},
-      {"parts", "solver", " richardson "},
-      {"level", "precond", " iluk parilu paric cusparse "},
-      {"trisolve", "precond", " iluk parilu paric "},
-      {"trisolve-sweeps", "precond", " iluk parilu paric "},
-      {"shift", "precond", " iluk dilu parilu paric "},
-      {"modified", "precond", " iluk dilu "},
-      {"sweeps", "precond", " parilu paric "},
-      {"sweep-mode", "precond", " parilu paric "},
-      {"sweep-scale", "precond", " parilu paric "},
-      {"ilu-residual", "precond", " parilu paric "},
-      {"pivoting", "precond", " fgbilu "},
-      {"rrb-levels", "precond", " rrb "},
-      {"rrb-precision", "precond", " rrb "},
-      {"first", "precond", " two-stage "},
-      {"second", "precond", " two-stage "},
-  };
-  char option[256], wanted[64];
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-    if (strcmp(readers[i].name, name) != 0) continue;
-    snprintf(option, sizeof option, "%s%s", stage, readers[i].of);
-    snprintf(wanted, sizeof wanted, " %.60s ", tool_option_text(options, option));
-    return strstr(readers[i].methods, wanted) != NULL;
-  }
-  return true;
-}
-
 /* Whether two values are the same to an option. */
 static bool is_same(karst_option_kind kind, const char *a, const char *b)
 {
@@ -74,7 +36,7 @@ static void print_options(const karst_context *context, const karst_options *opt
   char name[256];
   for (size_t i = 0; karst_options_info(context, i, &info); i++) {
     snprintf(name, sizeof name, "%s%s", stage, info.name);
-    if (karst_options_get(options, name, &text) || !is_read(options, stage, info.name)) continue;
+    if (karst_options_get(options, name, &text) || !karst_options_used(options, name)) continue;
     if (*stage && strcmp(info.name, "precond") == 0) continue; /* printed as the stage itself */
     if (info.experiment && is_same(info.kind, text, tool_option_text(defaults, name))) continue;
     print_option(options, defaults, name, &info, depth);
