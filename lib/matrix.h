@@ -66,6 +66,10 @@ karst_status karst_matrix_refer(karst_matrix *matrix, const double *value);
 karst_status karst_matrix_place_adopted(karst_matrix *matrix);
 void karst_matrix_release_values(karst_matrix *matrix);
 
+/* Stores A's block k as block position[k] of a matrix on a wider pattern, and zeros elsewhere. position[blocks of A] is
+ * in host memory. The values stay in the memory that they live in. */
+karst_status karst_matrix_spread_values(const karst_matrix *A, const karst_index *position, karst_matrix *wider);
+
 /* *value is the array of the values where the host can read it, else a copy in host memory. _done gives it back. */
 karst_status karst_matrix_host_value(const karst_matrix *matrix, double **value);
 void karst_matrix_host_value_done(const karst_matrix *matrix, double *value);

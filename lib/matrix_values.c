@@ -127,3 +127,17 @@ void karst_matrix_host_value_done(const karst_matrix *matrix, double *value)
 {
   if (value != matrix->value) karst_release(matrix->context, value);
 }
+
+karst_status karst_matrix_spread_values(const karst_matrix *A, const karst_index *position, karst_matrix *wider)
+{
+  karst_context *context = A->context;
+  const karst_index blocks = A->row_start[A->block_rows];
+  karst_index *device_position = NULL;
+  karst_status status = karst_device_indices(context, blocks, position, "the places of blocks", &device_position);
+  if (!status) {
+    context->backend->fill(context, karst_entries(wider), 0, wider->value);
+    context->backend->scatter(context, blocks, A->block_size * A->block_size, device_position, A->value, wider->value);
+  }
+  context->backend->release(context, device_position);
+  return status;
+}

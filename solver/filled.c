@@ -20,21 +20,6 @@ static karst_status make_joined(const karst_matrix *A, int level, karst_index **
   return karst_matrix_adopt(context, A->block_rows, A->block_size, A->rows_unpadded, row_start, column, NULL, filled);
 }
 
-/* Stores A's values in their places, and zeros elsewhere. */
-static karst_status fill_in(const karst_matrix *A, const karst_index *position, karst_matrix *filled)
-{
-  karst_context *context = A->context;
-  const karst_index blocks = A->row_start[A->block_rows];
-  karst_index *device_position = NULL;
-  karst_status status = karst_device_indices(context, blocks, position, "the places of blocks", &device_position);
-  if (!status) {
-    context->backend->fill(context, karst_entries(filled), 0, filled->value);
-    context->backend->scatter(context, blocks, A->block_size * A->block_size, device_position, A->value, filled->value);
-  }
-  context->backend->release(context, device_position);
-  return status;
-}
-
 karst_status karst_matrix_create_filled(const karst_matrix *A, int level, karst_matrix **filled)
 {
   karst_index *position;
@@ -45,7 +30,7 @@ karst_status karst_matrix_create_filled(const karst_matrix *A, int level, karst_
   karst_status status = karst_matrix_check_diagonal(A);
   if (status) return status;
   status = make_joined(A, level, &position, filled);
-  if (!status) status = fill_in(A, position, *filled);
+  if (!status) status = karst_matrix_spread_values(A, position, *filled);
   if (!status) status = karst_matrix_copy_grid(A, NULL, *filled);
   karst_release(A->context, position);
   if (!status) return KARST_SUCCESS;

@@ -2,6 +2,7 @@
  *
  * What --help prints is made from the same tables, so it cannot fall behind. */
 #include "common.h"
+#include "options_file.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -237,26 +238,80 @@ static int take_option(karst_context *context, const struct tool_command *comman
   return set(context, command, &info, value);
 }
 
-/* Whether the switch --json is among the arguments, of a command that has it, and not the value of another option. */
-static bool asks_for_json(const karst_context *context, const struct tool_command *command, int argc, char *argv[])
+/* Finds the option of the command's own that is called name among the arguments from *i on, and not as the value of
+ * another option. Sets *value, which is NULL for a switch or where it is missing, and moves *i behind it. */
+static bool find_given(const karst_context *context, const struct tool_command *command, const char *name, int argc,
+                       char *argv[], int *i, const char **value)
+{
+  struct tool_info info;
+  while (*i < argc) {
+    char *argument = argv[(*i)++];
+    if (strncmp(argument, "--", 2) != 0 || !find_option(context, command, argument, &info, value)) continue;
+    const bool apart = info.value[0] && !*value && *i < argc;
+    if (apart) *value = argv[(*i)++];
+    if (strcmp(info.name, name) == 0) return true;
+  }
+  return false;
+}
+
+/* Makes the answer JSON where --json is among the arguments of a command that has it. */
+static void look_for_json(const karst_context *context, const struct tool_command *command, int argc, char *argv[])
+{
+  const char *value;
+  int i = 0;
+  if (find_given(context, command, "json", argc, argv, &i, &value) && !value) tool_answer_json();
+}
+
+/* Takes the option of a line. What a line may not hold is what ends the program or reads another file. */
+static int take_line(karst_context *context, const struct tool_command *command, struct tool_options_line *line)
 {
   struct tool_info info;
   const char *value;
-  for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "--", 2) != 0 || !find_option(context, command, argv[i], &info, &value)) continue;
-    if (strcmp(info.name, "json") == 0 && !info.value[0] && !value) return true;
-    if (info.value[0] && !value) i++;
+  int first = 0;
+  if (line->argument[0][2] && find_option(context, command, line->argument[0], &info, &value) &&
+      (strcmp(info.name, "options") == 0 || info.name == help_info.name || info.name == version_info.name))
+    return tool_fail(TOOL_FAILED, "--%s is for the command line alone", info.name);
+  int status = take_option(context, command, line->count, line->argument, &first);
+  if (status == TOOL_GO_ON && first + 1 < line->count)
+    status = tool_fail(TOOL_FAILED, "%s takes no value, and got '%s'", line->argument[0], line->argument[1]);
+  return status;
+}
+
+/* Sets what a file of options says. Its errors begin with the file and the line. */
+static int take_file(karst_context *context, const struct tool_command *command, const char *path)
+{
+  struct tool_options_file *file;
+  char place[512];
+  int status = tool_options_read(path, &file);
+  for (size_t i = 0; file && i < file->count; i++)
+    look_for_json(context, command, file->line[i].count, file->line[i].argument);
+  for (size_t i = 0; file && i < file->count && status == TOOL_GO_ON; i++) {
+    snprintf(place, sizeof place, "%s, line %ld", path, file->line[i].number);
+    tool_place(place);
+    status = take_line(context, command, &file->line[i]);
   }
-  return false;
+  tool_place(NULL);
+  return status;
+}
+
+static int take_files(karst_context *context, const struct tool_command *command, int argc, char *argv[])
+{
+  const char *path;
+  int status = TOOL_GO_ON;
+  for (int i = 1; status == TOOL_GO_ON && find_given(context, command, "options", argc, argv, &i, &path);)
+    if (path && *path) status = take_file(context, command, path); /* else take_option finds it missing */
+  return status;
 }
 
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[])
 {
   int operands = 0;
-  if (asks_for_json(context, command, argc, argv)) tool_answer_json(); /* also for an error in an argument before it */
+  look_for_json(context, command, argc - 1, argv + 1); /* also for an error in an argument before it */
+  int status = take_files(context, command, argc, argv);
+  if (status != TOOL_GO_ON) return status;
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
-      int status = take_option(context, command, argc, argv, &i);
+      status = take_option(context, command, argc, argv, &i);
       if (status != TOOL_GO_ON) return status;
     } else if (operands == command->operand_count) {
       return tool_fail(TOOL_FAILED, "one argument too many, '%s': it takes %s", argv[i], command->operand_names);

@@ -17,7 +17,8 @@
 static const char *program = "karst";
 
 static bool json, answered;
-static char *sentence; /* of the last error */
+static char *sentence;    /* of the last error */
+static const char *where; /* what errors begin with, or NULL */
 
 static struct {
   const char *path, *name;
@@ -61,9 +62,11 @@ static void keep_sentence(const char *format, va_list arguments)
   va_list again;
   va_copy(again, arguments);
   int length = vsnprintf(NULL, 0, format, arguments);
+  const size_t begin = where ? strlen(where) + 2 : 0;
   free(sentence);
-  sentence = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (sentence) vsnprintf(sentence, (size_t)length + 1, format, again);
+  sentence = length < 0 ? NULL : malloc(begin + (size_t)length + 1);
+  if (sentence && where) snprintf(sentence, begin + 1, "%s: ", where);
+  if (sentence) vsnprintf(sentence + begin, (size_t)length + 1, format, again);
   va_end(again);
 }
 
@@ -78,6 +81,8 @@ int tool_fail(int status, const char *format, ...)
   fputc('\n', stderr);
   return status;
 }
+
+void tool_place(const char *place) { where = place; }
 
 int tool_fail_library(const karst_context *context, karst_status status)
 {

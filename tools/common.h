@@ -35,6 +35,8 @@ int tool_fail_library(const karst_context *context, karst_status status);
 /* Reports as tool_fail_library does, beginning with the name of what the error is about. */
 int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
+/* Later errors begin with the place, such as a file and its line, until it is NULL. The caller keeps the string. */
+void tool_place(const char *place);
 
 enum { TOOL_RENAMED_MAX = 2 };
 /* Errors of the library that begin with path, the path of a copy, are printed with the user's name instead. The caller
@@ -99,7 +101,8 @@ struct tool_command {
   const char *exit_statuses; /* ends the help */
 };
 
-/* Parses the command line. --name VALUE and --name=VALUE are equal, and the last value of a name counts. Returns
+/* Parses the command line. --name VALUE and --name=VALUE are equal, and the last value of a name counts. Where the
+ * command has an option named options, its files are read first, in their order (see options_file.h). Returns
  * TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[]);
 

@@ -108,35 +108,61 @@ static int settle_beside(karst_context *context, const karst_matrix *matrix, con
   return exit_status;
 }
 
-static int load(karst_context *context, const char *input, int block, bool negate, karst_matrix **matrix,
-                karst_vector **rhs)
+/* What is asked of a conversion. */
+struct settings {
+  const char *input, *output;
+  int block;
+  const char *grid_text;
+  struct tool_grid grid;
+  bool negate, stored_triangle, insert_diagonal, quiet;
+};
+
+/* Tells what is done to the matrix. inserted: the number of diagonal blocks. */
+static void tell(const struct settings *settings, const karst_vector *rhs, karst_index inserted)
 {
-  int exit_status = tool_load_matrix(context, input, block, matrix, rhs);
-  if (exit_status != TOOL_GO_ON || !negate) return exit_status;
-  exit_status = tool_negate(context, *matrix, *rhs);
-  if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
+  char text[128];
+  if (settings->quiet) return;
+  if (settings->negate)
+    tool_message(NULL, KARST_MESSAGE_NOTE,
+                 rhs ? "the matrix and its right-hand side are multiplied by -1" : "the matrix is multiplied by -1");
+  snprintf(text, sizeof text, "%lld diagonal block%s of zeros %s inserted", (long long)inserted,
+           inserted == 1 ? "" : "s", inserted == 1 ? "is" : "are");
+  if (settings->insert_diagonal) tool_message(NULL, KARST_MESSAGE_NOTE, text);
+}
+
+static int load(karst_context *context, const struct settings *settings, karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_index inserted = 0;
+  int exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(context, settings->input,
+                                                                                      settings->block, matrix, rhs);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (settings->negate) exit_status = tool_negate(context, *matrix, *rhs);
+  if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
+    exit_status = tool_insert_diagonal(context, matrix, &inserted);
+  if (exit_status == TOOL_GO_ON) {
+    tell(settings, *rhs, inserted);
+    return TOOL_GO_ON;
+  }
   karst_vector_destroy(*rhs);
   karst_matrix_destroy(*matrix);
   return exit_status;
 }
 
-static int convert(karst_context *context, const char *input, const char *output, int block, bool negate,
-                   const struct tool_grid *grid, bool quiet)
+static int convert(karst_context *context, const struct settings *settings)
 {
+  const char *input = settings->input, *output = settings->output;
   karst_matrix *matrix;
   karst_vector *rhs;
   struct beside beside;
-  int exit_status = load(context, input, block, negate, &matrix, &rhs);
+  int exit_status = load(context, settings, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  if (negate && !quiet)
-    tool_message(NULL, KARST_MESSAGE_NOTE,
-                 rhs ? "the matrix and its right-hand side are multiplied by -1" : "the matrix is multiplied by -1");
   beside = (struct beside){0};
-  exit_status = tool_set_grid(context, grid, input, matrix);
+  exit_status = tool_set_grid(context, &settings->grid, input, matrix);
   if (exit_status == TOOL_GO_ON) exit_status = look_beside(context, input, output, matrix, rhs, &beside);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_matrix_write(matrix, output);
-    exit_status = status ? tool_fail_library(context, status) : settle_beside(context, matrix, rhs, &beside, quiet);
+    exit_status =
+        status ? tool_fail_library(context, status) : settle_beside(context, matrix, rhs, &beside, settings->quiet);
   }
   free(beside.plain);
   free(beside.packed);
@@ -148,20 +174,23 @@ static int convert(karst_context *context, const char *input, const char *output
 int main(int argc, char *argv[])
 {
   karst_context *context;
-  const char *path[2];
-  int block = 0;
-  const char *grid_text = NULL;
-  struct tool_grid grid;
-  bool negate = false, quiet = false;
+  const char *path[2] = {NULL, NULL};
+  struct settings settings = {0};
   const struct tool_option options[] = {
-      {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &block}},
+      {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &settings.block}},
       {{"grid", "NXxNYxNZ|find", "what came with the matrix", "cells along each axis, or find them; NXxNY: one layer"},
        TOOL_TEXT,
-       {.text = &grid_text}},
+       {.text = &settings.grid_text}},
       {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
        TOOL_SWITCH,
-       {.flag = &negate}},
-      {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &quiet}},
+       {.flag = &settings.negate}},
+      {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
+       TOOL_SWITCH,
+       {.flag = &settings.stored_triangle}},
+      {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
+       TOOL_SWITCH,
+       {.flag = &settings.insert_diagonal}},
+      {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &settings.quiet}},
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
@@ -180,10 +209,12 @@ int main(int argc, char *argv[])
   karst_status created = karst_context_create(NULL, &context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
-  if (!quiet) karst_context_set_message(context, tool_message, NULL);
-  if (status == TOOL_GO_ON) status = tool_parse_grid(grid_text, &grid);
+  if (!settings.quiet) karst_context_set_message(context, tool_message, NULL);
+  if (status == TOOL_GO_ON) status = tool_parse_grid(settings.grid_text, &settings.grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
-  if (status == TOOL_GO_ON) status = convert(context, path[0], path[1], block, negate, &grid, quiet);
+  settings.input = path[0];
+  settings.output = path[1];
+  if (status == TOOL_GO_ON) status = convert(context, &settings);
   karst_context_destroy(context);
   return tool_finish(status);
 }

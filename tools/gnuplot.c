@@ -1,9 +1,18 @@
-/* gnuplot.c - pictures drawn by the program gnuplot; see gnuplot.h. */
+/* gnuplot.c - pictures drawn by the program gnuplot; see gnuplot.h. The script, the picture and what gnuplot complains
+ * of are nameless files, so that no file name is part of a command, and a picture that fails leaves the last one. */
 #include "gnuplot.h"
 
+#include "output.h"
+#include "text.h"
+
 #include <errno.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
 
 /* The palette of Okabe and Ito, Color Universal Design (2008). */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -21,48 +30,129 @@ static bool ends_in(const char *path, const char *ending)
   return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
+int tool_gnuplot_check_output(const char *path)
+{
+  if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+    return tool_fail(TOOL_FAILED, "%s: a picture's name ends in .svg or .png", path);
+  const int status = tool_check_output(path);
+  return status == TOOL_GO_ON ? tool_gnuplot_check() : status;
+}
+
+/* Between single quotes nothing but the quote itself, which is doubled, means anything to gnuplot. */
 void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text)
 {
-  fputc('"', plot->script);
-  for (const char *c = text; *c; c++) {
-    if ((unsigned char)*c < ' ' || *c == '`') continue;
-    if (*c == '"' || *c == '\\') fputc('\\', plot->script);
+  char *copy = tool_utf8(text);
+  fputc('\'', plot->script);
+  for (const char *c = copy ? copy : ""; *c; c++) {
+    if ((unsigned char)*c < ' ' || *c == 0x7f) continue;
+    if (*c == '\'') fputc('\'', plot->script);
     fputc(*c, plot->script);
   }
-  fputc('"', plot->script);
+  fputc('\'', plot->script);
+  free(copy);
+}
+
+static void set_terminal(FILE *script, bool svg, int width, int height)
+{
+  fputs("set encoding utf8\n", script);
+  if (svg)
+    fprintf(script, "set terminal svg size %d,%d dynamic noenhanced font 'sans,13' background '#ffffff'\n", width,
+            height);
+  else
+    fprintf(script,
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) { set terminal pngcairo size %d,%d noenhanced } else "
+            "{ set terminal png size %d,%d noenhanced }\n",
+            width, height, width, height);
+  for (int i = 0; i < 8; i++)
+    fprintf(script, "set linetype %d linecolor rgb '%s' linewidth 2 dashtype %d pointtype %d\n", i + 1, colours[i],
+            i % 4 + 1, i + 4);
+}
+
+static FILE *open_nameless(void)
+{
+  FILE *file = tmpfile();
+  if (!file) tool_fail(TOOL_FAILED, "a temporary file for a picture cannot be made: %s", strerror(errno));
+  return file;
 }
 
 int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, int height)
 {
-  const bool svg = ends_in(path, ".svg");
   *plot = (struct tool_gnuplot){.path = path};
-  if (!svg && !ends_in(path, ".png")) return tool_fail(TOOL_FAILED, "%s: a picture's name ends in .svg or .png", path);
-  FILE *probe = fopen(path, "wb");
-  if (!probe) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
-  fclose(probe);
-  int status = tool_gnuplot_check();
+  const int status = tool_gnuplot_check_output(path);
   if (status != TOOL_GO_ON) return status;
-  plot->script = popen("gnuplot", "w"); // NOLINT(cert-env33-c): a fixed command
-  if (!plot->script) return tool_fail(TOOL_FAILED, "gnuplot cannot be started: %s", strerror(errno));
-  fprintf(plot->script,
-          svg ? "set terminal svg size %d,%d dynamic noenhanced font 'sans,13' background '#ffffff'\n"
-              : "set terminal png size %d,%d noenhanced\n",
-          width, height);
-  fputs("set output ", plot->script);
-  tool_gnuplot_text(plot, path);
-  fputc('\n', plot->script);
-  for (int i = 0; i < 8; i++)
-    fprintf(plot->script, "set linetype %d linecolor rgb '%s' linewidth 2 dashtype %d pointtype %d\n", i + 1,
-            colours[i], i % 4 + 1, i + 4);
+  plot->script = open_nameless();
+  if (!plot->script) return TOOL_FAILED;
+  set_terminal(plot->script, ends_in(path, ".svg"), width, height);
   return TOOL_GO_ON;
+}
+
+/* Runs gnuplot on the script, without the user's start-up files. Returns whether it succeeded. */
+static bool run(FILE *script, FILE *picture, FILE *complaint)
+{
+  char name[] = "gnuplot", defaults[] = "-d";
+  char *const argv[] = {name, defaults, NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t child, ended;
+  int status = 0;
+  if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) != 0) return false;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(complaint), STDERR_FILENO);
+  const int error = posix_spawnp(&child, name, &actions, NULL, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error) return false;
+  while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
+  return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The last line of gnuplot's complaint, which says what is wrong; without its blanks. */
+static void read_complaint(FILE *complaint, char *text, size_t size)
+{
+  char line[256];
+  snprintf(text, size, "no reason given");
+  rewind(complaint);
+  while (fgets(line, sizeof line, complaint)) {
+    const char *begin = line + strspn(line, " \t");
+    line[strcspn(line, "\n")] = '\0';
+    if (*begin) snprintf(text, size, "%s", begin);
+  }
+}
+
+/* Copies the picture to its file. */
+static int place(FILE *picture, const char *path)
+{
+  char bytes[1 << 14];
+  size_t count;
+  rewind(picture);
+  FILE *file = fopen(path, "wb");
+  if (!file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  errno = 0;
+  bool lost = false;
+  while (!lost && (count = fread(bytes, 1, sizeof bytes, picture)) > 0) lost = fwrite(bytes, 1, count, file) < count;
+  lost |= ferror(picture) != 0;
+  lost |= fclose(file) != 0;
+  if (!lost) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
 }
 
 int tool_gnuplot_end(struct tool_gnuplot *plot)
 {
-  FILE *script = plot->script;
+  FILE *script = plot->script, *picture, *complaint = NULL;
+  char text[256];
+  int status = TOOL_FAILED;
   plot->script = NULL;
   if (!script) return TOOL_GO_ON;
-  const bool lost = ferror(script) != 0;
-  if (pclose(script) == 0 && !lost) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "%s: gnuplot could not draw the picture", plot->path);
+  picture = open_nameless();
+  if (picture) complaint = open_nameless();
+  if (complaint && run(script, picture, complaint) && fseek(picture, 0, SEEK_END) == 0 && ftell(picture) > 0) {
+    status = place(picture, plot->path);
+  } else if (complaint) {
+    read_complaint(complaint, text, sizeof text);
+    status = tool_fail(TOOL_FAILED, "%s: gnuplot could not draw the picture: %s", plot->path, text);
+  }
+  if (complaint) fclose(complaint);
+  if (picture) fclose(picture);
+  fclose(script);
+  return status;
 }

@@ -50,6 +50,16 @@ static int read_file(karst_context *context, const char *path, int block_size, k
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
+/* Reads the right-hand side that comes with a matrix file, unless rhs is NULL; destroys the matrix where that fails. */
+static int read_beside(karst_context *context, const char *path, karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_status status = rhs ? karst_vector_read_beside(context, path, rhs) : KARST_SUCCESS;
+  if (!status) return TOOL_GO_ON;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  return tool_fail_library(context, status);
+}
+
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs)
 {
@@ -63,12 +73,19 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
     return status ? tool_fail_library(context, status) : TOOL_GO_ON;
   }
   int exit_status = read_file(context, name, block_size, matrix);
-  if (exit_status != TOOL_GO_ON || !rhs) return exit_status;
-  status = karst_vector_read_beside(context, name, rhs);
-  if (!status) return TOOL_GO_ON;
-  karst_matrix_destroy(*matrix);
+  return exit_status == TOOL_GO_ON ? read_beside(context, name, matrix, rhs) : exit_status;
+}
+
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs)
+{
+  struct stat file;
   *matrix = NULL;
-  return tool_fail_library(context, status);
+  if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0 || is_rutherford_boeing(name))
+    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric files of Matrix Market, and %s is none", name);
+  karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
+  return status ? tool_fail_library(context, status) : read_beside(context, name, matrix, rhs);
 }
 
 int tool_load_exact(karst_context *context, const char *name, karst_vector **exact)
@@ -106,6 +123,16 @@ int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs)
   if (!status && rhs) status = karst_vector_scale(-1, rhs);
   free(value);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted)
+{
+  karst_matrix *whole;
+  karst_status status = karst_matrix_insert_diagonal(*matrix, &whole, inserted);
+  if (status) return tool_fail_library(context, status);
+  karst_matrix_destroy(*matrix);
+  *matrix = whole;
+  return TOOL_GO_ON;
 }
 
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)

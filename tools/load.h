@@ -9,6 +9,10 @@
  * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
+/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. What is no
+ * file that the library reads is refused. */
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs);
 
 /* Reports an error where a name is neither a file nor begins with a problem of the gallery. */
 int tool_check_matrix(const char *name);
@@ -18,6 +22,8 @@ int tool_load_exact(karst_context *context, const char *name, karst_vector **exa
 /* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the
  * right-hand side that came with the matrix, or NULL. */
 int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs);
+/* Gives the matrix zero blocks where block rows have no diagonal block; *inserted is their number. */
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted);
 
 /* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
  * frees. */

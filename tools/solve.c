@@ -1,17 +1,16 @@
 /* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
  *
  * Like a user's program, it calls only what karst.h declares. */
-#include "beside.h"
 #include "grid.h"
+#include "hint.h"
 #include "input.h"
 #include "load.h"
-#include "output.h"
 #include "solve.h"
+#include "solve_pictures.h"
 #include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The objects of one run; each is NULL until it is made. */
 struct run {
@@ -56,8 +55,11 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
   if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  exit_status = tool_load_matrix(run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(
+      run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
   if (exit_status == TOOL_GO_ON && settings->negate) exit_status = tool_negate(run->context, run->A, run->own);
+  if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
+    exit_status = tool_insert_diagonal(run->context, &run->A, &report->inserted);
   if (exit_status == TOOL_GO_ON) exit_status = tool_set_grid(run->context, &grid, settings->matrix, run->A);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
@@ -73,19 +75,39 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   return TOOL_GO_ON;
 }
 
+/* Reports that set-up has refused the matrix, and what to try where that is known. */
+static int refuse(struct run *run, karst_status status, const struct solve_report *report)
+{
+  char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
+  if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
+    hint_for_refusal(run->A, hint, sizeof hint);
+  if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
+  snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
+  return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
+}
+
 static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
 {
   karst_status status = karst_solver_create(run->context, report->settings->options, &run->solver);
   if (status) return tool_fail_library(run->context, status);
   karst_solver_monitor(run->solver, watch_iteration, watch);
   status = karst_solver_setup(run->solver, run->A);
-  if (status) return tool_fail_about(run->context, status, report->settings->matrix);
+  if (status) return refuse(run, status, report);
   watch_phase(watch, "solve");
   status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
   return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
+}
+
+/* Says what to try after a solve that did not converge. */
+static void find_hint(struct run *run, struct solve_report *report)
+{
+  const struct hint_case failed = {run->context, report->settings->options, run->A,
+                                   run->b,       &report->result,           report->settings->negate};
+  const bool told = report->settings->json || !report->settings->quiet;
+  if (told && report->result.reason < 0) hint_find(&failed, report->hint, sizeof report->hint);
 }
 
 /* Computes max |x - u|, a NaN if one of the differences is. */
@@ -163,55 +185,36 @@ static int print_report(struct run *run, struct solve_report *report)
   report->device = karst_context_device(run->context);
   report->threads = karst_context_threads(run->context);
   if (report->settings->json) return solve_print_json(report);
-  if (!report->settings->quiet) solve_print_text(report);
-  return TOOL_GO_ON;
+  if (report->settings->quiet) return TOOL_GO_ON;
+  solve_print_text(report);
+  return report->settings->view ? solve_print_view(run->context, report) : TOOL_GO_ON;
 }
 
-/* A file to be written, or one that may be read, and what it is for. */
-struct named {
-  const char *what, *name;
-};
-
-/* Refuses an output file that is also an input file. */
-static int check_inputs(const struct named *output, const struct solve_settings *settings, const char *plain,
-                        const char *packed)
+/* Keeps the first failure of what is written besides the report, which comes nevertheless. */
+static void note_failure(struct solve_report *report, int status)
 {
-  const bool standard = strcmp(settings->matrix, "-") == 0;
-  const struct named input[] = {{"the matrix", standard ? "/dev/stdin" : settings->matrix},
-                                {"--rhs", settings->rhs},
-                                {"the right-hand side beside the matrix", plain},
-                                {"the right-hand side beside the matrix", packed}};
-  for (size_t i = 0; i < sizeof input / sizeof input[0]; i++) /* some of these are words or do not exist */
-    if (input[i].name && access(input[i].name, F_OK) == 0 && tool_same_file(output->name, input[i].name))
-      return tool_fail(TOOL_FAILED, "%s and %s name the same file, %s", output->what, input[i].what, output->name);
-  return TOOL_GO_ON;
+  if (report->failed == TOOL_GO_ON) report->failed = status;
 }
 
-/* Checks before any file is written that no output file is another one or an input file. */
-static int check_outputs(const struct solve_settings *settings)
+/* Writes the files that show the solution and its way. */
+static void write_files(struct run *run, const struct watch *watch, struct solve_report *report)
 {
-  const char *history = settings->history && strcmp(settings->history, "-") != 0 ? settings->history : NULL;
-  const struct named output[] = {{"--history", history}, {"--solution", settings->solution}};
-  if (settings->history && !history && settings->json)
-    return tool_fail(TOOL_FAILED, "--history - and --json are both for standard output");
-  if (history && settings->solution && tool_same_file(history, settings->solution))
-    return tool_fail(TOOL_FAILED, "--history and --solution name the same file, %s", history);
-  char *plain = tool_path_beside(settings->matrix, TOOL_BESIDE_PLAIN);
-  char *packed = plain ? tool_path_beside(settings->matrix, TOOL_BESIDE_PACKED) : NULL;
-  int exit_status = packed ? TOOL_GO_ON : TOOL_FAILED;
-  for (size_t i = 0; i < sizeof output / sizeof output[0] && exit_status == TOOL_GO_ON; i++)
-    if (output[i].name) exit_status = check_inputs(&output[i], settings, plain, packed);
-  free(plain);
-  free(packed);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  return settings->solution ? tool_check_output(settings->solution) : TOOL_GO_ON;
+  const struct solve_settings *settings = report->settings;
+  if (settings->plot) note_failure(report, solve_plot(run->context, report, &watch->record, run->b));
+  if (settings->solution)
+    note_failure(report, tool_write_vector(run->context, run->x, report->rows, settings->solution));
 }
 
 static int solve(struct run *run, struct watch *watch, struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
   int status = choose_device(run, settings);
+  report->failed = TOOL_GO_ON;
   if (status == TOOL_GO_ON) status = read_system(run, watch, report);
+  if (status == TOOL_GO_ON && settings->spy) {
+    watch_phase(watch, "spy");
+    note_failure(report, solve_spy(run->context, report, run->A));
+  }
   if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
   if (status == TOOL_GO_ON) status = watch_close_history(watch);
   if (status == TOOL_GO_ON && settings->exact) status = measure_error(run, report);
@@ -220,10 +223,9 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
     watch_phase(watch, "reference");
     status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
   }
+  if (status == TOOL_GO_ON) find_hint(run, report);
   watch_erase(watch);
-  report->failed = TOOL_GO_ON;
-  if (status == TOOL_GO_ON && settings->solution)
-    report->failed = tool_write_vector(run->context, run->x, report->rows, settings->solution);
+  if (status == TOOL_GO_ON) write_files(run, watch, report);
   if (status == TOOL_GO_ON) status = print_report(run, report);
   if (status == TOOL_GO_ON) status = report->failed;
   if (status == TOOL_GO_ON) status = report->result.reason > 0 ? TOOL_YES : TOOL_NO;
@@ -244,8 +246,10 @@ int main(int argc, char *argv[])
   if (status == TOOL_GO_ON && settings.exact && settings.rhs)
     status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, and --rhs replaces it");
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
-  if (status == TOOL_GO_ON) status = check_outputs(&settings);
+  if (status == TOOL_GO_ON) status = solve_check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
+  watch.monitor = settings.monitor;
+  watch.record.wanted = settings.plot != NULL;
   if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
   watch_erase(&watch);
   watch_close_history(&watch);

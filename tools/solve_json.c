@@ -41,6 +41,8 @@ static void set_input(json_t *object, const struct solve_report *report)
   const struct solve_settings *settings = report->settings;
   set_text(object, "matrix", settings->matrix);
   json_object_set_new(object, "negated", json_boolean(settings->negate));
+  json_object_set_new(object, "stored_triangle", json_boolean(settings->stored_triangle));
+  set_integer(object, "inserted_diagonal", report->inserted);
   set_integer(object, "rows", report->rows);
   set_integer(object, "block", report->block);
   set_grid(object, report->grid.size);
@@ -143,6 +145,7 @@ static void set_result(json_t *object, const struct solve_report *report)
   json_object_set_new(object, "converged", json_boolean(result->reason > 0));
   set_text(object, "reason", karst_reason_text(result->reason));
   set_text(object, "explanation", report->explanation);
+  set_text(object, "hint", *report->hint ? report->hint : NULL);
   json_object_set_new(object, "block_row", result->block_row < 0 ? json_null() : json_integer(result->block_row));
   set_real(object, "residual", result->residual);
   set_real(object, "relative_residual", result->relative_residual);

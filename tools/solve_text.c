@@ -169,14 +169,16 @@ void solve_print_text(const struct solve_report *report)
   const karst_solver_info *info = &report->info;
   printf("matrix      ");
   tool_print_safely(stdout, settings->matrix);
-  printf(": %s%lld rows, %lld entries", settings->negate ? "negated, " : "", (long long)report->rows,
-         (long long)report->entries);
+  printf(": %s%s%lld rows, %lld entries", settings->stored_triangle ? "the stored triangle, " : "",
+         settings->negate ? "negated, " : "", (long long)report->rows, (long long)report->entries);
   if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
   printf(", block size %d", report->block);
   const karst_index *size = report->grid.size;
   if (size[0] > 0)
     printf(", grid %lldx%lldx%lld%s", (long long)size[0], (long long)size[1], (long long)size[2],
            report->grid.cell ? " with a map of its cells" : "");
+  if (report->inserted)
+    printf(", %lld diagonal block%s of zeros inserted", (long long)report->inserted, report->inserted == 1 ? "" : "s");
   printf("\nrhs         ");
   tool_print_safely(stdout, report->rhs);
   if (*report->rhs_file && strcmp(report->rhs, report->rhs_file) != 0) {
@@ -201,4 +203,5 @@ void solve_print_text(const struct solve_report *report)
   if (settings->exact) printf("error       max |x - u| = %s against the exact solution\n", number(report->max_error));
   if (settings->reference) print_reference(&report->reference);
   printf("%s\n", report->explanation);
+  if (*report->hint) printf("hint        %s\n", report->hint);
 }

@@ -6,20 +6,35 @@
 
 #include <stdio.h>
 
+enum { WATCH_POINTS = 4096 };
+
+/* The residual norms of a solve, thinned to what a picture can show: those of every stride-th iteration, and the
+ * last. */
+struct watch_record {
+  bool wanted;
+  int count, stride;
+  int iteration[WATCH_POINTS];
+  double residual[WATCH_POINTS];
+  int last_iteration; /* -1: there was none */
+  double last_residual;
+};
+
 struct watch {
   bool quiet;    /* suppresses notes and the progress line */
   bool terminal; /* standard error is a terminal, which gets a progress line */
   bool shown;    /* the line is on the screen */
   double drawn;  /* tool_clock() when it was last drawn */
   char phase[32];
+  bool monitor; /* each iteration of the first solve is a line on standard error, also with quiet */
+  struct watch_record record;
   FILE *history; /* NULL if not requested */
   const char *history_path;
 };
 
 /* Receives the messages of context. history: a file to write, or NULL. Returns TOOL_GO_ON or an exit status. */
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history);
-/* Closes the history file; later iterations are not recorded. Returns TOOL_GO_ON, or reports that the file is
- * incomplete. */
+/* Closes the history file; later iterations are neither recorded nor printed. Returns TOOL_GO_ON, or reports that the
+ * file is incomplete. */
 int watch_close_history(struct watch *watch);
 /* Shows the name of the phase that begins. */
 void watch_phase(struct watch *watch, const char *phase);

@@ -1,0 +1,93 @@
+/* The options --view and --monitor of solve: what was chosen, and the residual as it goes. */
+#include "config.h"
+
+#include "cli.h"
+#include "refusal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_line(const char *text, const char *name, const char *value)
+{
+  char line[256];
+  const char *view = strstr(text, "\nview:");
+  for (const char *at = view; at && (at = strchr(at, '\n')); at++) {
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
+    const char *begin = line + strspn(line, " ");
+    const size_t length = strcspn(begin, " ");
+    if (strlen(name) != length || strncmp(begin, name, length) != 0) continue;
+    begin += length;
+    return strcmp(begin + strspn(begin, " "), value) == 0;
+  }
+  return false;
+}
+
+static void test_view(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--level", "2", "--rtol", "1e-6");
+  const char *text = run->out;
+  tap_ok(run->status == 0 && strstr(text, "\nview: matrix poisson2d:9x9, rhs ones, device cpu"),
+         "--view follows the report, with the matrix and the device");
+  tap_ok(has_line(text, "solver", "gmres (default)") && has_line(text, "restart", "30 (default)") &&
+             has_line(text, "ordering", "natural (default)") && has_line(text, "scale", "none (default)"),
+         "it has what is as it was");
+  tap_ok(has_line(text, "level", "2") && has_line(text, "rtol", "1e-6"), "and what was chosen");
+  tap_ok(!strstr(strstr(text, "\nview:"), " sweep-mode") && !strstr(strstr(text, "\nview:"), "damping") &&
+             !strstr(strstr(text, "\nview:"), "rrb-levels"),
+         "but no option that the methods do not read");
+  tap_ok(has_line(text, "levels_lower", "33 level sets"), "values of the methods");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--rtol", "1e-08");
+  tap_ok(has_line(run->out, "rtol", "1e-08 (default)"), "a default in other words is one");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--solver", "cg", "--precond", "two-stage", "--solver", "gmres",
+                "--second.level", "3", "--first", "dilu");
+  tap_ok(has_line(run->out, "first", "dilu") && has_line(run->out, "second", "iluk (default)") &&
+             has_line(run->out, "second.level", "3") && !has_line(run->out, "level", "0 (default)"),
+         "stages have their own options");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--quiet");
+  tap_ok(run->status == 0 && !*run->out, "--quiet has no view");
+  run = CLI_RUN("solve", "poisson2d:9x9");
+  tap_ok(run->status == 0 && !strstr(run->out, "view"), "nor has a run that does not ask for it");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--json");
+  tap_ok(run->status == 2 && strstr(run->err, "--view is for readers, and --json"), "JSON has all options already: %s",
+         run->err);
+}
+
+static int count_lines(const char *text, const char *with)
+{
+  int count = 0;
+  for (; (text = strstr(text, with)); text++) count++;
+  return count;
+}
+
+static void test_monitor(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--repeat", "2");
+  const char *iterations = strstr(run->out, "\niterations  ");
+  const int count = iterations ? atoi(iterations + 13) : -1;
+  tap_ok(run->status == 0 && count > 3 && count_lines(run->err, "residual norm") == count + 1 &&
+             strncmp(run->err, "     0  residual norm 9.0000", 28) == 0,
+         "--monitor prints a line for the start and each iteration of the first solve, on standard error");
+  tap_ok(!strstr(run->out, "residual norm "), "and none on standard output");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--quiet");
+  tap_ok(run->status == 0 && !*run->out && count_lines(run->err, "residual norm") == count + 1, "with --quiet too");
+#ifdef HAVE_JANSSON
+  run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--json");
+  tap_ok(run->status == 0 && run->out[0] == '{' && count_lines(run->err, "residual norm") == count + 1,
+         "and with --json");
+#endif
+  char history[512];
+  snprintf(history, sizeof history, "%s", tap_scratch("history"));
+  run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--history", history);
+  static char text[65536];
+  text[slurp(history, text, sizeof text - 1)] = '\0';
+  tap_ok(run->status == 0 && count_lines(text, "\n") == count + 2, "beside a history");
+}
+
+int main(void)
+{
+  cli_need("solve");
+  test_view();
+  test_monitor();
+  return tap_done();
+}
