@@ -5,7 +5,7 @@
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" && cp "$srcdir/bootstrap" "$scratch" || exit 99
-for program in autoreconf apt-get sudo; do
+for program in autoreconf apt-get sudo autoconf automake libtoolize; do
   echo "echo \"called: $program \$*\"" >"$scratch/bin/$program"
 done
 echo 'echo "called: configure $*"' >"$scratch/configure"
