@@ -78,6 +78,17 @@ static void sort_row(karst_index *column, double *value, int64_t count)
     sort_long_row(column, value, count);
 }
 
+void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
+                         karst_index *twice)
+{
+  *twice = -1;
+  for (karst_index i = 0; i < rows; i++) {
+    sort_row(column + row_start[i], value + row_start[i], row_start[i + 1] - row_start[i]);
+    for (karst_index k = row_start[i] + 1; k < row_start[i + 1] && *twice < 0; k++)
+      if (column[k] == column[k - 1]) *twice = k;
+  }
+}
+
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice)
 {
@@ -87,10 +98,6 @@ karst_status karst_csr_from_entries(karst_context *context, karst_index rows, ka
   if (status) return status;
   sort_into_rows(rows, counts, next, row, column, value);
   karst_release(context, next);
-  for (karst_index i = 0; i < rows; i++) {
-    sort_row(column + counts[i], value + counts[i], counts[i + 1] - counts[i]);
-    for (karst_index k = counts[i] + 1; k < counts[i + 1] && *twice < 0; k++)
-      if (column[k] == column[k - 1]) *twice = k;
-  }
+  karst_csr_sort_rows(rows, counts, column, value, twice);
   return KARST_SUCCESS;
 }

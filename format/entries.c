@@ -1,9 +1,13 @@
-/* entries.c - reads the entries of a Matrix Market coordinate file into a scalar CSR matrix.
+/* entries.c - reads the entries of a Matrix Market coordinate file, or of a list of entries without a header, into a
+ * scalar CSR matrix.
+ *
+ * Such a list has the lines "ROW COLUMN VALUE" alone, as dune-istl's writeMatrixToMatlab writes them. Its matrix has as
+ * many rows and columns as the largest index says.
  *
  * Entries are read into three arrays that grow as needed, and are then sorted in place. An entry of a symmetric or
- * skew-symmetric file is mirrored when it is read. Two of the arrays become the matrix, so that with 32-bit indices the
- * peak of memory is 4/3 of the matrix. The line numbers of entries are not kept: if an entry comes twice, the file is
- * read again to find its line. */
+ * skew-symmetric file is mirrored when it is read, unless the caller wants the stored triangle alone. Two of the arrays
+ * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The line numbers of entries
+ * are not kept: if an entry comes twice, the file is read again to find its line. */
 #include "config.h"
 
 #include "format.h"
@@ -14,7 +18,9 @@
 typedef struct reader {
   karst_input *input;
   karst_market_header header;
+  bool mirror;  /* whether an entry stands for its mirror image too */
   int64_t done; /* entries read so far */
+  char *line;   /* the first entry of a list, which has been read to recognise it; else NULL */
 } reader;
 
 typedef struct entry {
@@ -22,17 +28,39 @@ typedef struct entry {
   double value;
 } entry;
 
-static karst_status open_reader(reader *r, karst_input *input)
+/* The entries of a list are not announced. */
+static bool is_list(const reader *r) { return r->header.entries < 0; }
+
+/* Returns whether the line is "ROW COLUMN VALUE", two integers and a number. */
+static bool is_entry(const char *line)
+{
+  int64_t index;
+  double value;
+  for (int i = 0; i < 2 && line; i++) {
+    line = karst_parse_integer(line, &index);
+    if (line) line = karst_skip_spaces(line);
+  }
+  if (line) line = karst_parse_real(line, &value);
+  return line && *karst_skip_spaces(line) == '\0';
+}
+
+static karst_status open_reader(reader *r, karst_input *input, bool stored)
 {
   char *line;
-  r->input = input;
-  r->done = 0;
+  *r = (reader){.input = input};
   karst_status status = karst_input_line(input, &line);
   if (status) return status;
   if (!line) return karst_input_fail(input, "the file is empty");
+  if (is_entry(line)) {
+    const int64_t most = KARST_INDEX_MAX - 1;
+    r->line = line;
+    r->header = (karst_market_header){.coordinate = true, .rows = most, .columns = most, .entries = -1};
+    return KARST_SUCCESS;
+  }
   if (!karst_market_begins(line))
     return karst_input_fail(input, "no format Karst knows: a Matrix Market file begins with %%%%MatrixMarket");
   status = karst_market_read_header(input, line, true, &r->header);
+  r->mirror = !stored && r->header.symmetry != KARST_MARKET_GENERAL;
   if (!status && (r->header.rows >= KARST_INDEX_MAX || r->header.entries > KARST_INDEX_MAX))
     status =
         karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
@@ -91,19 +119,6 @@ static karst_status check_triangle(const reader *r, const entry *e)
               : KARST_SUCCESS;
 }
 
-static karst_status next_entry(reader *r, entry *e)
-{
-  char *line;
-  karst_status status = karst_input_line(r->input, &line);
-  if (!status && !line)
-    status = karst_input_fail(r->input, "the file ends here with %lld of %lld entries", (long long)r->done,
-                              (long long)r->header.entries);
-  if (!status) status = parse_entry(r, line, e);
-  if (!status) status = check_triangle(r, e);
-  r->done++;
-  return status;
-}
-
 static karst_status check_end(reader *r)
 {
   char *line;
@@ -111,6 +126,28 @@ static karst_status check_end(reader *r)
   if (!status && line)
     status =
         karst_input_fail(r->input, "the file goes on after the %lld entries announced", (long long)r->header.entries);
+  return status;
+}
+
+/* Reads the next entry; *found: whether there is one. */
+static karst_status next_entry(reader *r, entry *e, bool *found)
+{
+  char *line = r->line;
+  karst_status status = KARST_SUCCESS;
+  *found = r->done != r->header.entries;
+  if (!*found) return check_end(r);
+  r->line = NULL;
+  if (!line) status = karst_input_line(r->input, &line);
+  if (!status && !line && is_list(r)) {
+    *found = false;
+    return KARST_SUCCESS;
+  }
+  if (!status && !line)
+    status = karst_input_fail(r->input, "the file ends here with %lld of %lld entries", (long long)r->done,
+                              (long long)r->header.entries);
+  if (!status) status = parse_entry(r, line, e);
+  if (!status) status = check_triangle(r, e);
+  r->done++;
   return status;
 }
 
@@ -123,12 +160,21 @@ typedef struct assembly {
   double *value;
 } assembly;
 
-/* Makes room for an entry and its mirror image, unless the capacity is all that was announced. */
-static karst_status grow(karst_context *context, const karst_market_header *header, assembly *a)
+/* Returns the next larger capacity for the entries of the file. */
+static int64_t next_capacity(const reader *r, int64_t capacity, int64_t announced)
 {
-  int64_t announced = header->symmetry == KARST_MARKET_GENERAL ? header->entries : 2 * header->entries;
+  const int64_t first = 1024;
+  if (!is_list(r)) return karst_room_announced(capacity, announced);
+  return capacity > 0 ? 2 * capacity : first;
+}
+
+/* Makes room for an entry and its mirror image, unless the capacity is all that was announced. */
+static karst_status grow(const reader *r, assembly *a)
+{
+  karst_context *context = r->input->context;
+  int64_t announced = r->mirror ? 2 * r->header.entries : r->header.entries;
   if (a->row && (a->capacity - a->count >= 2 || a->capacity == announced)) return KARST_SUCCESS;
-  int64_t capacity = karst_room_announced(a->capacity, announced);
+  int64_t capacity = next_capacity(r, a->capacity, announced);
   karst_status status = karst_room_enlarge(context, &a->row, a->count, capacity, sizeof *a->row, "sorting a matrix");
   if (!status)
     status = karst_room_enlarge(context, &a->column, a->count, capacity, sizeof *a->column, "the matrix's columns");
@@ -158,16 +204,37 @@ static void add_entry(assembly *a, int64_t row, int64_t column, double value)
 static karst_status read_entries(reader *r, assembly *a)
 {
   entry e;
-  karst_status status = grow(r->input->context, &r->header, a);
-  for (int64_t i = 0; i < r->header.entries && !status; i++) {
-    status = next_entry(r, &e);
-    if (!status) status = grow(r->input->context, &r->header, a);
-    if (status) return status;
+  bool found;
+  karst_status status = grow(r, a);
+  while (!status) {
+    status = next_entry(r, &e, &found);
+    if (status || !found) break;
+    status = grow(r, a);
+    if (status) break;
     add_entry(a, e.row, e.column, e.value);
-    if (r->header.symmetry != KARST_MARKET_GENERAL && e.row != e.column)
+    if (r->mirror && e.row != e.column)
       add_entry(a, e.column, e.row, r->header.symmetry == KARST_MARKET_SKEW ? -e.value : e.value);
   }
-  return status ? status : check_end(r);
+  return status;
+}
+
+/* Sets the size of a list's matrix. Refuses a list that begins with the sizes of its matrix, which would be an entry in
+ * its last row and column, and one that has too few entries for the memory that its rows take. */
+static karst_status settle_size(reader *r, const assembly *a)
+{
+  karst_index last = 0;
+  if (!is_list(r)) return KARST_SUCCESS;
+  for (int64_t k = 0; k < a->count; k++) {
+    if (a->row[k] > last) last = a->row[k];
+    if (a->column[k] > last) last = a->column[k];
+  }
+  r->header.rows = r->header.columns = (int64_t)last + 1;
+  r->header.entries = a->count;
+  if (a->count > 1 && a->row[0] == last && a->column[0] == last && a->value[0] == (double)(a->count - 1)) {
+    r->input->line = 1;
+    return karst_input_fail(r->input, "no format Karst knows: sizes, and no line %%%%MatrixMarket before them");
+  }
+  return karst_input_check_rows(r->input, r->header.rows, r->header.entries);
 }
 
 /* Counts the entries of each row. This array is allocated last, when the file has proved to hold its entries. */
@@ -180,22 +247,23 @@ static karst_status count_rows(karst_context *context, karst_index rows, assembl
 }
 
 /* Reads the file again up to the line that repeats entry (row, column), counted from 0, and reports that line. */
-static karst_status refuse_twice(karst_context *context, const char *path, karst_index row, karst_index column)
+static karst_status refuse_twice(karst_context *context, const char *path, bool stored, karst_index row,
+                                 karst_index column)
 {
   karst_input *input;
   reader r;
   entry e;
-  bool seen = false;
+  bool seen = false, found;
   karst_status status = karst_input_open(context, path, ".mtx", &input);
   if (status) return status;
   if (!input) return karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
-  status = open_reader(&r, input);
+  status = open_reader(&r, input, stored);
   while (!status) {
-    status = next_entry(&r, &e);
+    status = next_entry(&r, &e, &found);
+    if (!status && !found) status = karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
     if (status) break;
     bool same = e.row == (int64_t)row + 1 && e.column == (int64_t)column + 1;
-    bool mirrored =
-        r.header.symmetry != KARST_MARKET_GENERAL && e.column == (int64_t)row + 1 && e.row == (int64_t)column + 1;
+    bool mirrored = r.mirror && e.column == (int64_t)row + 1 && e.row == (int64_t)column + 1;
     if (seen && (same || mirrored))
       status =
           karst_input_fail(input, "the entry (%lld, %lld) comes a second time", (long long)e.row, (long long)e.column);
@@ -213,15 +281,16 @@ static karst_index row_of(const karst_index *row_start, karst_index k)
   return row;
 }
 
-karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix,
+karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header)
 {
   karst_context *context = input->context;
   assembly a = {0};
   karst_index twice;
   reader r;
-  karst_status status = open_reader(&r, input);
+  karst_status status = open_reader(&r, input, stored);
   if (!status) status = read_entries(&r, &a);
+  if (!status) status = settle_size(&r, &a);
   if (!status && a.count > KARST_INDEX_MAX)
     status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s: %lld entries are more than %d-bit indices can count",
                         input->name, (long long)a.count, KARST_INDEX_BITS);
@@ -229,7 +298,7 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, kars
   karst_index rows = (karst_index)r.header.rows;
   status = count_rows(context, rows, &a);
   if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
-  if (!status && twice >= 0) status = refuse_twice(context, path, row_of(a.start, twice), a.column[twice]);
+  if (!status && twice >= 0) status = refuse_twice(context, path, stored, row_of(a.start, twice), a.column[twice]);
   if (status) goto fail;
   *header = r.header;
   karst_release(context, a.row);

@@ -8,6 +8,8 @@
  *   market.c   the header of a Matrix Market file
  *   entries.c  its entries, sorted into a scalar CSR matrix by csr.c
  *   room.c     the growth of the arrays that entries are read into
+ *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
+ *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
  * Writing goes through output.c, place.c (where the file is written), gzip.c and file.c. The format of a file is
  * recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
@@ -43,6 +45,10 @@ typedef struct karst_input {
 karst_status karst_input_open(karst_context *context, const char *path, const char *member, karst_input **result);
 void karst_input_close(karst_input *input);
 
+/* Makes the next bytes of the file, up to 256, known to the two functions that follow. */
+karst_status karst_input_look(karst_input *input);
+/* Returns whether no bytes are left. */
+bool karst_input_is_at_end(const karst_input *input);
 /* Returns whether the bytes not yet handed out begin with these count bytes, at most 256. */
 bool karst_input_begins(const karst_input *input, const void *bytes, size_t count);
 
@@ -52,6 +58,9 @@ karst_status karst_input_line(karst_input *input, char **line);
 
 /* Reads exactly count bytes; fewer are an error. */
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count);
+
+/* Refuses more empty rows than a file may have, as they take memory but hardly any space in the file. */
+karst_status karst_input_check_rows(karst_input *input, int64_t rows, int64_t entries);
 
 /* Reports KARST_ERROR_FORMAT with the file's name, the line number if there is one, and the text. */
 karst_status karst_input_fail(karst_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -104,9 +113,10 @@ bool karst_market_begins(const char *line);
 karst_status karst_market_read_header(karst_input *input, const char *line, bool coordinate,
                                       karst_market_header *header);
 
-/* Reads a scalar matrix from a coordinate file, and its header. path serves to find the line of an entry that comes
- * twice. */
-karst_status karst_market_read_matrix(karst_input *input, const char *path, karst_matrix **matrix,
+/* Reads a scalar matrix from a coordinate file or a list of entries, and its header, which says general for a list.
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to find the line of an
+ * entry that comes twice. */
+karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header);
 
 /* Sorts count entries into CSR in place: column and value by rows, with ascending columns. On entry counts[i + 1]
@@ -114,6 +124,34 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, kars
  * that repeats the row and column of the one before it, or -1. */
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice);
+
+/* Sorts each row by columns. *twice: as above. */
+void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
+                         karst_index *twice);
+
+/* ---- PETSc's binary files ---- */
+
+/* Returns whether the next bytes are an object of PETSc, in either width of indices and either byte order. */
+bool karst_petsc_begins(const karst_input *input);
+/* Reads the scalar matrix that the file begins with. */
+karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix);
+/* Reads past the matrix that the file begins with. *found: whether a vector is next. */
+karst_status karst_petsc_skip_matrix(karst_input *input, bool *found);
+/* Reads the vector that is next. *values: [*count], owned by the caller, or NULL after an error. */
+karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double **values);
+/* Reads the block size that NAME.info gives for the file NAME or NAME.gz; 0 if it gives none or is not there. */
+karst_status karst_petsc_block_size(karst_context *context, const char *path, int *block_size);
+
+/* Says in a note that the scalar matrix has nothing below its diagonal blocks of this size, but something above. */
+void karst_petsc_note_triangle(const karst_matrix *matrix, int block_size, const char *path);
+
+/* ---- files beside a matrix file of dune-istl ---- */
+
+/* Sets *path to the right-hand side's name for a matrix file ...matrix_istl..., as OPM Flow names them, which the
+ * caller releases; NULL for other names. */
+karst_status karst_istl_rhs_path(karst_context *context, const char *matrix_path, char **path);
+/* Says in a note that NAME_R.mm is the part of one process, if another part stands beside it. */
+karst_status karst_istl_note_part(karst_context *context, const char *path);
 
 /* ---- the binary form ---- */
 

@@ -13,6 +13,7 @@
 
 enum {
   BUFFER_SIZE = 1 << 18, /* bytes; a longer line is refused */
+  LOOK_SIZE = 256,       /* bytes that karst_input_begins may look at */
   TAR_BLOCK = 512,       /* bytes of the header block of a tar archive */
   TAR_MAGIC = 257        /* offset of "ustar" in the header block */
 };
@@ -112,6 +113,13 @@ void karst_input_close(karst_input *input)
   karst_release(context, input);
 }
 
+karst_status karst_input_look(karst_input *input)
+{
+  return input->end - input->begin < LOOK_SIZE && !input->at_end ? fill(input) : KARST_SUCCESS;
+}
+
+bool karst_input_is_at_end(const karst_input *input) { return input->at_end && input->begin == input->end; }
+
 bool karst_input_begins(const karst_input *input, const void *bytes, size_t count)
 {
   return input->end - input->begin >= count && memcmp(input->buffer + input->begin, bytes, count) == 0;
@@ -156,6 +164,14 @@ karst_status karst_input_line(karst_input *input, char **line)
     *line += karst_skip_spaces(*line) - *line;
     if (*line < end) return KARST_SUCCESS;
   }
+}
+
+karst_status karst_input_check_rows(karst_input *input, int64_t rows, int64_t entries)
+{
+  const int64_t empty_rows = 1 << 20, rows_per_entry = 16;
+  if ((rows - empty_rows) / rows_per_entry <= entries) return KARST_SUCCESS;
+  return karst_input_fail(input, "%lld rows are announced, too many for a matrix whose entries number %lld",
+                          (long long)rows, (long long)entries);
 }
 
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count)

@@ -156,8 +156,6 @@ static karst_status read_size(karst_input *input, const char **text, const char 
 static karst_status check_sizes(karst_input *input, const karst_market_header *header)
 {
   const int64_t shortest = header->coordinate ? 6 : 2; /* bytes of the shortest line, "1 1 1\n" or "1\n" */
-  /* Empty rows take memory but no space in the file; a file with more of them than this is refused. */
-  const int64_t empty_rows = 1 << 20, rows_per_entry = 16;
   if (header->coordinate && header->rows != header->columns)
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)header->rows,
                             (long long)header->columns);
@@ -166,10 +164,7 @@ static karst_status check_sizes(karst_input *input, const karst_market_header *h
   if (header->entries > input->text_limit / shortest + 1)
     return karst_input_fail(input, "%lld entries are announced, and the file has only %lld bytes",
                             (long long)header->entries, (long long)input->file_size);
-  if (header->coordinate && (header->rows - empty_rows) / rows_per_entry > header->entries)
-    return karst_input_fail(input, "%lld rows are announced, too many for a matrix whose entries number %lld",
-                            (long long)header->rows, (long long)header->entries);
-  return KARST_SUCCESS;
+  return header->coordinate ? karst_input_check_rows(input, header->rows, header->entries) : KARST_SUCCESS;
 }
 
 static karst_status read_size_line(karst_input *input, const char *text, karst_market_header *header)

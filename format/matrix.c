@@ -11,13 +11,28 @@
 #include <math.h>
 #include <string.h>
 
-/* Reads the matrix as it is stored in the file, and the block size and grid that it should get. */
-static karst_status read_as_stored(karst_input *input, const char *path, karst_matrix **matrix,
-                                   karst_market_header *header)
+/* Reads the matrix in the blocks in which it is stored in the file, and the block size and grid that it should get.
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. header->block_size is the caller's at
+ * first: only where it is 0 the options beside a file of PETSc are looked for. */
+static karst_status read_stored_blocks(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
+                                       karst_market_header *header)
 {
-  if (!karst_binary_begins(input)) return karst_market_read_matrix(input, path, matrix, header);
-  karst_status status = karst_binary_read(input, matrix);
-  header->block_size = karst_matrix_block_size(*matrix);
+  karst_status status;
+  if (karst_petsc_begins(input)) {
+    status = karst_petsc_read_matrix(input, matrix);
+    if (!status && !input->archive && header->block_size == 0)
+      status = karst_petsc_block_size(input->context, path, &header->block_size);
+    if (!status) karst_petsc_note_triangle(*matrix, header->block_size, path);
+  } else if (karst_binary_begins(input)) {
+    status = karst_binary_read(input, matrix);
+    header->block_size = karst_matrix_block_size(*matrix);
+  } else {
+    status = karst_market_read_matrix(input, path, stored, matrix, header);
+    if (!status && !input->archive) status = karst_istl_note_part(input->context, path);
+  }
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
   return status;
 }
 
@@ -47,11 +62,12 @@ static karst_status check_blocks(const karst_matrix *stored, const char *path, i
                     path, block_size, (long long)karst_block_offset(block_size, blocks), (long long)entries);
 }
 
-karst_status karst_matrix_read(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+static karst_status read_matrix(karst_context *context, const char *path, int block_size, bool stored,
+                                karst_matrix **matrix)
 {
   karst_input *input;
-  karst_matrix *stored = NULL;
-  karst_market_header header = {.block_size = 0};
+  karst_matrix *read = NULL;
+  karst_market_header header = {.block_size = block_size};
   if (matrix) *matrix = NULL;
   if (!context || !matrix) return KARST_ERROR_ARGUMENT;
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
@@ -61,21 +77,31 @@ karst_status karst_matrix_read(karst_context *context, const char *path, int blo
   karst_status status = karst_input_open(context, path, ".mtx", &input);
   if (status) return status;
   if (!input) return karst_fail(context, KARST_ERROR_FORMAT, "%s: the archive has no member NAME/NAME.mtx", path);
-  status = read_as_stored(input, path, &stored, &header);
+  status = read_stored_blocks(input, path, stored, &read, &header);
   karst_input_close(input);
   if (status) return status;
   bool own_size = block_size == 0;
   if (own_size) block_size = header.block_size > 0 ? header.block_size : 1;
-  bool had_grid = karst_has_grid(stored);
-  if (block_size == karst_matrix_block_size(stored)) {
-    *matrix = stored;
+  bool had_grid = karst_has_grid(read);
+  if (block_size == karst_matrix_block_size(read)) {
+    *matrix = read;
   } else {
-    if (own_size) status = check_blocks(stored, path, block_size);
-    if (!status) status = karst_matrix_convert(stored, block_size, matrix);
-    karst_matrix_destroy(stored);
+    if (own_size) status = check_blocks(read, path, block_size);
+    if (!status) status = karst_matrix_convert(read, block_size, matrix);
+    karst_matrix_destroy(read);
   }
   if (!status) settle_grid(&header, path, had_grid, *matrix);
   return status;
+}
+
+karst_status karst_matrix_read(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+{
+  return read_matrix(context, path, block_size, false, matrix);
+}
+
+karst_status karst_matrix_read_stored(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+{
+  return read_matrix(context, path, block_size, true, matrix);
 }
 
 /* Writes scalar row r of block row i. */

@@ -1,5 +1,5 @@
-/* vector.c - reads and writes vectors: a Matrix Market array of one column, or plain numbers, one a line. In plain
- * files, lines that begin with % or # are comments. */
+/* vector.c - reads and writes vectors: a Matrix Market array of one column, a binary vector of PETSc, or plain numbers,
+ * one a line. In plain files, lines that begin with % or # are comments. */
 #include "config.h"
 
 #include "format.h"
@@ -88,15 +88,20 @@ static karst_status name_source(karst_input *input, const char *path, karst_vect
   return status;
 }
 
+/* Reads a vector in one of the two text forms. */
+static karst_status read_text(karst_input *input, numbers *n)
+{
+  char *line;
+  karst_status status = karst_input_line(input, &line);
+  if (status) return status;
+  return line && karst_market_begins(line) ? read_array(input, line, n) : read_plain(input, line, n);
+}
+
 static karst_status read_vector(karst_input *input, const char *path, karst_vector **vector)
 {
   numbers n = {.context = input->context, .announced = -1};
-  char *line;
-  karst_status status = karst_input_line(input, &line);
-  if (!status && line && karst_market_begins(line))
-    status = read_array(input, line, &n);
-  else if (!status)
-    status = read_plain(input, line, &n);
+  karst_status status =
+      karst_petsc_begins(input) ? karst_petsc_read_vector(input, &n.count, &n.values) : read_text(input, &n);
   if (!status) status = karst_vector_create(input->context, n.count, vector);
   if (!status) status = karst_vector_set(*vector, n.count, n.values);
   if (!status) status = name_source(input, path, *vector);
@@ -141,19 +146,43 @@ static karst_status read_beside(karst_context *context, const char *matrix_path,
   return status;
 }
 
-karst_status karst_vector_read_beside(karst_context *context, const char *matrix_path, karst_vector **vector)
+/* Reads the vector of a matrix file of dune-istl, if there is one by its name. */
+static karst_status read_istl(karst_context *context, const char *matrix_path, karst_vector **vector)
+{
+  char *path;
+  karst_status status = karst_istl_rhs_path(context, matrix_path, &path);
+  if (!status && path && access(path, F_OK) == 0) status = karst_vector_read(context, path, vector);
+  karst_release(context, path);
+  return status;
+}
+
+/* Reads the vector that is in the matrix's own file: in an archive, or behind a matrix of PETSc. *vector is NULL if
+ * there is none; *archive: whether it is an archive, which has no files beside it. */
+static karst_status read_inside(karst_context *context, const char *matrix_path, bool *archive, karst_vector **vector)
 {
   karst_input *input;
+  bool found;
+  *archive = true;
+  karst_status status = karst_input_open(context, matrix_path, "_b.mtx", &input);
+  if (status || !input) return status;
+  *archive = found = input->archive != NULL;
+  if (!*archive && karst_petsc_begins(input)) status = karst_petsc_skip_matrix(input, &found);
+  if (!status && found) status = read_vector(input, matrix_path, vector);
+  karst_input_close(input);
+  return status;
+}
+
+karst_status karst_vector_read_beside(karst_context *context, const char *matrix_path, karst_vector **vector)
+{
+  bool archive;
   if (vector) *vector = NULL;
   if (!context || !vector) return KARST_ERROR_ARGUMENT;
   if (!matrix_path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
-  karst_status status = karst_input_open(context, matrix_path, "_b.mtx", &input);
-  if (status || !input) return status;
-  bool archive = input->archive != NULL;
-  if (archive) status = read_vector(input, matrix_path, vector);
-  karst_input_close(input);
-  if (!archive && !status) status = read_beside(context, matrix_path, "", vector);
-  if (!archive && !status && !*vector) status = read_beside(context, matrix_path, ".gz", vector);
+  karst_status status = read_inside(context, matrix_path, &archive, vector);
+  if (status || archive || *vector) return status;
+  status = read_beside(context, matrix_path, "", vector);
+  if (!status && !*vector) status = read_beside(context, matrix_path, ".gz", vector);
+  if (!status && !*vector) status = read_istl(context, matrix_path, vector);
   return status;
 }
 

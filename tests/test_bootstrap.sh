@@ -1,10 +1,11 @@
 #!/bin/sh
-# bootstrap says what it will install before it installs it, and with --configure-only it only makes configure. Here it
-# calls stand-ins for its programs, which print their names.
+# bootstrap says what it will install before it installs it; with --no-install it says what is missing and installs
+# nothing, and with --configure-only it only makes configure. Here it calls stand-ins for its programs, which print
+# their names.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" && cp "$srcdir/bootstrap" "$scratch" || exit 99
-for program in autoreconf apt-get sudo; do
+for program in autoreconf apt-get sudo autoconf automake libtoolize; do
   echo "echo \"called: $program \$*\"" >"$scratch/bin/$program"
 done
 echo 'echo "called: configure $*"' >"$scratch/configure"
@@ -21,11 +22,28 @@ report()
   esac
 }
 # This compiler finds no header, so that packages are missing.
-run() { PATH=$scratch/bin:$PATH CC=false "$scratch/bootstrap" "$@" 2>&1; }
+compiler=false
+run() { PATH=$scratch/bin:$PATH CC=$compiler "$scratch/bootstrap" "$@" 2>&1; }
 
-echo 1..4
+echo 1..9
 report "what is missing is named before it is installed" "$(run --prefix=/p)" \
   "bootstrap: missing, and to be installed now*libmetis-dev*called: *install*called: autoreconf*called: configure --prefix=/p"
 report "a library that is left out is not installed" "$(run --without-metis | grep metis-dev)" ""
 report "--configure-only makes configure and does nothing else" "$(run --configure-only)" "called: autoreconf -fi"
 report "--configure-only with other options is refused" "$(run --configure-only --prefix=/p)" "bootstrap: *no other options*"
+
+report "--no-install names what has to be there, and stops" "$(run --no-install)" \
+  "bootstrap: please install these first*libc6-dev*for all that Karst can do:*libmetis-dev*"
+report "it installs nothing and makes nothing" "$(run --no-install | grep called)" ""
+# This one finds the headers of C alone.
+compiler=$scratch/bin/some
+echo 'while read -r line; do case $line in *stdlib*) exit 0 ;; esac; done; exit 1' >"$compiler"
+chmod +x "$compiler"
+report "--no-install goes on without an optional library, and makes configure without running it" \
+  "$(run --no-install)" \
+  "bootstrap: building without*libmetis-dev*called: autoreconf -fi
+bootstrap: now run configure, here (./configure) or in another folder, and then make"
+report "with options it runs configure" "$(run --no-install --prefix=/p --without-zlib)" \
+  "bootstrap: building without*libmetis-dev*called: autoreconf -fi
+called: configure --prefix=/p --without-zlib"
+report "and does not name what they leave out" "$(run --no-install --without-metis | grep metis-dev)" ""

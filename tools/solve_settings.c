@@ -60,9 +60,10 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = "Solves A x = b. MATRIX is a file (.mtx, .mtx.gz, .kbsr, .rb, or a collection archive .tar.gz)\n"
-               "or NAME:SIZES from the gallery, such as blackoil:60x220x10. MATRIX may be a pipe\n"
-               "(- is standard input), the right-hand side may not.",
+      .about = "Solves A x = b. MATRIX is a file (Matrix Market or a collection's archive, also as dune-istl and OPM\n"
+               "Flow write it; PETSc's binary form; .kbsr; .rb), whose content tells what it is, or NAME:SIZES from\n"
+               "the gallery, such as blackoil:60x220x10. MATRIX may be a pipe (- is standard input), the right-hand\n"
+               "side may not.",
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
