@@ -220,6 +220,10 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
     watch_phase(watch, "reference");
     status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
   }
+  if (status == TOOL_GO_ON && settings->profile) {
+    watch_phase(watch, "profile");
+    status = solve_take_profile(run->context, run->solver, run->b, &report->profile);
+  }
   watch_erase(watch);
   report->failed = TOOL_GO_ON;
   if (status == TOOL_GO_ON && settings->solution)

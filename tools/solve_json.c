@@ -168,7 +168,32 @@ static void set_info(json_t *object, const struct solve_report *report)
   json_object_set_new(object, "times", times);
 }
 
-/* The objects of --repeat and --reference: null where they were not asked for. */
+/* The object of --profile, or null. Bandwidths are in GB/s. */
+static json_t *profile_json(const struct solve_report *report)
+{
+  const struct solve_profile *profile = &report->profile;
+  if (!report->settings->profile) return json_null();
+  json_t *object = json_object(), *rows = json_array();
+  set_real(object, "copy_bandwidth", profile->copy > 0 ? 1e-9 * profile->copy : NAN);
+  set_integer(object, "iterations", profile->iterations);
+  set_real(object, "factor", profile->time_factor);
+  set_real(object, "solve", profile->time_solve);
+  for (int i = 0; i < profile->count; i++) {
+    const struct solve_operation *operation = &profile->operation[i];
+    json_t *row = json_object();
+    set_text(row, "name", operation->name);
+    set_integer(row, "calls", operation->calls);
+    set_real(row, "seconds", operation->seconds);
+    set_real(row, "bytes", operation->bytes > 0 ? operation->bytes : NAN);
+    set_real(row, "bandwidth", 1e-9 * solve_bandwidth(operation));
+    set_real(row, "share", solve_copy_share(profile, operation));
+    json_array_append_new(rows, row);
+  }
+  json_object_set_new(object, "rows", rows);
+  return object;
+}
+
+/* The objects of --repeat, --reference and --profile: null where they were not asked for. */
 static void set_extras(json_t *object, const struct solve_report *report)
 {
   json_t *repeat = json_null(), *reference = json_null();
@@ -188,6 +213,7 @@ static void set_extras(json_t *object, const struct solve_report *report)
   }
   json_object_set_new(object, "repeat", repeat);
   json_object_set_new(object, "reference", reference);
+  json_object_set_new(object, "profile", profile_json(report));
 }
 
 int solve_print_json(const struct solve_report *report)
