@@ -453,7 +453,7 @@ static void test_json(void)
  * those of the first solve, whose residual is reported. */
 static void test_json_profile(void)
 {
-  static const char *const keys[] = {"copy_bandwidth", "iterations", "factor", "solve", "rows", NULL};
+  static const char *const keys[] = {"copy_bandwidth", "iterations", "update", "solve", "rows", NULL};
   static const char *const row_keys[] = {"name", "calls", "seconds", "bytes", "bandwidth", "share", NULL};
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:40x40", "--json");
   json_t *report = parse(run->out);
@@ -467,7 +467,7 @@ static void test_json_profile(void)
   const json_t *profile = json_object_get(report, "profile"), *rows = json_object_get(profile, "rows");
   tap_ok(run->status == 0 && !run->err[0] && has_keys(profile, keys, "profile"), "--profile has its keys");
   const double all =
-      json_real_value(json_object_get(profile, "factor")) + json_real_value(json_object_get(profile, "solve"));
+      json_real_value(json_object_get(profile, "update")) + json_real_value(json_object_get(profile, "solve"));
   const json_int_t iterations = json_integer_value(json_object_get(report, "iterations"));
   double sum = 0, last = INFINITY;
   json_int_t products = 0, updates = 0;

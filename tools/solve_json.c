@@ -176,7 +176,7 @@ static json_t *profile_json(const struct solve_report *report)
   json_t *object = json_object(), *rows = json_array();
   set_real(object, "copy_bandwidth", profile->copy > 0 ? 1e-9 * profile->copy : NAN);
   set_integer(object, "iterations", profile->iterations);
-  set_real(object, "factor", profile->time_factor);
+  set_real(object, "update", profile->time_update);
   set_real(object, "solve", profile->time_solve);
   for (int i = 0; i < profile->count; i++) {
     const struct solve_operation *operation = &profile->operation[i];

@@ -14,17 +14,17 @@ struct solve_operation {
 
 struct solve_profile {
   double copy; /* bytes read and written a second by a copy of a long vector; 0: there was no memory for one */
-  double time_factor, time_solve; /* seconds of the update and the solve that were profiled */
+  double time_update, time_solve; /* seconds of what was profiled */
   int iterations;
   int count;
   struct solve_operation operation[SOLVE_OPERATIONS]; /* the longest first */
 };
 
-/* Factors once more and solves A x = b from zero with an x of its own, and fills the profile. The solver keeps no
+/* Updates the solver once more and solves A x = b from zero with an x of its own, and fills the profile. The solver keeps no
  * monitor. Returns TOOL_GO_ON or an exit status. */
 int solve_take_profile(karst_context *context, karst_solver *solver, const karst_vector *b,
                        struct solve_profile *profile);
-/* Prints the profile as a table. undisturbed: seconds of the factorization and the solve without a profile. */
+/* Prints the profile as a table. undisturbed: seconds of an update and a solve without a profile. */
 void solve_print_profile(const struct solve_profile *profile, double undisturbed);
 
 /* Bytes a second of an operation, and that over a copy's; a NaN where one of them is not known. */
