@@ -173,7 +173,7 @@ static json_t *profile_json(const struct solve_report *report)
 {
   const struct solve_profile *profile = &report->profile;
   if (!report->settings->profile) return json_null();
-  json_t *object = json_object(), *rows = json_array();
+  json_t *object = json_object(), *rows = json_array(), *kernels = json_array();
   set_real(object, "copy_bandwidth", profile->copy > 0 ? 1e-9 * profile->copy : NAN);
   set_integer(object, "iterations", profile->iterations);
   set_real(object, "update", profile->time_update);
@@ -189,7 +189,15 @@ static json_t *profile_json(const struct solve_report *report)
     set_real(row, "share", solve_copy_share(profile, operation));
     json_array_append_new(rows, row);
   }
+  for (int i = 0; i < profile->kernels; i++) {
+    json_t *kernel = json_object();
+    set_text(kernel, "name", profile->kernel[i].name);
+    set_integer(kernel, "launches", profile->kernel[i].calls);
+    set_real(kernel, "seconds", profile->kernel[i].seconds);
+    json_array_append_new(kernels, kernel);
+  }
   json_object_set_new(object, "rows", rows);
+  json_object_set_new(object, "kernels", kernels);
   return object;
 }
 

@@ -4,11 +4,13 @@
  * here. The copy is the library's own of long vectors, so with the threads and the device of the solve. */
 #include "solve_profile.h"
 
+#include "kernels.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PASSES = 7 };
 
@@ -91,6 +93,43 @@ static void take_rows(const karst_context *context, struct solve_profile *profil
   qsort(profile->operation, (size_t)profile->count, sizeof *profile->operation, by_seconds);
 }
 
+/* Adds to the row of a kernel's name, whatever the sizes of its launches. */
+static void add_kernel(struct solve_profile *profile, const tool_kernel *kernel)
+{
+  struct solve_operation *row = profile->kernel;
+  char name[sizeof row->name];
+  int i = 0;
+  tool_kernel_name(kernel, name, sizeof name);
+  while (i < profile->kernels && strcmp(row[i].name, name) != 0) i++;
+  if (i == SOLVE_OPERATIONS) return;
+  if (i == profile->kernels) {
+    row[profile->kernels++] = (struct solve_operation){.calls = 0};
+    memcpy(row[i].name, name, sizeof name);
+  }
+  row[i].calls += kernel->launches;
+  row[i].seconds += kernel->seconds;
+}
+
+/* Recording slows kernels down, so that it has an update and a solve of its own. */
+static karst_status take_kernels(karst_context *context, karst_solver *solver, const karst_vector *b, karst_vector *x,
+                                 struct solve_profile *profile)
+{
+  const tool_kernel *kernel;
+  karst_result result;
+  profile->kernels = 0;
+  if (karst_context_is_host(context) || !tool_kernels_start()) return KARST_SUCCESS;
+  karst_status status = karst_vector_fill(x, 0);
+  if (!status) status = karst_context_synchronize(context);
+  tool_kernels_forget();
+  if (!status) status = karst_solver_update(solver);
+  if (!status) status = karst_solver_solve(solver, b, x, &result);
+  if (!status) status = karst_context_synchronize(context);
+  const int count = tool_kernels_stop(&kernel);
+  for (int k = 0; k < count; k++) add_kernel(profile, &kernel[k]);
+  qsort(profile->kernel, (size_t)profile->kernels, sizeof *profile->kernel, by_seconds);
+  return status;
+}
+
 int solve_take_profile(karst_context *context, karst_solver *solver, const karst_vector *b,
                        struct solve_profile *profile)
 {
@@ -100,10 +139,10 @@ int solve_take_profile(karst_context *context, karst_solver *solver, const karst
   karst_solver_monitor(solver, NULL, NULL);
   karst_status status = karst_vector_create(context, karst_vector_length(b), &x);
   if (!status) status = solve_profiled(context, solver, b, x, profile);
+  if (!status) take_rows(context, profile);
+  if (!status) status = take_kernels(context, solver, b, x, profile);
   karst_vector_destroy(x);
-  if (status) return tool_fail_library(context, status);
-  take_rows(context, profile);
-  return TOOL_GO_ON;
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
 double solve_bandwidth(const struct solve_operation *operation)
@@ -124,6 +163,20 @@ static void print_number(int width, int digits, double value)
     printf(" %*s", width, "-");
 }
 
+static void print_kernels(const struct solve_profile *profile)
+{
+  double all = 0;
+  for (int i = 0; i < profile->kernels; i++) all += profile->kernel[i].seconds;
+  if (!(all > 0)) return;
+  printf("%9s %10s %6s  kernel of the GPU, of the same update and solve once more\n", "launches", "ms", "time");
+  for (int i = 0; i < profile->kernels; i++) {
+    const struct solve_operation *kernel = &profile->kernel[i];
+    printf("%9lld %10.3f %5.1f%%  ", kernel->calls, 1e3 * kernel->seconds, 100 * kernel->seconds / all);
+    tool_print_safely(stdout, kernel->name);
+    printf("\n");
+  }
+}
+
 /* A few scalars take as long as the call does, and have no bandwidth to speak of. */
 static bool is_long(const struct solve_operation *operation)
 {
@@ -135,8 +188,7 @@ void solve_print_profile(const struct solve_profile *profile, double undisturbed
   const double all = profile->time_update + profile->time_solve, whole = all > 0 ? all : 1;
   double rest = all;
   printf(
-      "profile     once more with each operation timed: update %.3g s, solve %.3g s, %d iterations; undisturbed, the "
-      "two took %.3g s\n",
+      "profile     once more, each operation timed: update %.3g s, solve %.3g s, %d iterations; undisturbed %.3g s\n",
       profile->time_update, profile->time_solve, profile->iterations, undisturbed);
   if (profile->copy > 0)
     printf("            a copy of a long vector reads and writes %.1f GB/s\n", 1e-9 * profile->copy);
@@ -155,6 +207,6 @@ void solve_print_profile(const struct solve_profile *profile, double undisturbed
   }
   printf("%9s %10.3f %5.1f%% %8s %7s  between the operations\n", "", 1e3 * fmax(rest, 0), 100 * fmax(rest, 0) / whole,
          "", "");
-  printf(
-      "            GB/s count what must move at least, each value once: from a cache it can be more than a copy's\n");
+  printf("            GB/s count what must move at least, each value once: in a cache, more than a copy's\n");
+  print_kernels(profile);
 }

@@ -18,9 +18,12 @@ struct solve_profile {
   int iterations;
   int count;
   struct solve_operation operation[SOLVE_OPERATIONS]; /* the longest first */
+  int kernels;                                        /* 0 on the CPU, and where they cannot be recorded */
+  struct solve_operation kernel[SOLVE_OPERATIONS];    /* of a GPU, likewise, with no bytes */
 };
 
-/* Updates the solver once more and solves A x = b from zero with an x of its own, and fills the profile. The solver keeps no
+/* Updates the solver once more and solves A x = b from zero with an x of its own, on a GPU again for its kernels, and
+ * fills the profile. The solver keeps no
  * monitor. Returns TOOL_GO_ON or an exit status. */
 int solve_take_profile(karst_context *context, karst_solver *solver, const karst_vector *b,
                        struct solve_profile *profile);
