@@ -21,6 +21,12 @@ karst_status karst_view_cuda(karst_context *context, const void *memory, size_t 
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
 double *karst_scalar_cuda(karst_context *context, double *own);
 
+/* marks.cu */
+karst_status karst_mark_create_cuda(karst_context *context, void **mark);
+void karst_mark_destroy_cuda(karst_context *context, void *mark);
+void karst_mark_set_cuda(karst_context *context, void *mark);
+double karst_mark_seconds_cuda(karst_context *context, void *from, void *to);
+
 /* sums.cu */
 void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
                      double *result);

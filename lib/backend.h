@@ -36,6 +36,12 @@ struct karst_backend {
   void *(*stream)(const karst_context *context);
   karst_status (*set_stream)(karst_context *context, void *stream);
   karst_status (*synchronize)(karst_context *context);
+  /* A mark in the queue, to be set any number of times, and the seconds that the device has taken from one to a later
+   * one, for which the call waits. All four are NULL where operations are complete when they return. */
+  karst_status (*mark_create)(karst_context *context, void **mark);
+  void (*mark_destroy)(karst_context *context, void *mark);
+  void (*mark_set)(karst_context *context, void *mark);
+  double (*mark_seconds)(karst_context *context, void *from, void *to);
 
   /* bytes > 0 of device memory; what: for the error. The content is undefined. */
   karst_status (*allocate)(karst_context *context, size_t bytes, const char *what, void **memory);

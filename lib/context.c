@@ -3,6 +3,7 @@
 
 #include "backend.h"
 #include "precond.h"
+#include "profile.h"
 
 #include <pthread.h>
 
@@ -28,6 +29,7 @@ karst_status karst_context_create(const karst_allocator *allocator, karst_contex
 void karst_context_destroy(karst_context *context)
 {
   if (!context) return;
+  karst_profile_destroy(context);
   if (context->backend->close) context->backend->close(context);
   karst_precond_forget(context);
   pthread_mutex_destroy(&context->failing);
@@ -53,6 +55,7 @@ karst_status karst_context_set_device(karst_context *context, const char *device
     karst_backend_list(known, sizeof known);
     return karst_fail(context, KARST_ERROR_OPTION, "device \"%s\" is unknown: %s", device, known);
   }
+  karst_profile_stop(context);
   if (context->backend->close) context->backend->close(context);
   context->backend = karst_backends[0];
   karst_status status = backend->open ? backend->open(context, number) : KARST_SUCCESS;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct karst_backend;
+typedef struct karst_profiler karst_profiler; /* profile.c */
 struct karst_registered;
 
 /* Sentences of errors that a context keeps. A call that fails may leave two. */
@@ -22,6 +23,8 @@ struct karst_context {
   karst_crew crew;                  /* how many of the threads work at present */
   int64_t objects;                  /* made with this context and not yet destroyed; karst_count_object changes it */
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
+  karst_profiler *profiler;         /* the rows of the last profile, or NULL; profile.h */
+  bool profiling;                   /* backend is the profiler's table, which times the operations of the device's */
   karst_message_function message;
   void *message_user;
   char device_text[128];

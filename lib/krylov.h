@@ -157,8 +157,8 @@ static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, cons
 /* z = M^-1 r */
 static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  if (!k->A.reduced) return k->M->ops->apply(k->M, r, z);
-  k->M->ops->reduction->apply(k->M, r, z, NULL);
+  if (!k->A.reduced) return karst_precond_run_apply(k->M, r, z);
+  karst_precond_run_apply_reduced(k->M, r, z, NULL);
   return KARST_SUCCESS;
 }
 
@@ -166,7 +166,7 @@ static inline karst_status karst_krylov_precondition(const karst_krylov *k, cons
 static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, const double *r, double *z, double *dot)
 {
   if (k->A.reduced) {
-    k->M->ops->reduction->apply(k->M, r, z, dot);
+    karst_precond_run_apply_reduced(k->M, r, z, dot);
     return KARST_SUCCESS;
   }
   const karst_status status = karst_krylov_precondition(k, r, z);

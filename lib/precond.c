@@ -159,7 +159,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   if (!status && !analysis && ops->analyse) status = analyse(p, options);
   if (!status) {
     p->begun = true;
-    status = ops->setup(p);
+    status = karst_precond_run_setup(p);
   }
   if (status) {
     karst_precond_destroy(p);
@@ -197,7 +197,7 @@ karst_status karst_precond_update(karst_precond *precond)
   precond->explanation[0] = '\0';
   karst_report_begin_update(&precond->report);
   precond->generation = -1; /* unless all goes well, the factors are those of no values */
-  karst_status status = precond->ops->update(precond);
+  karst_status status = karst_precond_run_update(precond);
   if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;
   return status;
@@ -273,5 +273,5 @@ karst_status karst_precond_apply(const karst_precond *precond, const karst_vecto
   if (precond->reason != KARST_SOUND)
     return karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
                       karst_reason_text(precond->reason), (long long)precond->block_row);
-  return precond->ops->apply(precond, r->values, z->values);
+  return karst_precond_run_apply(precond, r->values, z->values);
 }

@@ -70,6 +70,19 @@ struct karst_precond_ops {
   const struct karst_reduction *reduction; /* NULL: eliminates nothing exactly */
 };
 
+/* Bytes that the operations of a preconditioner move at least, each value read or written once and without what they
+ * leave to operations of the backend; 0: not known. For a profile. */
+typedef struct karst_traffic {
+  double update, apply;
+  double apply_reduced, multiply_reduced; /* of its reduction */
+} karst_traffic;
+
+/* The bytes of so many scalars and indices. */
+static inline double karst_traffic_of(int64_t scalars, int64_t indices)
+{
+  return (double)scalars * sizeof(double) + (double)indices * sizeof(karst_index);
+}
+
 struct karst_precond {
   const struct karst_precond_ops *ops;
   karst_context *context;
@@ -85,6 +98,7 @@ struct karst_precond {
   karst_precond_analysis *analysis; /* that of ops->analyse, or one that was given; NULL: none; held */
   int64_t factor_entries;
   int64_t memory;                    /* bytes held */
+  karst_traffic traffic;             /* set by setup */
   double time_symbolic, time_factor; /* seconds of the last setup and update */
   karst_report report;               /* what the method has to say besides; karst_precond_put fills it */
 };
@@ -148,6 +162,16 @@ karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis
 /* Counts one more that holds the analysis, or one less, and the last destroys it; NULL is accepted. hold returns it. */
 karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis);
 void karst_precond_analysis_release(karst_precond_analysis *analysis);
+
+/* The functions of ops, and the next four those of ops->reduction, each timed while the context is profiled. */
+karst_status karst_precond_run_setup(karst_precond *p);
+karst_status karst_precond_run_update(karst_precond *p);
+karst_status karst_precond_run_apply(const karst_precond *p, const double *r, double *z);
+void karst_precond_run_apply_reduced(const karst_precond *p, const double *r, double *z, double *dot);
+void karst_precond_run_multiply_reduced(const karst_precond *p, const double *x, double *y, double *dot);
+void karst_precond_run_enter(const karst_precond *p, const double *b, const double *x, double *reduced_b,
+                             double *reduced_x);
+void karst_precond_run_leave(const karst_precond *p, const double *b, const double *reduced_x, double *x);
 
 /* The first block row of the matrix that was factored with a value that is not finite, or -1. */
 karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row);

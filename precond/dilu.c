@@ -51,6 +51,8 @@ static karst_status setup(karst_precond *p)
   status = p->context->backend->dilu->plan(p->context, dilu);
   p->factor_entries = karst_block_offset(analysis->block_size, analysis->rows);
   p->memory = analysis->plan_memory + dilu->plan_memory;
+  p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
+  p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   return status ? status : karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
 }

@@ -99,6 +99,18 @@ void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *anal
   karst_release(context, analysis->upper_column);
 }
 
+/* Sweeps of Jacobi's read a triangle each time. */
+static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis *analysis)
+{
+  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
+  const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks, rows = analysis->rows;
+  const int64_t times = settings->trisolve == KARST_TRISOLVE_JACOBI ? settings->trisolve_sweeps : 1;
+  const int b = analysis->block_size;
+  const int64_t scalars = karst_block_offset(b, times * blocks + rows) + 2 * rows * b;
+  return (karst_traffic){.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0),
+                         .apply = karst_traffic_of(scalars, times * (blocks + 2 * (rows + 1)))};
+}
+
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_status status =
@@ -107,6 +119,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   p->factor_entries = karst_block_offset(analysis->block_size, blocks + analysis->rows);
   p->memory = (analysis->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + analysis->plan_memory +
               ilu->plan_memory;
+  p->traffic = traffic_of(p, analysis);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
   if (status || !analysis->trisolve) return status; /* a GPU solves nothing for a matrix of no rows */

@@ -141,11 +141,27 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   return KARST_SUCCESS;
 }
 
+/* The factors without those of the first elimination, which reads the red nodes' alone, are what the reduced system
+ * needs; its matrix has five parts for each black node. */
+static karst_traffic traffic_of(const karst_precond *p, const karst_rrb *rrb, int64_t eliminated)
+{
+  const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1], red = eliminated < nodes / 2 ? eliminated : nodes / 2;
+  const int64_t rest = (int64_t)rrb->rest * (rrb->rest_band + 1);
+  const double width = rrb->single ? sizeof(float) : sizeof(double);
+  const double first = karst_traffic_of((KARST_RRB_COUPLINGS + 1) * red, 0);
+  const double others = width * (double)((KARST_RRB_COUPLINGS + 1) * (eliminated - red)) + karst_traffic_of(rest, 0);
+  return (karst_traffic){.update = karst_traffic_of(karst_entries(p->A), 0) + first + others,
+                         .apply = first + others + karst_traffic_of(2 * karst_matrix_rows(p->A), 0),
+                         .apply_reduced = others + karst_traffic_of(2 * (nodes - red), 0),
+                         .multiply_reduced = karst_traffic_of((KARST_RRB_PARTS + 2) * (nodes - red), 0)};
+}
+
 static karst_status report(karst_precond *p, const karst_rrb *rrb)
 {
   const int64_t eliminated = (int64_t)rrb->size[0] * rrb->size[1] - rrb->rest;
   p->factor_entries = (KARST_RRB_COUPLINGS + 1) * eliminated + (int64_t)rrb->rest * (rrb->rest_band + 1);
   p->memory = rrb->plan_memory + (rrb->cell ? (int64_t)rrb->rows * (int64_t)sizeof *rrb->cell : 0);
+  p->traffic = traffic_of(p, rrb, eliminated);
   karst_status status = karst_precond_put(p, "rrb_levels", "levels", rrb->levels);
   if (!status) status = karst_precond_put(p, "rrb_rest", "nodes left", (double)rrb->rest);
   return status ? status : karst_precond_put(p, "rrb_points", "points of the stencil", rrb->nine_point ? 9 : 5);

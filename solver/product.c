@@ -3,6 +3,7 @@
 #include "product.h"
 
 #include "norm.h"
+#include "profile.h"
 #include "sums.h"
 #include "vector.h"
 
@@ -50,7 +51,10 @@ static karst_status call(const karst_product *product, const double *x, double *
   karst_vector to = from;
   to.values = y;
   const unsigned failures = karst_failures(context);
+  karst_timing timing;
+  karst_profile_begin(context, "operator", NULL, 0, &timing);
   const karst_status status = product->multiply(product->user, &from, &to);
+  karst_profile_end(&timing);
   return karst_judge(context, status, failures, "the operator's function", "");
 }
 

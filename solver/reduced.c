@@ -51,8 +51,7 @@ static const karst_precond *precond_of(const karst_operator *A) { return ((const
 
 static karst_status multiply_dot(const karst_operator *A, const double *x, double *y, double *dot)
 {
-  const karst_precond *precond = precond_of(A);
-  precond->ops->reduction->multiply(precond, x, y, dot);
+  karst_precond_run_multiply_reduced(precond_of(A), x, y, dot);
   return KARST_SUCCESS;
 }
 
@@ -113,13 +112,13 @@ void karst_reduced_enter(const karst_reduced *reduced, const double *b, const do
 {
   const karst_precond *precond = reduced->precond;
   if (precond->reason != KARST_SOUND) return;
-  precond->ops->reduction->enter(precond, b, x, reduced->rhs, reduced->solution);
+  karst_precond_run_enter(precond, b, x, reduced->rhs, reduced->solution);
   precond->context->backend->copy(precond->context, karst_matrix_rows(precond->A), x, reduced->start);
 }
 
 void karst_reduced_leave(const karst_reduced *reduced, const double *b, const double *solution, double *x)
 {
-  reduced->precond->ops->reduction->leave(reduced->precond, b, solution, x);
+  karst_precond_run_leave(reduced->precond, b, solution, x);
 }
 
 void karst_reduced_restore(const karst_reduced *reduced, double *x)

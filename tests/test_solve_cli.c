@@ -82,6 +82,22 @@ static void test_solution(void)
          "--solution has the residual reported: %g, %g", reported, computed);
 }
 
+static void test_profile(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:30x30", "--profile", "--precond=two-stage");
+  tap_ok(run->status == 0 && !run->err[0] && is_readable(run->out) && strstr(run->out, "GB/s") &&
+             strstr(run->out, "  matrix product\n") && strstr(run->out, "  precond apply (two-stage)\n") &&
+             strstr(run->out, "  precond apply (jacobi)\n") && strstr(run->out, "  between the operations\n"),
+         "--profile prints the operations");
+  run = CLI_RUN("solve", "poisson2d:30x30", "--profile", "--quiet");
+  tap_ok(run->status == 0 && !run->out[0] && !run->err[0], "but not where nothing is to be printed");
+  run = CLI_RUN("solve",
+                tap_write("zero.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 0\n2 2 1\n", -1),
+                "--profile");
+  tap_ok(run->status == 1 && is_readable(run->out) && strstr(run->out, "precond update (iluk)"),
+         "a factorization that fails has a profile too");
+}
+
 static void test_history(void)
 {
   char path[512], line[128];
@@ -433,6 +449,50 @@ static void test_json(void)
   json_decref(report);
 }
 
+/* The operations of --profile take no more than the solve that it repeats, the longest first, and its iterations are
+ * those of the first solve, whose residual is reported. */
+static void test_json_profile(void)
+{
+  static const char *const keys[] = {"copy_bandwidth", "iterations", "update", "solve", "rows", NULL};
+  static const char *const row_keys[] = {"name", "calls", "seconds", "bytes", "bandwidth", "share", NULL};
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:40x40", "--json");
+  json_t *report = parse(run->out);
+  tap_ok(has_keys(report, (const char *const[]){"profile", NULL}, "report") &&
+             json_is_null(json_object_get(report, "profile")),
+         "without --profile there is none");
+  const double residual = json_real_value(json_object_get(report, "residual"));
+  json_decref(report);
+  run = CLI_RUN("solve", "poisson2d:40x40", "--json", "--profile");
+  report = parse(run->out);
+  const json_t *profile = json_object_get(report, "profile"), *rows = json_object_get(profile, "rows");
+  tap_ok(run->status == 0 && !run->err[0] && has_keys(profile, keys, "profile"), "--profile has its keys");
+  const double all =
+      json_real_value(json_object_get(profile, "update")) + json_real_value(json_object_get(profile, "solve"));
+  const json_int_t iterations = json_integer_value(json_object_get(report, "iterations"));
+  double sum = 0, last = INFINITY;
+  json_int_t products = 0, updates = 0;
+  bool sorted = true, whole = json_array_size(rows) > 5;
+  for (size_t i = 0; i < json_array_size(rows); i++) {
+    const json_t *row = json_array_get(rows, i);
+    const char *name = json_string_value(json_object_get(row, "name"));
+    const double seconds = json_real_value(json_object_get(row, "seconds"));
+    const json_int_t calls = json_integer_value(json_object_get(row, "calls"));
+    whole = whole && has_keys(row, row_keys, "row") && name && calls > 0;
+    sorted = sorted && seconds <= last;
+    last = seconds;
+    sum += seconds;
+    if (name && strcmp(name, "matrix product") == 0) products = calls;
+    if (name && strcmp(name, "precond update (iluk)") == 0) updates = calls;
+  }
+  tap_ok(whole && sorted, "its rows have theirs, and the longest comes first");
+  tap_ok(sum > 0 && sum <= 1.01 * all + 1e-6, "they take %g of %g seconds", sum, all);
+  tap_ok(products == iterations && updates == 1 &&
+             json_integer_value(json_object_get(profile, "iterations")) == iterations,
+         "%ld products in %ld iterations, and one factorization", (long)products, (long)iterations);
+  tap_ok(json_real_value(json_object_get(report, "residual")) == residual, "the residual is that of the first solve");
+  json_decref(report);
+}
+
 /* The matrix has a singular pivot, and no NaN. The report has no number that JSON cannot hold, and names the row. */
 static void test_json_singular(void)
 {
@@ -554,10 +614,12 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_exit_statuses();
   test_solution();
+  test_profile();
   test_history();
   test_outputs();
   test_rhs();
   test_json();
+  test_json_profile();
   test_json_singular();
   test_json_errors();
   test_names();

@@ -158,6 +158,43 @@ static void test_options_inside(karst_context *context, struct solve_report repo
 }
 #endif
 
+/* Numbers of which some are not known, as of a GPU that had no memory for the copy. */
+static const struct solve_profile profile = {.copy = 0,
+                                             .time_update = 0.25,
+                                             .time_solve = 0.75,
+                                             .iterations = 12,
+                                             .count = 2,
+                                             .operation = {{"matrix product", 12, 0.5, 5e9}, {"scalars", 3, 0.125, 0}},
+                                             .kernels = 2,
+                                             .kernel = {{"multiply<3>", 12, 0.375, 0}, {"dots\x1b", 12, 0.125, 0}}};
+
+static void test_profile(struct solve_report report, struct solve_settings settings)
+{
+  settings.profile = true;
+  report.settings = &settings;
+  report.profile = profile;
+  char *text = output_of(print_text, &report);
+  tap_ok(strstr(text, "no memory to measure the speed of a copy") &&
+             strstr(text, "       12    500.000  50.0%     10.0       -  matrix product\n") &&
+             strstr(text, "        3    125.000  12.5%        -       -  scalars\n") &&
+             strstr(text, "          375.000  37.5%                   between the operations\n"),
+         "a profile has a line for each operation, and dashes for what is not known");
+  tap_ok(strstr(text, "       12    375.000  75.0%  multiply<3>\n") && strstr(text, "25.0%  dots\\x1b\n"),
+         "and one for each kernel");
+  free(text);
+#ifdef HAVE_JANSSON
+  json_t *object = parse(&report), *told = json_object_get(object, "profile");
+  const json_t *row = json_array_get(json_object_get(told, "rows"), 0);
+  const json_t *scalars = json_array_get(json_object_get(told, "rows"), 1);
+  const json_t *kernel = json_array_get(json_object_get(told, "kernels"), 0);
+  tap_ok(is_null(told, "copy_bandwidth") && is_number(told, "update", 0.25) && is_number(row, "bandwidth", 10) &&
+             is_null(row, "share") && is_null(scalars, "bytes") && is_null(scalars, "bandwidth") &&
+             is_number(kernel, "launches", 12) && is_number(kernel, "seconds", 0.375),
+         "and as JSON, with null for what is not known");
+  json_decref(object);
+#endif
+}
+
 int main(void)
 {
   struct solve_settings settings = {.matrix = "poisson2d:3x3", .device = "cpu"};
@@ -174,6 +211,7 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_options_create(context, &settings.options), "options");
   test_text(&report);
+  test_profile(report, settings);
 #ifdef HAVE_JANSSON
   test_json(&report);
   test_json_without_values(report);

@@ -1,7 +1,6 @@
-/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth, cuSPARSE's product with a
- * matrix, and the times of kernels. The functions are in bench_cuda.cu, bench_cusparse.cu and bench_cupti.cu, or in
- * bench_cuda_none.c, bench_cusparse_none.c and bench_cupti_none.c in builds without CUDA, cuSPARSE or CUPTI. C and C++
- * can include this header. */
+/* bench_cuda.h - what bench needs of a GPU besides Karst: a clock, the copy bandwidth and cuSPARSE's product with a
+ * matrix. The functions are in bench_cuda.cu and bench_cusparse.cu, or in bench_cuda_none.c and bench_cusparse_none.c
+ * in builds without CUDA or cuSPARSE. C and C++ can include this header. */
 #ifndef KARST_TOOLS_BENCH_CUDA_H
 #define KARST_TOOLS_BENCH_CUDA_H
 
@@ -35,26 +34,6 @@ void bench_product_close(bench_product *product);
 const char *bench_product_name(const bench_product *product);
 /* Computes y = A x; returns false on failure. */
 bool bench_product_multiply(bench_product *product, karst_vector *x, karst_vector *y);
-
-/* What the launches of a kernel with so many blocks took in all. */
-typedef struct bench_kernel {
-  char name[256];
-  long long blocks; /* of threads, in each launch */
-  int threads;      /* of each block */
-  int launches;
-  double seconds;
-} bench_kernel;
-
-enum { BENCH_KERNELS = 256 };
-
-/* Begins to record kernels, also those of graphs that are made from now on. Returns false with a note on standard error
- * where this cannot be done. */
-bool bench_profile_start(void);
-/* Forgets what has been recorded. The device has to be idle. */
-void bench_profile_forget(void);
-/* Ends recording, and returns the kernels in the order of their first launches, BENCH_KERNELS at most, and their
- * number. The device has to be idle. */
-int bench_profile_stop(const bench_kernel **kernel);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
  * The list is that of a second solve with a solver, so that nothing is loaded in it. Recording slows the solve down, so
  * that its own time comes from the table before. */
 #include "bench_solves.h"
+#include "kernels.h"
 #include "text.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static const traffic known[] = {
     {"8_pairs_cu", "8backwardI", "levels of a grid, backward", 8, 15, 1}, /* b2, b1, r1, r2; all four written */
 };
 
-static const traffic *find_traffic(const bench_kernel *kernel)
+static const traffic *find_traffic(const tool_kernel *kernel)
 {
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(kernel->name, known[i].file) && strstr(kernel->name, known[i].function)) return &known[i];
@@ -34,7 +35,7 @@ static const traffic *find_traffic(const bench_kernel *kernel)
 }
 
 /* The grid of a kernel: its like with more blocks are of finer ones. */
-static int grid_of(int count, const bench_kernel *kernel, const bench_kernel *one)
+static int grid_of(int count, const tool_kernel *kernel, const tool_kernel *one)
 {
   int grid = find_traffic(one)->first;
 
@@ -44,7 +45,7 @@ static int grid_of(int count, const bench_kernel *kernel, const bench_kernel *on
 }
 
 /* The bytes that must move in a launch on grid m of the system's. */
-static double bytes_of(const bench_solves *solves, const bench_kernel *kernel, int m)
+static double bytes_of(const bench_solves *solves, const tool_kernel *kernel, int m)
 {
   const traffic *moved = find_traffic(kernel);
   double places = 1;
@@ -54,8 +55,8 @@ static double bytes_of(const bench_solves *solves, const bench_kernel *kernel, i
   return places * (8 * moved->doubles + (strstr(kernel->name, "wardIf") ? 4 : 8) * moved->factors);
 }
 
-static void print_kernel(const bench_solves *solves, const bench_row *row, int count, const bench_kernel *kernel,
-                         const bench_kernel *one, double all)
+static void print_kernel(const bench_solves *solves, const bench_row *row, int count, const tool_kernel *kernel,
+                         const tool_kernel *one, double all)
 {
   const traffic *moved = find_traffic(one);
 
@@ -72,8 +73,8 @@ static void print_kernel(const bench_solves *solves, const bench_row *row, int c
   printf("\n");
 }
 
-static void print_json(const bench_solves *solves, const bench_row *row, int count, const bench_kernel *kernel,
-                       const bench_kernel *one, int iterations)
+static void print_json(const bench_solves *solves, const bench_row *row, int count, const tool_kernel *kernel,
+                       const tool_kernel *one, int iterations)
 {
   const bool moved = find_traffic(one) != NULL;
   const int grid = moved ? grid_of(count, kernel, one) : -1;
@@ -90,7 +91,7 @@ static void print_json(const bench_solves *solves, const bench_row *row, int cou
          iterations);
 }
 
-static void print(const bench_solves *solves, const bench_row *row, int count, const bench_kernel *kernel,
+static void print(const bench_solves *solves, const bench_row *row, int count, const tool_kernel *kernel,
                   int iterations)
 {
   const bool json = solves->table.settings->json;
@@ -114,19 +115,19 @@ static void print(const bench_solves *solves, const bench_row *row, int count, c
 int bench_solves_profile(const bench_solves *solves, const bench_row *row, karst_solver *solver)
 {
   const bench_place *place = row->place;
-  const bench_kernel *kernel;
+  const tool_kernel *kernel;
   karst_result result = {.iterations = 0};
   karst_status status = KARST_SUCCESS;
 
-  if (!bench_profile_start()) return TOOL_GO_ON;
+  if (!tool_kernels_start()) return TOOL_GO_ON;
   for (int i = 0; i < 2 && !status; i++) {
     status = karst_vector_fill(place->x, 0.0);
     if (!status) status = karst_context_synchronize(place->context);
-    bench_profile_forget();
+    tool_kernels_forget();
     if (!status) status = karst_solver_solve(solver, place->b, place->x, &result);
   }
   if (!status) status = karst_context_synchronize(place->context);
-  const int count = bench_profile_stop(&kernel);
+  const int count = tool_kernels_stop(&kernel);
   if (status) return tool_fail_library(place->context, status);
   print(solves, row, count, kernel, result.iterations);
   return TOOL_GO_ON;

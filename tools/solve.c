@@ -224,6 +224,10 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
     status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
   }
   if (status == TOOL_GO_ON) find_hint(run, report);
+  if (status == TOOL_GO_ON && settings->profile) {
+    watch_phase(watch, "profile");
+    status = solve_take_profile(run->context, run->solver, run->b, &report->profile);
+  }
   watch_erase(watch);
   if (status == TOOL_GO_ON) write_files(run, watch, report);
   if (status == TOOL_GO_ON) status = print_report(run, report);

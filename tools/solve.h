@@ -4,6 +4,7 @@
 
 #include "common.h"
 #include "reference.h"
+#include "solve_profile.h"
 #include "values.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ struct solve_settings {
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
-  bool negate, stored_triangle, insert_diagonal, exact, reference, json, quiet, monitor, view;
+  bool negate, stored_triangle, insert_diagonal, exact, reference, profile, json, quiet, monitor, view;
   karst_options *options; /* of the library; the caller destroys them */
 };
 
@@ -52,7 +53,8 @@ struct solve_report {
   int failed;                 /* exit status of an error after the solve, for the report; else TOOL_GO_ON */
   struct solve_repeat repeat;
   struct reference reference;
-  double max_error; /* max |x_i - u_i| of --exact */
+  struct solve_profile profile; /* of --profile */
+  double max_error;             /* max |x_i - u_i| of --exact */
 };
 
 /* Fills settings from the command line. Returns TOOL_GO_ON or an exit status. */

@@ -171,7 +171,40 @@ static void set_info(json_t *object, const struct solve_report *report)
   json_object_set_new(object, "times", times);
 }
 
-/* The objects of --repeat and --reference: null where they were not asked for. */
+/* The object of --profile, or null. Bandwidths are in GB/s. */
+static json_t *profile_json(const struct solve_report *report)
+{
+  const struct solve_profile *profile = &report->profile;
+  if (!report->settings->profile) return json_null();
+  json_t *object = json_object(), *rows = json_array(), *kernels = json_array();
+  set_real(object, "copy_bandwidth", profile->copy > 0 ? 1e-9 * profile->copy : NAN);
+  set_integer(object, "iterations", profile->iterations);
+  set_real(object, "update", profile->time_update);
+  set_real(object, "solve", profile->time_solve);
+  for (int i = 0; i < profile->count; i++) {
+    const struct solve_operation *operation = &profile->operation[i];
+    json_t *row = json_object();
+    set_text(row, "name", operation->name);
+    set_integer(row, "calls", operation->calls);
+    set_real(row, "seconds", operation->seconds);
+    set_real(row, "bytes", operation->bytes > 0 ? operation->bytes : NAN);
+    set_real(row, "bandwidth", 1e-9 * solve_bandwidth(operation));
+    set_real(row, "share", solve_copy_share(profile, operation));
+    json_array_append_new(rows, row);
+  }
+  for (int i = 0; i < profile->kernels; i++) {
+    json_t *kernel = json_object();
+    set_text(kernel, "name", profile->kernel[i].name);
+    set_integer(kernel, "launches", profile->kernel[i].calls);
+    set_real(kernel, "seconds", profile->kernel[i].seconds);
+    json_array_append_new(kernels, kernel);
+  }
+  json_object_set_new(object, "rows", rows);
+  json_object_set_new(object, "kernels", kernels);
+  return object;
+}
+
+/* The objects of --repeat, --reference and --profile: null where they were not asked for. */
 static void set_extras(json_t *object, const struct solve_report *report)
 {
   json_t *repeat = json_null(), *reference = json_null();
@@ -191,6 +224,7 @@ static void set_extras(json_t *object, const struct solve_report *report)
   }
   json_object_set_new(object, "repeat", repeat);
   json_object_set_new(object, "reference", reference);
+  json_object_set_new(object, "profile", profile_json(report));
 }
 
 int solve_print_json(const struct solve_report *report)

@@ -202,6 +202,8 @@ void solve_print_text(const struct solve_report *report)
          number(report->result.relative_residual));
   if (settings->exact) printf("error       max |x - u| = %s against the exact solution\n", number(report->max_error));
   if (settings->reference) print_reference(&report->reference);
+  if (settings->profile)
+    solve_print_profile(&report->profile, info->time_transfer + info->time_factor + info->time_solve);
   printf("%s\n", report->explanation);
   if (*report->hint) printf("hint        %s\n", report->hint);
 }

@@ -1,12 +1,14 @@
-/* bench_cupti.cu - records the times of kernels by CUPTI's activities, one by one also in graphs.
+/* kernels.cu - records the times of kernels by CUPTI's activities, one by one also in graphs.
  *
- * As cuSPARSE, the library is opened by its name when something needs it, so that bench starts where it is missing. */
+ * As cuSPARSE, the library is opened by its name when something needs it, so that commands start where it is
+ * missing. */
 #include "config.h"
 
-#include "bench_cuda.h"
+#include "kernels.h"
 
 #include <cupti.h>
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ struct cupti {
 };
 
 cupti library;
-bench_kernel list[BENCH_KERNELS];
+tool_kernel list[TOOL_KERNELS];
 int count, lost;
 
 template <typename F> bool find(void *opened, const char *name, F *function)
@@ -68,12 +70,12 @@ void add(const CUpti_ActivityKernel9 *record)
   while (k < count && (list[k].blocks != blocks || list[k].threads != threads ||
                        strncmp(list[k].name, record->name, sizeof list[k].name - 1) != 0))
     k++;
-  if (k == BENCH_KERNELS) {
+  if (k == TOOL_KERNELS) {
     lost++;
     return;
   }
   if (k == count) {
-    list[k] = bench_kernel();
+    list[k] = tool_kernel();
     snprintf(list[k].name, sizeof list[k].name, "%s", record->name);
     list[k].blocks = blocks;
     list[k].threads = threads;
@@ -103,7 +105,7 @@ void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t v
 
 } // namespace
 
-bool bench_profile_start(void)
+bool tool_kernels_start(void)
 {
   static const bool opened = open_library();
 
@@ -121,19 +123,35 @@ bool bench_profile_start(void)
   return false;
 }
 
-void bench_profile_forget(void)
+void tool_kernels_forget(void)
 {
   library.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   count = lost = 0;
 }
 
-int bench_profile_stop(const bench_kernel **kernel)
+int tool_kernels_stop(const tool_kernel **kernel)
 {
   library.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   library.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   if (lost > 0)
     fprintf(stderr, "%s: note: %d launches of more than %d kinds are not listed\n", tool_name(), lost,
-            static_cast<int>(BENCH_KERNELS));
+            static_cast<int>(TOOL_KERNELS));
   *kernel = list;
   return count;
+}
+
+/* Without what it returns, the namespace of its file, and its parameters, which begin outside of a template's. */
+void tool_kernel_name(const tool_kernel *kernel, char *text, size_t size)
+{
+  static const char space[] = "(anonymous namespace)::";
+  char *whole = abi::__cxa_demangle(kernel->name, NULL, NULL, NULL);
+  const char *name = whole ? whole : kernel->name;
+  int depth = 0;
+
+  if (strncmp(name, "void ", 5) == 0) name += 5;
+  if (strncmp(name, space, sizeof space - 1) == 0) name += sizeof space - 1;
+  const char *end = name;
+  for (; *end && (*end != '(' || depth > 0); end++) depth += (*end == '<') - (*end == '>');
+  snprintf(text, size, "%.*s", static_cast<int>(end - name), name);
+  free(whole);
 }
