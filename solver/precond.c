@@ -1,8 +1,8 @@
 /* precond.c - a preconditioner alone, found by its name. */
-#include "methods.h"
+#include "auto.h"
 
-static karst_status create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                           karst_precond **precond)
+static karst_status make(karst_context *context, const karst_options *options, const karst_matrix *A,
+                         karst_precond **precond)
 {
   karst_methods chosen;
   karst_methods_read(options, &chosen);
@@ -14,6 +14,27 @@ static karst_status create(karst_context *context, const karst_options *options,
   if (!status) return KARST_SUCCESS;
   karst_precond_destroy(*precond);
   *precond = NULL;
+  return status;
+}
+
+/* Where the options choose auto, what that stands for is made. No solve is seen here, so updates change nothing. */
+static karst_status create(karst_context *context, const karst_options *options, const karst_matrix *A,
+                           karst_precond **precond)
+{
+  karst_methods chosen;
+  karst_auto choice;
+  karst_options *concrete = NULL;
+  karst_methods_read(options, &chosen);
+  if (!karst_auto_is_chosen(context, &chosen)) return make(context, options, A, precond);
+  karst_status status =
+      karst_precond_check_options(context, karst_precond_at(context, (size_t)chosen.precond), options);
+  if (!status) status = karst_auto_begin(options, false, A, &choice);
+  if (!status) status = karst_auto_options(&choice, context, &concrete);
+  if (!status) status = make(context, concrete, A, precond);
+  karst_options_destroy(concrete);
+  if (status) return status;
+  status = karst_auto_report(&choice, *precond);
+  karst_report_keep(&(*precond)->report);
   return status;
 }
 

@@ -290,6 +290,16 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   return status;
 }
 
+static void measure_choice(karst_solver *solver, const karst_result *result)
+{
+  karst_auto_measure(&solver->automatic,
+                     &(karst_auto_sample){.A = solver->system.matrix,
+                                          .krylov = solver->krylov,
+                                          .result = result,
+                                          .time_update = solver->time_transfer + solver->precond->time_factor,
+                                          .time_solve = solver->time_solve});
+}
+
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
@@ -315,6 +325,7 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
     explain(solver, result, place);
   }
   solver->time_solve = karst_clock() - begin;
+  if (!status && solver->given) measure_choice(solver, result);
   return status;
 }
 

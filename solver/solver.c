@@ -34,6 +34,8 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   karst_options_read(own, limit_rows, &(*solver)->limits);
   karst_count_object(context, 1);
   status = check_chosen(*solver);
+  if (!status && karst_auto_is_chosen(context, &(*solver)->chosen))
+    status = karst_options_copy(context, own, &(*solver)->given);
   if (!status) return KARST_SUCCESS;
   karst_solver_destroy(*solver);
   *solver = NULL;
@@ -55,6 +57,20 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   return status;
 }
 
+/* The solver no longer knows what set-up has made. */
+static void forget(karst_solver *solver)
+{
+  solver->krylov = NULL;
+  solver->reduced = (karst_reduced){0};
+  solver->precond = NULL;
+  solver->apart = NULL;
+  solver->parts = NULL;
+  solver->product = (karst_product){.multiply = solver->product.multiply, .user = solver->product.user};
+  solver->system = (karst_system){0};
+  solver->lagging = false;
+  solver->norm2 = solver->residual = solver->size = NULL;
+}
+
 /* Back to the state after create. */
 static void clear(karst_solver *solver)
 {
@@ -68,12 +84,7 @@ static void clear(karst_solver *solver)
   solver->context->backend->release(solver->context, solver->norm2);
   solver->context->backend->release(solver->context, solver->residual);
   solver->context->backend->release(solver->context, solver->size);
-  solver->krylov = NULL;
-  solver->precond = NULL;
-  solver->apart = NULL;
-  solver->parts = NULL;
-  solver->lagging = false;
-  solver->norm2 = solver->residual = solver->size = NULL;
+  forget(solver);
 }
 
 void karst_solver_destroy(karst_solver *solver)
@@ -82,6 +93,7 @@ void karst_solver_destroy(karst_solver *solver)
   karst_context *context = solver->context;
   clear(solver);
   karst_options_destroy(solver->options);
+  karst_options_destroy(solver->given);
   karst_release(context, solver);
   karst_count_object(context, -1);
 }
@@ -254,7 +266,7 @@ static karst_status factor(karst_solver *solver)
     return status;
   }
   solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
-  return KARST_SUCCESS;
+  return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
 }
 
 static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
@@ -265,30 +277,83 @@ static karst_status check_setup(const karst_solver *solver, const karst_matrix *
   return karst_solver_check_idle(solver);
 }
 
-static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+static karst_status make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  solver->busy = "a set-up";
-  clear(solver);
   karst_status status = make_system(solver, A, analysis);
   if (!status) status = make_krylov(solver);
   if (!status) status = factor(solver);
   if (status) clear(solver);
+  return status;
+}
+
+static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  solver->busy = "a set-up";
+  clear(solver);
+  const karst_status status = make(solver, A, analysis);
   solver->busy = NULL;
   return status;
 }
 
+/* What auto stands for with a matrix: the place on the ladder, and options and methods for it. */
+struct choice {
+  karst_auto automatic;
+  karst_options *options; /* NULL: the solver's stay, which do not choose auto */
+  karst_methods chosen;
+};
+
+static karst_status choose(const karst_solver *solver, const karst_matrix *A, struct choice *choice)
+{
+  *choice = (struct choice){.chosen = solver->chosen};
+  if (!solver->given) return KARST_SUCCESS;
+  karst_status status = karst_auto_begin(solver->given, true, A, &choice->automatic);
+  if (!status) status = karst_auto_options(&choice->automatic, solver->context, &choice->options);
+  if (!status) karst_methods_read(choice->options, &choice->chosen);
+  return status;
+}
+
+/* The solver takes the options over. */
+static void adopt(karst_solver *solver, const struct choice *choice)
+{
+  if (!choice->options) return;
+  karst_options_destroy(solver->options);
+  solver->options = choice->options;
+  solver->chosen = choice->chosen;
+  solver->automatic = choice->automatic;
+}
+
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
-  const karst_status status = check_setup(solver, A);
-  return status ? status : set_up(solver, A, NULL);
+  struct choice choice;
+  karst_status status = check_setup(solver, A);
+  if (!status) status = choose(solver, A, &choice);
+  if (status) return status;
+  adopt(solver, &choice);
+  status = set_up(solver, A, NULL);
+  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
+    status = karst_auto_options(&choice.automatic, solver->context, &choice.options);
+    if (status) return status;
+    karst_methods_read(choice.options, &choice.chosen);
+    adopt(solver, &choice);
+    status = set_up(solver, A, NULL);
+  }
+  return status;
 }
 
 karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
+  struct choice choice;
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
-  if (!status) status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
-  return status ? status : set_up(solver, A, analysis);
+  if (!status) status = choose(solver, A, &choice);
+  if (status) return status;
+  status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
+  if (status) {
+    karst_options_destroy(choice.options);
+    return status;
+  }
+  adopt(solver, &choice);
+  return set_up(solver, A, analysis);
 }
 
 karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysis **analysis)
@@ -314,6 +379,40 @@ karst_status karst_solver_check_idle(const karst_solver *solver)
                     solver->busy);
 }
 
+/* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
+static karst_status exchange(karst_solver *solver)
+{
+  karst_solver before = *solver;
+  karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
+  if (!status) {
+    const karst_matrix *A = before.system.original;
+    forget(solver);
+    karst_methods_read(solver->options, &solver->chosen);
+    status = make(solver, A, NULL);
+    if (!status) {
+      clear(&before);
+      karst_options_destroy(before.options);
+      return KARST_SUCCESS;
+    }
+    karst_options_destroy(solver->options);
+  }
+  before.automatic = solver->automatic;
+  *solver = before;
+  return status;
+}
+
+/* Of auto: the factors for new values are those of another choice where the last solve speaks for one. A choice that
+ * cannot be made, for want of memory above all, is none. */
+static karst_status update_choice(karst_solver *solver)
+{
+  const int before = solver->automatic.at;
+  if (karst_auto_advance(&solver->automatic)) {
+    if (!exchange(solver)) return KARST_SUCCESS;
+    karst_auto_retreat(&solver->automatic, before);
+  }
+  return factor(solver);
+}
+
 karst_status karst_solver_update(karst_solver *solver)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
@@ -321,7 +420,7 @@ karst_status karst_solver_update(karst_solver *solver)
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   solver->busy = "an update";
-  status = factor(solver);
+  status = solver->given ? update_choice(solver) : factor(solver);
   solver->busy = NULL;
   return status;
 }
@@ -339,6 +438,7 @@ karst_status karst_solver_keep(karst_solver *solver)
   if (!status) status = karst_precond_keep(solver->precond);
   if (status) return status;
   solver->lagging = true;
+  solver->automatic.due = false;
   status = change_driver(solver);
   if (status) solver->generation = -1;
   return status;

@@ -2,6 +2,7 @@
 #ifndef KARST_SOLVER_SOLVER_H
 #define KARST_SOLVER_SOLVER_H
 
+#include "auto.h"
 #include "methods.h"
 #include "parts.h"
 #include "product.h"
@@ -11,7 +12,9 @@
 struct karst_solver {
   karst_context *context;
   karst_options *options; /* what setup makes its parts from */
-  karst_methods chosen;
+  karst_options *given;   /* the caller's, where they choose auto, in whose place options have a choice; else NULL */
+  karst_auto automatic;   /* where given is not NULL */
+  karst_methods chosen;   /* by options */
   karst_krylov_limits limits; /* read by the driver in each solve */
   karst_system system;
   karst_product product; /* the caller's function, which takes the matrix's place in the Krylov method */

@@ -58,6 +58,7 @@ static const struct option {
     /* preconditioners inside others */
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},
+    {"auto-learn", NAME, "iterations", 0},
 };
 enum {
   OPTIONS = sizeof options_known / sizeof options_known[0],

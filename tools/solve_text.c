@@ -59,6 +59,10 @@ static void print_method(const karst_options *options, const struct tool_values 
   printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
   printf("precond     %s", precond);
+  if (tool_value_text(values, "auto_choice")) {
+    printf(" (auto_choice), scale %s\n", tool_option_text(options, "scale"));
+    return;
+  }
   if (strcmp(precond, "two-stage") == 0) {
     printf(": ");
     print_stage(options, "first");

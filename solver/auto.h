@@ -1,0 +1,78 @@
+/* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the pattern says (auto_rules.c), and
+ * the place on it, by what solves have cost (auto.c).
+ *
+ * Of two rungs the upper one costs more to make and to apply, and needs fewer iterations. */
+#ifndef KARST_SOLVER_AUTO_H
+#define KARST_SOLVER_AUTO_H
+
+#include "krylov.h"
+#include "methods.h"
+#include "system.h"
+
+enum { KARST_AUTO_RUNGS = 8 };
+
+typedef struct karst_auto_rung {
+  const char *precond, *ordering;
+  int level; /* of iluk; -1: it has none, or the caller's */
+} karst_auto_rung;
+
+typedef struct karst_auto_ladder {
+  karst_auto_rung rung[KARST_AUTO_RUNGS];
+  int count, start; /* rungs, and which of them the rules choose */
+  bool climbs;      /* the neighbours of a rung are worth a trial; if not, other rungs are for failures alone */
+  char reason[KARST_REPORT_TEXT];
+} karst_auto_ladder;
+
+/* What the caller leaves to the rules. */
+typedef struct karst_auto_freedom {
+  bool precond; /* no option was given that iluk has; where one was, iluk is chosen */
+  bool level;
+  bool rrb; /* precond, and the preconditioner is made from the matrix as it is, for a driver that rrb does not break */
+} karst_auto_freedom;
+
+/* Chooses by some hundred rows of A, and for block size 1 by their values. Takes host memory for a number a block row
+ * and, on a GPU, for those values, and gives it back. */
+karst_status karst_auto_rules(const karst_matrix *A, const karst_auto_freedom *freedom, karst_auto_ladder *ladder);
+
+typedef struct karst_auto {
+  const karst_options *given; /* the caller's, of whoever has this */
+  int learn;                  /* how solves are measured: a number of auto.c's own */
+  bool orders;                /* there is a solver, which orders the rows */
+  karst_auto_ladder ladder;
+  int at, best;                  /* the rung in use, and the cheapest of those measured */
+  double cost[KARST_AUTO_RUNGS]; /* of an update and a solve; a NaN: not measured; infinite: it failed */
+  bool upward;                   /* at the best rung solves cost more than updates */
+  bool settled;                  /* no rung is tried any more, unless the one in use fails */
+  bool due;                      /* the next solve is the first with the factors at hand, and is measured */
+  double digits;                 /* decimal digits of the residual that the first solve measured has gained */
+  char reason[KARST_REPORT_TEXT];
+} karst_auto;
+
+/* Whether a context's methods are those of auto. */
+bool karst_auto_is_chosen(const karst_context *context, const karst_methods *chosen);
+
+/* Begins anew with the choice of the rules for a matrix. orders: a solver orders the rows. */
+karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice);
+/* The given options with the choice in place of auto, which the caller destroys. */
+karst_status karst_auto_options(const karst_auto *choice, karst_context *context, karst_options **options);
+/* Puts the choice and its reason into the report of what was made from those options. */
+karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond);
+
+/* What one solve was. */
+typedef struct karst_auto_sample {
+  const karst_matrix *A; /* what the driver works with, ordered and scaled */
+  const karst_krylov *krylov;
+  const karst_result *result;
+  double time_update, time_solve; /* seconds */
+} karst_auto_sample;
+
+/* Takes a solve into account, if it is the first with the factors at hand. */
+void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample);
+/* Before an update: moves to the rung for the next solve. Whether it is another one than before. */
+bool karst_auto_advance(karst_auto *choice);
+/* A set-up has refused the matrix: moves to another rung than the one in use, or returns false. */
+bool karst_auto_refuse(karst_auto *choice);
+/* The rung that advance has moved to could not be made: back to the one before. */
+void karst_auto_retreat(karst_auto *choice, int before);
+
+#endif
