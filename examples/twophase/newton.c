@@ -43,8 +43,7 @@ void newton_destroy(struct newton *n)
 {
   karst_solver_destroy(n->solver);
   karst_matrix_destroy(n->A);
-  karst_vector_destroy(n->dx);
-  karst_vector_destroy(n->b);
+  karst_vector_destroy(n->dx), karst_vector_destroy(n->b);
   free(n->x);
 }
 
@@ -52,15 +51,13 @@ static bool converged(const struct newton *n, double dt)
 {
   const struct reservoir *r = n->reservoir;
   double total[PHASES] = {0, 0}, volume = 0;
-  for (karst_index i = 0; i < r->cells; volume += r->pore_volume[i++])
-    for (int a = 0; a < PHASES; a++) {
-      const double error = n->residual[2 * i + a] * dt;
-      if (!(fabs(error) <= cell_tolerance * r->pore_volume[i])) return false; /* nor where it is a NaN */
-      total[a] += error;
-    }
-  for (karst_index k = 2 * r->cells; k < 2 * r->rows; k++)
-    if (!(fabs(n->residual[k]) <= well_tolerance)) return false;
-  return fmax(fabs(total[WATER]), fabs(total[OIL])) <= total_tolerance * volume;
+  bool good = true; /* false where something is a NaN, too */
+  for (karst_index k = 0; k < 2 * r->rows && good; k++) {
+    const bool cell = k < 2 * r->cells;
+    good = fabs(n->residual[k]) <= (cell ? cell_tolerance * r->pore_volume[k / 2] / dt : well_tolerance);
+    if (cell) total[k % 2] += dt * n->residual[k], volume += r->pore_volume[k / 2] / 2;
+  }
+  return good && fabs(total[WATER]) <= total_tolerance * volume && fabs(total[OIL]) <= total_tolerance * volume;
 }
 
 /* Solves J dx = R up to a residual of rtol |R|. */

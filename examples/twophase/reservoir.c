@@ -9,51 +9,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const double reservoir_cell_size[3] = {6.096, 3.048, 0.6096};        /* 20, 10 and 2 feet, as in SPE10 */
+const double reservoir_cell_size[3] = {6.096, 3.048, 0.6096}; /* 20, 10 and 2 feet, as in SPE10 */
+static const double *const d = reservoir_cell_size;
 static const double darcy = 0.00852702, pi = 3.14159265358979323846; /* darcy: m3/day for mD m bar/cP */
 static const double well_radius = 0.1, producer_pressure = 275, injector_pressure = 700;
 static const double typical_permeability = 100, vertical_ratio = 0.1, typical_porosity = 0.2;
 static const double least_porosity = 1e-3; /* cells of SPE10 may have none at all */
 
-/* Reads a number for each cell, none negative; what is left over belongs to layers further down. */
+/* Reads a number for each cell, unless path is ""; what is left over belongs to layers further down. */
 static karst_status read_field(karst_context *context, const char *path, karst_index cells, double *field)
 {
   karst_vector *vector = NULL;
   char sentence[300];
-  karst_index i = 0;
-  karst_status status = karst_vector_read(context, path, &vector);
-  const bool enough = !status && karst_vector_length(vector) >= cells;
-  if (enough) status = karst_vector_get(vector, cells, field);
-  while (enough && i < cells && field[i] >= 0 && field[i] < 1e9) i++;
+  karst_status status = *path ? karst_vector_read(context, path, &vector) : KARST_SUCCESS;
+  bool good = !vector || karst_vector_length(vector) >= cells;
+  if (vector && good) status = karst_vector_get(vector, cells, field);
+  for (karst_index i = 0; i < cells && good; i++) good = field[i] >= 0 && field[i] < 1e9;
   karst_vector_destroy(vector);
-  if (status || i == cells) return status;
-  snprintf(sentence, sizeof sentence, "%.200s: number %lld is missing or out of range", path, (long long)i + 1);
+  if (status || good) return status;
+  snprintf(sentence, sizeof sentence, "%.200s has too few numbers for the grid, or one that is out of range", path);
   return karst_context_fail(context, KARST_ERROR_FORMAT, sentence);
-}
-
-/* Returns a random number of mean 0 and variance 1, nearly normal: a sum of twelve uniform ones. */
-static double random_normal(uint64_t *state)
-{
-  double sum = -6;
-  for (int k = 0; k < 12; k++, sum += (double)(*state >> 11) / 9007199254740992.0)
-    *state = *state * 6364136223846793005u + 1442695040888963407u; /* Knuth's linear congruential generator */
-  return sum;
 }
 
 static karst_status fill_rock(karst_context *context, const char *const file[3], uint64_t seed, double deviation,
                               struct reservoir *r)
 {
-  const double volume = reservoir_cell_size[0] * reservoir_cell_size[1] * reservoir_cell_size[2];
-  karst_status status = KARST_SUCCESS;
   for (karst_index i = 0; i < r->cells; i++) {
-    r->permeability[i] = typical_permeability * exp(deviation * random_normal(&seed));
+    double normal = -6; /* nearly: a sum of twelve uniform random numbers, from Knuth's linear congruential generator */
+    for (int k = 0; k < 12; k++, normal += (double)(seed >> 11) / 9007199254740992.0)
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+    r->permeability[i] = typical_permeability * exp(deviation * normal);
     r->pore_volume[i] = typical_porosity;
   }
-  if (*file[0]) status = read_field(context, file[0], r->cells, r->permeability);
+  karst_status status = read_field(context, file[0], r->cells, r->permeability);
   for (karst_index i = 0; i < r->cells; i++) r->vertical[i] = vertical_ratio * r->permeability[i];
-  if (*file[1] && !status) status = read_field(context, file[1], r->cells, r->vertical);
-  if (*file[2] && !status) status = read_field(context, file[2], r->cells, r->pore_volume);
-  for (karst_index i = 0; i < r->cells; i++) r->pore_volume[i] = volume * fmax(r->pore_volume[i], least_porosity);
+  if (!status) status = read_field(context, file[1], r->cells, r->vertical);
+  if (!status) status = read_field(context, file[2], r->cells, r->pore_volume);
+  for (karst_index i = 0; i < r->cells; i++)
+    r->pore_volume[i] = fmax(r->pore_volume[i], least_porosity) * d[0] * d[1] * d[2];
   return status;
 }
 
@@ -69,7 +62,7 @@ static void place_wells(struct reservoir *r)
 /* In the order of i, and those of an i in the order of j. */
 static void connect_rows(struct reservoir *r)
 {
-  const double *const d = reservoir_cell_size, *const along[3] = {r->permeability, r->permeability, r->vertical};
+  const double *const along[3] = {r->permeability, r->permeability, r->vertical};
   const karst_index stride[3] = {1, r->size[0], r->size[0] * r->size[1]};
   struct connection *next = r->connection;
   for (karst_index i = 0; i < r->cells; i++)

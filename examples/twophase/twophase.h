@@ -12,10 +12,11 @@ enum { PRESSURE, SATURATION }; /* its unknowns: pressure, saturation of water */
 enum { CONTROL, BALANCE };     /* the equations of a well */
 enum { BHP, RATE };            /* its unknowns: bottom-hole pressure, rate into the reservoir [m3/day] */
 
-struct connection {         /* of neighbouring cells i < j, or of cell i and the well in row j */
-  karst_index i, j, ij, ji; /* ij, ji: where the blocks in row i and column j, row j and column i are */
-  double factor,
-      drop; /* transmissibility or well index [m3 cP / (day bar)], depth of i less that of j or the top [m] */
+/* Between cells i < j with a face in common, or cell i and the well in row j. factor: transmissibility or well index
+ * [m3 cP / (day bar)]; drop: depth of i less that of j, or of the top layer [m]; ij, ji: where their blocks are. */
+struct connection {
+  karst_index i, j, ij, ji;
+  double factor, drop;
 };
 
 struct well { /* takes in water at its rate, or its pressure where that is less; producers have a pressure */
