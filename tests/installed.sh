@@ -207,6 +207,15 @@ names_the_width()
   esac
 }
 
+# The simulator by its own Makefile, which asks pkg-config alone.
+simulates()
+{
+  example=$srcdir/examples/twophase
+  mkdir -p "$scratch/twophase" && cp "$example"/*.[ch] "$example/Makefile" "$scratch/twophase" &&
+    (cd "$scratch/twophase" && MAKEFLAGS='' ${MAKE:-make} CC="$CC" CFLAGS="$CFLAGS" LDFLAGS="-Wl,-rpath,$libdir" &&
+      ./twophase --days 100)
+}
+
 one_header()
 {
   [ -f "$includedir/karst.h" ] && ! ls "$includedir" | grep -i -E 'context|solver|backend'
@@ -217,6 +226,7 @@ if [ -e "$libdir/libkarst.so" ]; then
   for example in first_steps wells; do
     check "$example, compiled with pkg-config, runs" with_shared_library $example
   done
+  check "the simulator is built through pkg-config and runs" simulates
   check "a program for indices of the other width does not link" \
     refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else

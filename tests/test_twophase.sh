@@ -1,0 +1,108 @@
+#!/bin/sh
+# The simulator of examples/twophase, built by its own Makefile against the library of this build: it conserves mass,
+# is symmetric where the reservoir is, has the front of Buckley and Leverett, repeats its bits, survives matrices that
+# cannot be factored, and refuses what it does not know.
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+if ! command -v pkg-config >/dev/null; then
+  echo "1..0 # SKIP no pkg-config"
+  exit 0
+fi
+
+# A description of the library as it lies in the build tree, where the shared one may be missing.
+if [ -e "$builddir/.libs/libkarst.so" ]; then
+  libraries="-L$builddir/.libs -lkarst -Wl,-rpath,$builddir/.libs"
+else
+  libraries="$builddir/.libs/libkarst.a $(sed -n 's/^Libs.private: *//p' "$builddir/karst.pc")"
+fi
+sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$builddir/karst.pc" >"$scratch/karst.pc"
+variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
+example=$srcdir/examples/twophase
+cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
+
+number=0
+# report TEXT WRONG is one test, and WRONG what contradicts it.
+report()
+{
+  number=$((number + 1))
+  if [ -z "$2" ]; then echo "ok $number - $1"; else echo "not ok $number - $1" && echo "$2" | sed 's/^/# /'; fi
+}
+run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
+
+echo 1..13
+report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
+  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" 2>&1 >/dev/null)"
+
+# The errors of both phases, at most 1e-8.
+lost()
+{
+  awk '/^mass error/ { found = 1; if ($4 + 0 > 1e-8 || $4 + 0 < -1e-8 || $6 + 0 > 1e-8 || $6 + 0 < -1e-8) print }
+    END { if (!found) print "no report" }' "$scratch/output"
+}
+run --grid 15x20x3 --days 300 --solution "$scratch/first"
+report "mass is conserved" "$(lost)"
+cp "$scratch/output" "$scratch/first.output"
+run --grid 15x20x3 --days 300 --solution "$scratch/second"
+report "a second run has the same bits" "$(cmp "$scratch/first-pressure.txt" "$scratch/second-pressure.txt" 2>&1
+  cmp "$scratch/first-saturation.txt" "$scratch/second-saturation.txt" 2>&1)"
+
+# differs NAME NAME prints what is wrong where the states are apart by more than the nonlinear tolerance.
+differs()
+{
+  for field in pressure saturation; do
+    "$builddir/tools/diff" "$scratch/$1-$field.txt" "$scratch/$2-$field.txt" --rtol 1e-5 2>&1 || echo "$field"
+  done | grep -B 3 -E '^(pressure|saturation)$'
+}
+run --grid 15x20x3 --days 300 --solution "$scratch/other" --solver bicgstab --precond dilu --ordering rcm
+report "another solver, preconditioner and order have the same solution" "$(differs first other)"
+
+for kind in nan singular; do
+  run --grid 15x20x3 --days 300 --fail-$kind 7 --solution "$scratch/cut"
+  report "a step with a matrix that is spoilt ($kind) is cut, and why is said" "$(lost
+    grep -q '^0*[1-9][0-9]* steps, 1 cuts' "$scratch/output" || tail -n 5 "$scratch/output"
+    grep -q 'cut: .*block row 450' "$scratch/output" || grep cut "$scratch/output")"
+done
+
+# A value a line, of a permeability that is constant and an odd number of cells each way.
+run --grid 21x21 --sigma 0 --solution "$scratch/mirror"
+report "a symmetric reservoir stays symmetric" "$(awk '
+  { s[NR - 1] = $1 }
+  END {
+    for (i = 0; i < 441; i++) {
+      x = i % 21; y = (i - x) / 21
+      worst = max(worst, max(s[i] - s[20 - x + 21 * y], s[i] - s[x + 21 * (20 - y)]))
+    }
+    if (!(worst < 1e-6) || NR != 441) print "by " worst
+  }
+  function max(a, b) { return a > b ? a : b }' "$scratch/mirror-saturation.txt")"
+
+# With s the saturation from 0 to 1 and M = 10 the ratio of viscosities the fractional flow is f = s^2 / (s^2 +
+# (1 - s)^2 / M). Its tangent from 0 touches at s_f = 1 / sqrt(1 + M), so that the front is at the fraction f(s_f) / s_f
+# of the mobile pore volumes that have come in: 0.15 / 0.6 f / s_f of each half. Implicit steps with upwind mobilities
+# smear it over some cells, and both phases expand by a percent when the pressure falls.
+run --grid 201x1 --sigma 0 --days 20000 --inject 0.15 --solution "$scratch/front"
+report "the front is where Buckley and Leverett have it" "$(awk '
+  { s[NR - 1] = $1 }
+  END {
+    sf = 1 / sqrt(11); f = sf * sf / (sf * sf + (1 - sf) * (1 - sf) / 10)
+    expected = 100 * 0.15 / 0.6 * f / sf
+    for (i = 100; s[i] > 0.2 + 0.6 * sf / 2; ) i++
+    if (i - 100 < expected - 6 || i - 100 > expected + 6) print "at " i - 100 " and not " expected
+  }' "$scratch/front-saturation.txt")"
+report "wells keep to their control" "$(grep -q ' 0 cuts' "$scratch/output" || tail -n 5 "$scratch/output")"
+
+# refuses TEXT ARGUMENT...
+refuses()
+{
+  text=$1
+  shift
+  run "$@"
+  status=$?
+  [ $status = 2 ] && [ "$(wc -l <"$scratch/output")" = 1 ] && wrong='' || wrong="status $status: $(cat "$scratch/output")"
+  report "$text" "$wrong"
+}
+refuses "an option that is unknown is refused" --levels 1
+refuses "a value that is no number is refused" --days soon
+refuses "a grid that is none is refused" --grid 10x10x10x10
+echo '1 2 3' | tr ' ' '\n' >"$scratch/short"
+refuses "a file with too few numbers is refused" --perm "$scratch/short"
