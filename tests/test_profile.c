@@ -6,6 +6,7 @@
 #include "settings.h"
 #include "tap.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -536,6 +537,35 @@ static void has_enough_rows(karst_context *context)
   karst_options_destroy(options);
 }
 
+enum { THREADS = 4, TIMES = 2000 };
+
+static void *copy_often(void *context)
+{
+  karst_vector *x, *y;
+  tap_need(context, karst_vector_create(context, 10, &x), "x");
+  tap_need(context, karst_vector_create(context, 10, &y), "y");
+  for (int i = 0; i < TIMES; i++) tap_need(context, karst_vector_copy(x, y), "copy");
+  karst_vector_destroy(y);
+  karst_vector_destroy(x);
+  return NULL;
+}
+
+/* Threads that use one context at once are counted in one profile. */
+static void in_threads(void)
+{
+  karst_context *context;
+  pthread_t thread[THREADS];
+  int started = 0;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  while (started < THREADS && pthread_create(&thread[started], NULL, copy_often, context) == 0) started++;
+  for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+  const karst_profile copy = row_of(context, "copy");
+  tap_ok(copy.calls == (int64_t)started * TIMES && copy.bytes == 160.0 * (double)copy.calls,
+         "%d threads make %lld copies", started, (long long)copy.calls);
+  karst_context_destroy(context);
+}
+
 /* No memory for a profile: nothing has changed. A solve takes none for it. */
 static void without_memory(void)
 {
@@ -579,6 +609,7 @@ int main(void)
   tap_each_device(has_enough_rows, "many names");
   tap_each_device(divides_queued_time, "a queue");
   gives_marks_back();
+  in_threads();
   without_memory();
   return tap_done();
 }
