@@ -80,6 +80,28 @@ static void test_outcomes(void)
   json_decref(rows);
 }
 
+/* A long convergence curve is thinned: its points are from the first iteration to the last, evenly but for the end. */
+static void test_history(void)
+{
+  begin();
+  const struct cli_run *run =
+      COMPARE("poisson2d:30x30", "--solver=richardson", "--precond=jacobi", "--max-iterations=1001", "--quiet");
+  json_t *rows = read_rows(results), *points = json_object_get(json_array_get(rows, 0), "history"), *point;
+  const size_t count = json_array_size(points);
+  size_t i;
+  json_int_t stride = 0, last = -1;
+  bool even = count > 99 && count <= 200;
+  json_array_foreach(points, i, point)
+  {
+    const json_int_t iteration = json_integer_value(json_array_get(point, 0));
+    if (i == 1) stride = iteration;
+    even &= i + 1 == count ? iteration > last : iteration == (json_int_t)i * stride;
+    last = iteration;
+  }
+  check(run, run->status == 0 && even && last == 1001, "a curve of 1002 points has at most 200 in its row");
+  json_decref(rows);
+}
+
 /* A row without what may differ between runs. Iterations alone are taken of what solve says. */
 static json_t *stable_part(json_t *row)
 {
@@ -238,8 +260,8 @@ static void test_interrupted(void)
   begin();
   unlink(pids);
   stand_in(text);
-  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=1");
-  const bool timed = run->status == 0 && has_one_row("out of time", "1 s");
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=3");
+  const bool timed = run->status == 0 && has_one_row("out of time", "3 s");
   check(run, timed && have_ended(pids, false),
         "the limit of time ends a case that ignores signals, and its own processes");
   for (int i = 0; i < 3; i++) {
@@ -348,6 +370,7 @@ static void test_all(void)
   if (getenv("KARST_SOLVE")) snprintf(own_solve, sizeof own_solve, "%s", getenv("KARST_SOLVE"));
   snprintf(results, sizeof results, "%s", tap_scratch("results.jsonl"));
   test_outcomes();
+  test_history();
   test_killed();
   test_bad_ends();
   test_interrupted();
