@@ -38,6 +38,8 @@ cat >"$folder/start" <<'END'
 here=$(cd "$(dirname "$0")/.." && pwd)
 program=$(basename "$(dirname "$0")")/$(basename "$0")
 [ "$(dirname "$0")" = . ] && program=$(basename "$PWD")/$(basename "$0")
+KARST_SOLVE=${KARST_SOLVE:-$here/tools/solve} # compare itself sees the loader where its own program should be
+export KARST_SOLVE
 exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
   "$here/programs/$program" "$@"
 END

@@ -93,7 +93,8 @@ static void test_plan(void)
               "poisson2d:5x5 block=1 device=cpu precond=jacobi rtol=1e-6 scale=block"),
         "the command line adds matrices, and its values take the place of the plan's");
   tap_write("plan.json",
-            "{\"matrices\": \"poisson2d:4x4\", \"max_iterations\": 9, \"cases\": [{\"precond\": \"iluk\", "
+            "{\"matrices\": \"poisson2d:4x4\", \"max_iterations\": 9, \"time_limit\": 2.5, \"cases\": [{\"precond\": "
+            "\"iluk\", "
             "\"level\": [0, 3]}, {\"precond\": \"jacobi\", \"matrices\": \"poisson2d:6x6\", \"negate\": true}]}",
             -1);
   run = DRY("--plan", plan);
@@ -124,6 +125,8 @@ static void test_bad_plans(void)
       {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [{\"results\": \"x\"}]}", "\"results\" is unknown"},
       {"{\"matrices\": \"poisson2d:4x4\"\n \"level\": 1}", "line 2"},
       {"{\"level\": 1, \"level\": 2}", "duplicate"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "--time-limit takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"memory-limit\": [1]}", "\"memory-limit\" takes one text"},
       {"[]", "is an object"},
       {"", "line 1"},
       {"{}", "no matrix"},

@@ -1,6 +1,6 @@
 /* test_compare_run.c - the command compare where something goes wrong: cases that crash, hang or take too much, a batch
  * that is killed or interrupted and goes on, and results files that are damaged, locked or full. In some tests a script
- * stands in for solve, beside a copy of compare. */
+ * stands in for solve. */
 #include "config.h"
 
 #include "cli.h"
@@ -24,6 +24,7 @@ extern char **environ;
 
 static char results[512];
 static char own_tools[512]; /* the folder of the commands */
+static char own_solve[512]; /* what KARST_SOLVE names; "": nothing */
 
 /* Begins a test without results. */
 static void begin(void) { unlink(results); }
@@ -76,6 +77,28 @@ static void test_outcomes(void)
   run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M", "--quiet", "--retry=crashed,out-of-time");
   json_t *rows = read_rows(results);
   check(run, run->status == 0 && json_array_size(rows) == 2, "unless --retry says so");
+  json_decref(rows);
+}
+
+/* A long convergence curve is thinned: its points are from the first iteration to the last, evenly but for the end. */
+static void test_history(void)
+{
+  begin();
+  const struct cli_run *run =
+      COMPARE("poisson2d:30x30", "--solver=richardson", "--precond=jacobi", "--max-iterations=1001", "--quiet");
+  json_t *rows = read_rows(results), *points = json_object_get(json_array_get(rows, 0), "history"), *point;
+  const size_t count = json_array_size(points);
+  size_t i;
+  json_int_t stride = 0, last = -1;
+  bool even = count > 99 && count <= 200;
+  json_array_foreach(points, i, point)
+  {
+    const json_int_t iteration = json_integer_value(json_array_get(point, 0));
+    if (i == 1) stride = iteration;
+    even &= i + 1 == count ? iteration > last : iteration == (json_int_t)i * stride;
+    last = iteration;
+  }
+  check(run, run->status == 0 && even && last == 1001, "a curve of 1002 points has at most 200 in its row");
   json_decref(rows);
 }
 
@@ -153,27 +176,18 @@ static void test_killed(void)
   unlink(other);
 }
 
-/* Makes a script stand in for solve, beside a copy of compare; NULL: the commands are their own again. */
+/* Makes a script stand in for solve; NULL: solve is itself again. */
 static void stand_in(const char *script)
 {
-  char from[600], buffer[1 << 16], folder[512];
-  size_t got;
-  if (!script) {
-    setenv("KARST_TOOLS", own_tools, 1);
-    return;
+  if (script) {
+    const char *path = tap_write("solve", script, -1);
+    chmod(path, 0755);
+    setenv("KARST_SOLVE", path, 1);
+  } else if (own_solve[0]) {
+    setenv("KARST_SOLVE", own_solve, 1);
+  } else {
+    unsetenv("KARST_SOLVE");
   }
-  snprintf(from, sizeof from, "%s/compare", own_tools);
-  snprintf(folder, sizeof folder, "%s", tap_scratch("compare"));
-  if (access(folder, X_OK) != 0) {
-    FILE *in = fopen(from, "rb"), *out = fopen(folder, "wb");
-    while (in && out && (got = fread(buffer, 1, sizeof buffer, in)) > 0) fwrite(buffer, 1, got, out);
-    if (in) fclose(in);
-    if (out) fclose(out);
-    chmod(folder, 0755);
-  }
-  chmod(tap_write("solve", script, -1), 0755);
-  *strrchr(folder, '/') = '\0';
-  setenv("KARST_TOOLS", folder, 1);
 }
 
 static void test_bad_ends(void)
@@ -204,7 +218,7 @@ static void test_bad_ends(void)
   unlink(tap_scratch("solve"));
   const struct cli_run *run = COMPARE("poisson2d:4x4");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "solve"),
-        "without solve beside it compare says so");
+        "where solve is not there compare says so");
   stand_in(NULL);
 }
 
@@ -222,7 +236,7 @@ static bool runs(long pid)
 }
 
 /* Waits up to some seconds until a case and its own process, whose numbers are in a file, have ended. That process is
- * left out, and killed, where compare itself was killed: the system ends the case, but nobody what the case has begun. */
+ * killed here where compare itself was killed: the system ends the case, but nobody ends what the case has begun. */
 static bool have_ended(const char *path, bool killed)
 {
   long first = 0, second = 0;
@@ -246,8 +260,8 @@ static void test_interrupted(void)
   begin();
   unlink(pids);
   stand_in(text);
-  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=1");
-  const bool timed = run->status == 0 && has_one_row("out of time", "1 s");
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=3");
+  const bool timed = run->status == 0 && has_one_row("out of time", "3 s");
   check(run, timed && have_ended(pids, false),
         "the limit of time ends a case that ignores signals, and its own processes");
   for (int i = 0; i < 3; i++) {
@@ -258,7 +272,7 @@ static void test_interrupted(void)
     posix_spawn_file_actions_t actions;
     begin();
     unlink(pids);
-    snprintf(path, sizeof path, "%s/compare", getenv("KARST_TOOLS"));
+    snprintf(path, sizeof path, "%s/compare", own_tools);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, tap_scratch("said"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (posix_spawn(&child, path, &actions, NULL, argv, environ) != 0) continue;
@@ -353,8 +367,10 @@ static void test_all(void)
     snprintf(own_tools, sizeof own_tools, "%s", folder);
   else
     snprintf(own_tools, sizeof own_tools, "%s/tools", build ? build : ".");
+  if (getenv("KARST_SOLVE")) snprintf(own_solve, sizeof own_solve, "%s", getenv("KARST_SOLVE"));
   snprintf(results, sizeof results, "%s", tap_scratch("results.jsonl"));
   test_outcomes();
+  test_history();
   test_killed();
   test_bad_ends();
   test_interrupted();

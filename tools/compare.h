@@ -128,7 +128,7 @@ typedef void compare_tick(void *user, double seconds);
 /* Catches the signals that interrupt. */
 void compare_catch_signals(void);
 bool compare_interrupted(void);
-/* Finds the command solve beside this program; the caller frees it. */
+/* Finds the command that KARST_SOLVE in the environment names, else solve beside this program; the caller frees it. */
 int compare_find_solve(char **path);
 /* Runs solve with the arguments, argv[0] included, up to a NULL. TOOL_NO: the user has interrupted it. The texts of
  * ended are to be freed in any case. */

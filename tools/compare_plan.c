@@ -62,7 +62,17 @@ static int add_values(struct compare_plan *plan, const struct compare_name *name
   return status;
 }
 
-/* Gives a setting of the batch the text of a value, unless the command line has given one; false where key is none. */
+/* A number of the file as a text that stands in its place; any other value as it is. */
+static json_t *as_text(json_t *object, const char *key, json_t *value)
+{
+  char text[64];
+  if (!json_is_number(value)) return value;
+  snprintf(text, sizeof text, "%.15g", json_number_value(value));
+  return json_object_set_new(object, key, json_string(text)) == 0 ? json_object_get(object, key) : NULL;
+}
+
+/* Gives a setting of the batch the text of a value, unless the command line has given one; false where key is none.
+ * *wrong: the setting whose value is no text. */
 static bool read_setting(struct compare_settings *settings, const char *key, json_t *value, const char **wrong)
 {
   const struct {
@@ -75,7 +85,7 @@ static bool read_setting(struct compare_settings *settings, const char *key, jso
   };
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strcmp(known[i].key, key) != 0) continue;
-    if (!json_is_string(value) || !json_string_value(value)[0])
+    if (!json_string_value(value) || !json_string_value(value)[0])
       *wrong = known[i].key;
     else if (!*known[i].to)
       *known[i].to = json_string_value(value);
@@ -113,6 +123,8 @@ static int read_object(struct compare_plan *plan, json_t *object, json_t *set, s
     snprintf(dashed, sizeof dashed, "%s", key);
     for (char *c = dashed; *c; c++)
       if (*c == '_') *c = '-';
+    const bool limit = strcmp(dashed, "time-limit") == 0 || strcmp(dashed, "memory-limit") == 0;
+    if (settings && limit) value = as_text(object, key, value);
     if (settings && (strcmp(key, "cases") == 0 || read_setting(settings, dashed, value, &wrong)))
       status = wrong ? tool_fail(TOOL_FAILED, "%s: \"%s\" takes one text", plan->file, wrong) : TOOL_GO_ON;
     else
