@@ -12,8 +12,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { SAMPLES = 400, HIGHEST_LEVEL = 5, LARGE_BLOCK = 4 };
+enum { SAMPLES = 400, HIGHEST_LEVEL = 5, LARGE_BLOCK = 4, SMALL = 1500, DIAGONALS = 16 };
 enum { DENSE = 4 }; /* beyond this growth some rows are much longer than others */
 
 #ifdef HAVE_AMD
@@ -45,6 +46,8 @@ static const struct rule {
 
 /* Instead of level 0 where many couplings are not those of a diffusion, as in structural mechanics. */
 static const struct rule structure_rule = {0, 0, 2, little_fill, "and couplings are strong"};
+/* For few block rows on few diagonals, where another rule would order them. */
+static const struct rule small_rule = {0, 0, 1, "natural", "an ordering would cost more than it saves"};
 /* Instead of levels 0 and 1. */
 static const struct rule block_rule = {0, 0, 0, "natural", "levels are dear for large blocks"};
 
@@ -64,16 +67,43 @@ static int64_t count_added(const karst_matrix *A, karst_index i, karst_index *ma
   return added;
 }
 
+/* Sample number i of so many block rows: spread over all of them, and out of step with whatever repeats in them. */
+static karst_index sample_row(karst_index rows, int i)
+{
+  const double golden = 0.6180339887498949 * i;
+  return rows <= SAMPLES ? i : (karst_index)((golden - floor(golden)) * (double)rows);
+}
+
+static int count_samples(karst_index rows) { return rows < SAMPLES ? (int)rows : SAMPLES; }
+
+/* Whether nearly all couplings lie on a few diagonals, as in a grid that is numbered line by line. */
+static bool is_regular(const karst_matrix *A)
+{
+  karst_index offset[DIAGONALS];
+  int64_t entries = 0, found = 0;
+  int known = 0;
+  for (int n = 0; n < count_samples(A->block_rows); n++) {
+    const karst_index i = sample_row(A->block_rows, n);
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++, entries++) {
+      int d = 0;
+      while (d < known && offset[d] != A->column[k] - i) d++;
+      found += d < known;
+      if (d == known && known < DIAGONALS) offset[known++] = A->column[k] - i;
+    }
+  }
+  return (double)found > 0.9 * (double)entries;
+}
+
 /* The entries of ILU(1) over those of the matrix, natural order, from rows that are spread over all of it. */
 static karst_status estimate_growth(const karst_matrix *A, double *growth)
 {
-  const karst_index step = A->block_rows / SAMPLES + 1;
   karst_index *mark;
   int64_t entries = 0, added = 0;
   *growth = 1;
   karst_status status = karst_allocate_zero(A->context, &mark, A->block_rows, sizeof *mark, "the choice of methods");
   if (status) return status;
-  for (karst_index i = step / 2; i < A->block_rows; i += step) {
+  for (int n = 0; n < count_samples(A->block_rows); n++) {
+    const karst_index i = sample_row(A->block_rows, n);
     entries += A->row_start[i + 1] - A->row_start[i];
     added += count_added(A, i, mark);
   }
@@ -137,9 +167,9 @@ static bool look_at_row(const karst_matrix *A, const karst_grid *grid, const dou
 
 static karst_status look_at(const karst_matrix *A, struct look *look)
 {
-  const karst_index step = A->block_rows / SAMPLES + 1;
+  const int rows = count_samples(A->block_rows);
   karst_grid grid = {{0, 0, 0}, NULL};
-  karst_index rough = 0, rows = 0;
+  int rough = 0;
   double *value;
   *look = (struct look){.plane = A->block_size == 1 && find_plane(A, &grid)};
   const bool near = karst_context_is_host(A->context) || look->plane; /* values are not copied for less */
@@ -147,7 +177,7 @@ static karst_status look_at(const karst_matrix *A, struct look *look)
   karst_status status = karst_matrix_host_value(A, &value);
   if (status) return status;
   look->diffusion = true;
-  for (karst_index i = step / 2; i < A->block_rows; i += step, rows++) rough += look_at_row(A, &grid, value, i, look);
+  for (int n = 0; n < rows; n++) rough += look_at_row(A, &grid, value, sample_row(A->block_rows, n), look);
   look->rough = rough > rows / 2;
   karst_matrix_host_value_done(A, value);
   return KARST_SUCCESS;
@@ -201,6 +231,8 @@ karst_status karst_auto_rules(const karst_matrix *A, const karst_auto_freedom *f
   const struct rule *rule = host ? host_rules : device_rules;
   while (growth >= rule->growth || (rule->rows > 0 && A->block_rows >= rule->rows)) rule++;
   if (host && rule->level == 0 && growth < DENSE && A->block_size == 1 && !look.diffusion) rule = &structure_rule;
+  if (host && growth < DENSE && strcmp(rule->ordering, "rcm") == 0 && A->block_rows < SMALL && is_regular(A))
+    rule = &small_rule;
   const bool dilu = freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
   if (dilu) rule = &block_rule;
   make_levels(freedom, rule, dilu, ladder);
