@@ -179,7 +179,7 @@ static int check_outputs(struct batch *batch)
     status = check_output(batch, option[i], output[i]);
   }
   if (status == TOOL_GO_ON && standard > 1) return tool_fail(TOOL_FAILED, "only one table can go to standard output");
-  return status;
+  return status == TOOL_GO_ON && settings->report ? compare_report_check(settings->report) : status;
 }
 
 static int read_limits(struct batch *batch)
