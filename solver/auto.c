@@ -192,7 +192,7 @@ static void leave(karst_auto *choice)
   if (failed)
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
   else
-    snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f of it", text,
+    snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
              choice->cost[choice->at] / choice->cost[choice->best]);
   if (choice->at == choice->best) choice->best = find_refuge(choice);
   choice->at = choice->best;
