@@ -16,6 +16,9 @@ static const double gain = 0.9;
 /* Where the residual has lost fewer decimal digits, the solve tells nothing of the preconditioner. */
 static const double least_digits = 0.3;
 
+/* With at most so many iterations the rung below is likely to converge, too. */
+static const int few_iterations = 20;
+
 /* Bytes that a GPU moves while it waits for a level set of a triangle: 0.4 us at 4 TB/s. */
 static const double level_bytes = 1.6e6;
 
@@ -166,7 +169,7 @@ void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample)
              describe(choice, choice->best, text));
     choice->best = choice->at;
   }
-  choice->upward = cost - update > update;
+  choice->step = cost - update > update ? 1 : sample->result->iterations <= few_iterations ? -1 : 0;
 }
 
 /* The rung above one that has failed, else the one below, which has not failed; else the rules' choice. */
@@ -189,16 +192,17 @@ static void leave(karst_auto *choice)
   if (failed)
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
   else
-    snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f of it", text,
+    snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
              choice->cost[choice->at] / choice->cost[choice->best]);
   if (choice->at == choice->best) choice->best = find_refuge(choice);
   choice->at = choice->best;
 }
 
-/* Whether a neighbour of the best rung is worth a trial: the one above where solves cost most, else the one below. */
+/* Whether a neighbour of the best rung is worth a trial: the one above where solves cost most, else the one below where
+ * few iterations say that it will not fail either. */
 static bool begin_trial(karst_auto *choice)
 {
-  const int next = choice->best + (choice->upward ? 1 : -1);
+  const int next = choice->best + choice->step;
   char text[WORDS];
   if (choice->settled || !choice->ladder.climbs || next < 0 || next >= choice->ladder.count ||
       !isnan(choice->cost[next]))

@@ -41,7 +41,7 @@ typedef struct karst_auto {
   karst_auto_ladder ladder;
   int at, best;                  /* the rung in use, and the cheapest of those measured */
   double cost[KARST_AUTO_RUNGS]; /* of an update and a solve; a NaN: not measured; infinite: it failed */
-  bool upward;                   /* at the best rung solves cost more than updates */
+  int step;                      /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
   bool settled;                  /* no rung is tried any more, unless the one in use fails */
   bool due;                      /* the next solve is the first with the factors at hand, and is measured */
   double digits;                 /* decimal digits of the residual that the first solve measured has gained */

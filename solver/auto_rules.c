@@ -23,29 +23,33 @@ static const char little_fill[] = "amd";
 static const char little_fill[] = "rcm";
 #endif
 
-/* The first that fits is taken. */
-static const struct rule {
+struct rule {
   double growth;    /* the rule is for less than this */
   karst_index rows; /* and for fewer block rows than this; 0: any number */
   int level;
   const char *ordering, *because;
-} host_rules[] =
-    {
-        {1.5, 8000, 2, "rcm", "higher levels are cheap"},
-        {1.5, 0, HIGHEST_LEVEL, "rcm", "higher levels are cheap, and many rows need them"},
-        {1.77, 0, 2, "rcm", "level 2 is still cheap"},
-        {2.02, 0, 1, "natural", "level 2 would cost more than it saves"},
-        {4, 0, 0, "natural", "any level above 0 would cost more than it saves"},
-        {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
-},
-  device_rules[] = {
-      {1.77, 0, 3, little_fill, "higher levels are cheap, with few level sets"},
-      {DENSE, 0, 0, "natural", "a higher level takes the host longer than it saves"},
-      {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
+};
+
+/* The first that fits is taken. */
+static const struct rule host_rules[] = {
+    {1.5, 8000, 2, "rcm", "higher levels are cheap"},
+    {1.5, 0, HIGHEST_LEVEL, "rcm", "higher levels are cheap, and many rows need them"},
+    {1.77, 0, 2, "rcm", "level 2 is still cheap"},
+    {2.02, 0, 1, "natural", "level 2 would cost more than it saves"},
+    {DENSE, 0, 0, "natural", "any level above 0 would cost more than it saves"},
+    {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
+};
+
+/* Those of a GPU, where set-up is the host's and each level set takes its time, follow from the figures in
+ * doc/benchmarks.md. */
+static const struct rule device_rules[] = {
+    {1.77, 0, 3, little_fill, "higher levels are cheap, with few level sets"},
+    {DENSE, 0, 0, "natural", "a higher level takes the host longer than it saves"},
+    {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
 };
 
 /* Instead of level 0 where many couplings are not those of a diffusion, as in structural mechanics. */
-static const struct rule structure_rule = {0, 0, 2, little_fill, "and couplings are strong"};
+static const struct rule structure_rule = {0, 0, 2, little_fill, "strong couplings need level 2"};
 /* For few block rows on few diagonals, where another rule would order them. */
 static const struct rule small_rule = {0, 0, 1, "natural", "an ordering would cost more than it saves"};
 /* Instead of levels 0 and 1. */
@@ -233,7 +237,7 @@ karst_status karst_auto_rules(const karst_matrix *A, const karst_auto_freedom *f
   if (host && rule->level == 0 && growth < DENSE && A->block_size == 1 && !look.diffusion) rule = &structure_rule;
   if (host && growth < DENSE && strcmp(rule->ordering, "rcm") == 0 && A->block_rows < SMALL && is_regular(A))
     rule = &small_rule;
-  const bool dilu = freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
+  const bool dilu = host && freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
   if (dilu) rule = &block_rule;
   make_levels(freedom, rule, dilu, ladder);
   snprintf(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", growth, rule->because);
