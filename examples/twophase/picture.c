@@ -15,9 +15,8 @@ bool picture_draw(const char *folder, double day, const struct reservoir *r, con
   fprintf(gnuplot,
           "set terminal png size 840,620\nset output '%s/day-%04.0f.png'\nset multiplot layout 1,2 title 'day %.0f'\n"
           "set palette defined (0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', "
-          "6 '#a0da39', 7 '#fde725')\nset size ratio -1\nset autoscale xfix\nset autoscale yfix\nset xtics 100 "
-          "out\nset ytics 100 out\n"
-          "unset key\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n",
+          "6 '#a0da39', 7 '#fde725')\nset size ratio -1\nset autoscale xfix\nset autoscale yfix\nunset key\n"
+          "set xtics 100 out\nset ytics 100 out\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n",
           folder, day, day);
   for (int u = 0; u < 2; u++) {
     fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);

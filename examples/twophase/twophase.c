@@ -152,6 +152,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < SETTINGS; k++) printf("--%-14s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
     return printf("and the options of the library; rtol is the largest of a linear solve [0.1]\n") < 0;
   }
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that a log shows each step as it ends */
   karst_status status = karst_context_create(NULL, &n.context);
   if (!status) status = karst_options_create(n.context, &options);
   if (!status) status = karst_options_set(options, "level", "1");
