@@ -29,7 +29,7 @@ report()
 }
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
-echo 1..13
+echo 1..17
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
   ${MAKE:-make} CC="$(variable CC)" CFLAGS="$(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" 2>&1 >/dev/null)"
 
@@ -55,6 +55,15 @@ differs()
 }
 run --grid 15x20x3 --days 300 --solution "$scratch/other" --solver bicgstab --precond dilu --ordering rcm
 report "another solver, preconditioner and order have the same solution" "$(differs first other)"
+
+gpu="a GPU has the solution of the CPU"
+if "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
+  run --grid 15x20x3 --days 300 --solution "$scratch/gpu" --device cuda
+  report "$gpu" "$(differs first gpu; lost)"
+else
+  number=$((number + 1))
+  echo "ok $number - $gpu # SKIP no GPU"
+fi
 
 for kind in nan singular; do
   run --grid 15x20x3 --days 300 --fail-$kind 7 --solution "$scratch/cut"
@@ -98,7 +107,8 @@ refuses()
   shift
   run "$@"
   status=$?
-  [ $status = 2 ] && [ "$(wc -l <"$scratch/output")" = 1 ] && wrong='' || wrong="status $status: $(cat "$scratch/output")"
+  wrong="status $status: $(cat "$scratch/output")"
+  [ $status = 2 ] && [ "$(wc -l <"$scratch/output")" = 1 ] && wrong=''
   report "$text" "$wrong"
 }
 refuses "an option that is unknown is refused" --levels 1
@@ -106,3 +116,21 @@ refuses "a value that is no number is refused" --days soon
 refuses "a grid that is none is refused" --grid 10x10x10x10
 echo '1 2 3' | tr ' ' '\n' >"$scratch/short"
 refuses "a file with too few numbers is refused" --perm "$scratch/short"
+
+report "--help names the settings" \
+  "$("$scratch/twophase" --help | grep -c -E '^--(grid|perm|days|device) ' | grep -v '^4$')"
+
+# Without a folder for programs gnuplot is not found, and the shell of popen is.
+mkdir "$scratch/empty" "$scratch/pictures"
+(PATH=$scratch/empty && run --grid 5x5 --days 1 --pictures "$scratch/pictures")
+report "without gnuplot it says so and goes on" "$(lost
+  [ "$(grep -c 'no picture: gnuplot' "$scratch/output")" = 10 ] || cat "$scratch/output")"
+number=$((number + 1))
+if ! command -v gnuplot >/dev/null; then
+  echo "ok $number - pictures are drawn # SKIP no gnuplot"
+  exit 0
+fi
+number=$((number - 1))
+run --grid 5x5 --days 10 --pictures "$scratch/pictures"
+report "pictures are drawn" \
+  "$([ "$(head -c 4 "$scratch/pictures/day-0010.png" | tail -c 3)" = PNG ] || cat "$scratch/output")"

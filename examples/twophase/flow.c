@@ -58,7 +58,8 @@ void flow_amount(const struct reservoir *r, const double *x, double *amount, dou
       amount[2 * i + a] = r->pore_volume[i] * expansion(a, x + 2 * i) * saturation(a, x + 2 * i);
 }
 
-/* Adds the flow of phase a through a connection to the equations of both rows; well: that of row j, or NULL. */
+/* Adds what the mobility of phase a lets flow from row i to row j to the equations of both; well: that of row j, or NULL
+ * for a cell. by_i and by_j are the derivatives of this flow by the unknowns of the rows. */
 static void add_flow(const struct reservoir *r, const struct connection *c, const struct well *well, int a,
                      const double *x, double *residual, double *value, double outflow[PHASES])
 {
@@ -67,13 +68,13 @@ static void add_flow(const struct reservoir *r, const struct connection *c, cons
   const double drive = xi[PRESSURE] - xj[PRESSURE] - gravity * phases[phase].density * c->drop;
   const bool from_i = well || drive > 0;
   if (well && !well->injects && drive < 0) return;
-  double by[2], by_i[2] = {0, 0}, by_j[2] = {0, 0};
-  const double m = c->factor * mobility(a, from_i ? xi : xj, by);
+  double mobility_by[2], by_i[2] = {0, 0}, by_j[2] = {0, 0};
+  const double m = c->factor * mobility(a, from_i ? xi : xj, mobility_by), flow = m * drive;
   by_i[PRESSURE] = m, by_j[PRESSURE] = -m;
-  for (int u = 0; u < 2; u++) *(from_i ? &by_i[u] : &by_j[u]) += c->factor * by[u] * drive;
-  residual[2 * c->i + phase] += m * drive;
-  residual[2 * c->j + j_equation] -= m * drive;
-  if (well) outflow[phase] += m * drive;
+  for (int u = 0; u < 2; u++) *(from_i ? &by_i[u] : &by_j[u]) += c->factor * mobility_by[u] * drive;
+  residual[2 * c->i + phase] += flow;
+  residual[2 * c->j + j_equation] -= flow;
+  if (well) outflow[phase] += flow;
   for (int u = 0; u < 2; u++) {
     value[4 * r->diagonal[c->i] + phase + 2 * u] += by_i[u];
     value[4 * c->ij + phase + 2 * u] += by_j[u];

@@ -27,7 +27,7 @@ karst_status newton_create(const karst_options *options, struct newton *n)
   const struct reservoir *r = n->reservoir;
   const size_t length = 2 * (size_t)r->rows;
   n->x = calloc(5 * length + 4 * (size_t)r->row_start[r->rows], sizeof(double)); /* with all arrays that follow */
-  if (!n->x) return KARST_ERROR_NO_MEMORY;
+  if (!n->x) return karst_context_fail(n->context, KARST_ERROR_NO_MEMORY, "not enough memory for this grid");
   n->start = n->x + length, n->amount = n->start + length, n->residual = n->amount + length;
   n->change = n->residual + length, n->value = n->change + length;
   flow_start(r, n->x);
@@ -99,13 +99,10 @@ karst_status newton_step(struct newton *n, double dt, double outflow[PHASES], co
     if (!status) status = solve(n, rtol, &result);
     if (result.reason < 0) *failure = karst_solver_explain(n->solver);
     if (k == most_iterations) *failure = "Newton's method has not converged";
-    for (karst_index i = 0; i < r->rows; i++) {
-      double *const x = n->x + 2 * i, *const dx = n->change + 2 * i;
-      x[PRESSURE] -= dx[PRESSURE];
-      if (i >= r->cells)
-        x[RATE] -= dx[RATE];
-      else
-        x[SATURATION] = fmin(fmax(x[SATURATION] - fmin(fmax(dx[SATURATION], -most_change), most_change), 0), 1);
+    for (karst_index u = 0; u < 2 * r->rows; u++) {
+      const bool limited = u < 2 * r->cells && u % 2 == SATURATION;
+      const double change = limited ? fmin(fmax(n->change[u], -most_change), most_change) : n->change[u];
+      n->x[u] = limited ? fmin(fmax(n->x[u] - change, 0), 1) : n->x[u] - change;
     }
   }
   memcpy(n->x, n->start, bytes);

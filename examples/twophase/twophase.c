@@ -130,7 +130,8 @@ static karst_status simulate(struct newton *n, double days)
     steps++, dt = fmin(growth * dt, longest);
     if (!*setting[PICTURES].value || (int)(10 * time / days) == tenths) continue;
     tenths = (int)(10 * time / days);
-    if (!picture_draw(setting[PICTURES].value, time, n->reservoir, n->x)) fprintf(stderr, "gnuplot draws no picture\n");
+    if (!picture_draw(setting[PICTURES].value, time, n->reservoir, n->x))
+      fprintf(stderr, "twophase: no picture: gnuplot is missing or cannot write there\n");
   }
   const double end = newton_clock(), percent = 100 * n->linear_seconds / (end - start);
   if (!status) status = karst_solver_setup(n->solver, n->A);
@@ -147,12 +148,15 @@ int main(int argc, char **argv)
   karst_options *options = NULL;
   struct reservoir r = {.cells = 0};
   struct newton n = {.reservoir = &r};
-  for (int k = 0; k < SETTINGS && argc == 2 && strcmp(argv[1], "--help") == 0; k++)
-    printf("--%-14s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    for (int k = 0; k < SETTINGS; k++) printf("--%-14s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
+    return printf("and the options of the library; rtol is the largest of a linear solve [0.1]\n") < 0;
+  }
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that a log shows each step as it ends */
   karst_status status = karst_context_create(NULL, &n.context);
   if (!status) status = karst_options_create(n.context, &options);
   if (!status) status = karst_options_set(options, "level", "1");
-  if (!status) status = karst_options_set(options, "rtol", "0.1"); /* at most, of a linear solve */
+  if (!status) status = karst_options_set(options, "rtol", "0.1");
   if (!status) status = karst_options_set(options, "max-iterations", "1000");
   if (!status) status = read_arguments(argc, argv, n.context, options);
   n.fail_nan = (int)number(NOT_FINITE), n.fail_singular = (int)number(SINGULAR);
