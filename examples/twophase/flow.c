@@ -24,7 +24,7 @@ static const struct {
 static const double p_ref = 414, injector_pressure = 700, producer_pressure = 275; /* bar; p_ref at the start, too */
 static const double gravity = 9.80665e-5;                                          /* bar m2/kg */
 
-/* Of a phase in a cell: the volume at p_ref of a volume in place, its saturation, and its share of the pores at p_ref. */
+/* Of a phase in a cell: volume at p_ref of a volume in place; its saturation; its volume at p_ref in a pore volume. */
 static double expansion(int a, const double *cell) { return 1 + phases[a].compressibility * (cell[PRESSURE] - p_ref); }
 static double saturation(int a, const double *cell) { return a == WATER ? cell[SATURATION] : 1 - cell[SATURATION]; }
 static double content(int a, const double *cell) { return expansion(a, cell) * saturation(a, cell); }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GRID, PERM, PERMZ, PORO, SEED, DAYS, INJECT, DEVICE, RTOL, ITERATIONS, PICTURES, SOLUTION, FAIL, SETTINGS };
+enum { GRID, PERM, PERMZ, PORO, SEED, DAYS, INJECT, DEVICE, THREADS, RTOL, MOST, PICTURES, SOLUTION, FAIL, SETTINGS };
 static struct {
   const char *name, *value, *help;
 } setting[SETTINGS] = {{"--grid", "40x40", "NXxNY or NXxNYxNZ: cells along each axis, from 3x1, up to a million"},
@@ -24,6 +24,7 @@ static struct {
                        {"--days", "1000", "a number from 1e-6 on: of days to simulate"},
                        {"--inject", "0.5", "a number from 0 on: of pore volumes of water in this time"},
                        {"--device", "cpu", "cpu, cuda or cuda:N"},
+                       {"--threads", "1", "a number from 1 on: of threads of the CPU"},
                        {"--rtol", "0.1", "a number from 0 on: the largest relative tolerance of a linear solve"},
                        {"--max-iterations", "1000", "a number from 0 on: of iterations of a linear solve"},
                        {"--pictures", "", "folder for a picture after each tenth of the time"},
@@ -78,6 +79,7 @@ static void create(const karst_options *options)
   const bool good = end > 0 && !setting[GRID].value[end] && size[0] > 2 && size[1] > 0 && size[2] > 0;
   if (!good || 1.0 * size[0] * size[1] * size[2] > 1e6) stop("--grid", setting[GRID].help);
   must(context, karst_context_set_device(context, setting[DEVICE].value));
+  must(context, karst_context_set_threads(context, (int)number(THREADS, 1)));
   reservoir_create(context, file, (uint64_t)number(SEED, 0), &r);
   r.most_rate = number(INJECT, 0) * r.volume / number(DAYS, 1e-6);
   const size_t length = 2 * (size_t)r.rows;
@@ -113,7 +115,7 @@ static karst_reason solve(double rtol)
   must(context, karst_solver_update(solver));
   must(context, karst_context_synchronize(context));
   update_seconds += seconds() - begin;
-  must(context, karst_solver_set_tolerances(solver, rtol, 0, (int)number(ITERATIONS, 0)));
+  must(context, karst_solver_set_tolerances(solver, rtol, 0, (int)number(MOST, 0)));
   must(context, karst_vector_fill(dx, 0));
   must(context, karst_solver_solve(solver, b, dx, &result));
   must(context, karst_vector_get(dx, karst_vector_length(dx), change));
@@ -121,8 +123,7 @@ static karst_reason solve(double rtol)
   return result.reason;
 }
 
-/* Takes the state through a step of dt days. Where that cannot be done it stays, and the sentence returned, else NULL,
- * says why. */
+/* Takes the state through dt days and returns NULL; or, where that cannot be done, lets it stay and returns why. */
 static const char *step(double dt)
 {
   const karst_index *const row = r.row_start + r.cells / 2; /* of the blocks that --fail spoils */
@@ -163,8 +164,9 @@ static bool draw(const char *folder, double day)
           folder, day, day);
   for (int u = 0; u < 2; u++) {
     fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
-    for (int k = 0; k < r.size[0] * r.size[1]; k++)
-      fprintf(gnuplot, "%g %g %g\n", d[0] * (k % r.size[0] + 0.5), d[1] * (k / r.size[0] + 0.5), x[2 * k + u]);
+    for (int j = 0, k = 0; j < r.size[1]; j++)
+      for (int i = 0; i < r.size[0]; i++, k++)
+        fprintf(gnuplot, "%g %g %g\n", d[0] * (i + 0.5), d[1] * (j + 0.5), x[2 * k + u]);
     fprintf(gnuplot, "e\n");
   }
   return pclose(gnuplot) == 0;
@@ -223,11 +225,9 @@ int main(int argc, char **argv)
   simulate(number(DAYS, 1e-6));
   must(context, karst_vector_set(b, karst_vector_length(b), x));
   if (*setting[SOLUTION].value) must(context, karst_vector_write(b, setting[SOLUTION].value));
-  karst_solver_destroy(solver);
-  karst_matrix_destroy(A);
+  karst_solver_destroy(solver), karst_matrix_destroy(A);
   karst_vector_destroy(dx), karst_vector_destroy(b);
-  karst_options_destroy(options);
-  karst_context_destroy(context);
   reservoir_destroy(&r), free(x);
+  karst_options_destroy(options), karst_context_destroy(context);
   return 0;
 }

@@ -47,10 +47,10 @@ extern const double reservoir_cell_size[3]; /* m */
 void reservoir_create(karst_context *context, const char *const file[3], uint64_t seed, struct reservoir *reservoir);
 void reservoir_destroy(struct reservoir *reservoir);
 
-/* flow.c: how much there is of a phase; and the equations of a step of dt days from the state start to x: residual
+/* flow.c: how much there is of phase a; and the equations of a step of dt days from the state start to x: residual
  * [2 * rows], its derivatives value[4 * row_start[rows]], and outflow, what all wells take out [m3/day]. */
 void flow_start(const struct reservoir *reservoir, double *x);
-double flow_amount(const struct reservoir *reservoir, int phase, const double *x);
+double flow_amount(const struct reservoir *reservoir, int a, const double *x);
 void flow_assemble(const struct reservoir *reservoir, const double *start, double dt, const double *x, double *residual,
                    double *value, double outflow[PHASES]);
 #endif
