@@ -1,66 +1,48 @@
 /* reservoir.c - a box of cells of rock, wells in a five-spot, and who exchanges fluid with whom.
- *
  * Two cells have the transmissibility T = darcy A / d * 2 / (1/k_i + 1/k_j), A the area of their face, d the distance
  * of their centres. A well in a cell has the index W = darcy 2 pi k dz / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2)
  * the radius at which the pressure is that of the cell (Peaceman, SPE Journal 23, 1983). */
 #include "twophase.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 const double reservoir_cell_size[3] = {6.096, 3.048, 0.6096}; /* 20, 10 and 2 feet, as in SPE10 */
 static const double *const d = reservoir_cell_size;
-static const double darcy = 0.00852702, pi = 3.14159265358979323846; /* darcy: m3/day for mD m bar/cP */
-static const double well_radius = 0.1, producer_pressure = 275, injector_pressure = 700;
-static const double typical_permeability = 100, vertical_ratio = 0.1, typical_porosity = 0.2;
-static const double least_porosity = 1e-3; /* cells of SPE10 may have none at all */
+static const double darcy = 0.00852702, pi = 3.14159265358979323846, well_radius = 0.1; /* m3/day for mD m bar/cP; m */
+static const double typical_permeability = 100, vertical_ratio = 0.1, typical_porosity = 0.2, least_porosity = 1e-3;
 
 /* Reads a number for each cell, unless path is ""; what is left over belongs to layers further down. */
-static karst_status read_field(karst_context *context, const char *path, karst_index cells, double *field)
+static void read_field(karst_context *context, const char *path, karst_index cells, double *field)
 {
-  karst_vector *vector = NULL;
-  char sentence[300];
-  karst_status status = *path ? karst_vector_read(context, path, &vector) : KARST_SUCCESS;
-  bool good = !vector || karst_vector_length(vector) >= cells;
-  if (vector && good) status = karst_vector_get(vector, cells, field);
-  for (karst_index i = 0; i < cells && good; i++) good = field[i] >= 0 && field[i] < 1e9;
+  karst_vector *vector;
+  if (!*path) return;
+  must(context, karst_vector_read(context, path, &vector));
+  if (karst_vector_length(vector) < cells) stop(path, "fewer numbers than the grid has cells");
+  must(context, karst_vector_get(vector, cells, field));
   karst_vector_destroy(vector);
-  if (status || good) return status;
-  snprintf(sentence, sizeof sentence, "%.200s has too few numbers for the grid, or one that is out of range", path);
-  return karst_context_fail(context, KARST_ERROR_FORMAT, sentence);
+  for (karst_index i = 0; i < cells; i++)
+    if (!(field[i] >= 0 && field[i] < 1e9)) stop(path, "a number is out of range");
 }
 
-static karst_status fill_rock(karst_context *context, const char *const file[3], uint64_t seed, double deviation,
-                              struct reservoir *r)
+static void fill_rock(karst_context *context, const char *const file[3], uint64_t seed, struct reservoir *r)
 {
   for (karst_index i = 0; i < r->cells; i++) {
     double normal = -6; /* nearly: a sum of twelve uniform random numbers, from Knuth's linear congruential generator */
     for (int k = 0; k < 12; k++, normal += (double)(seed >> 11) / 9007199254740992.0)
       seed = seed * 6364136223846793005u + 1442695040888963407u;
-    r->permeability[i] = typical_permeability * exp(deviation * normal);
+    r->permeability[i] = typical_permeability * exp(normal);
     r->pore_volume[i] = typical_porosity;
   }
-  karst_status status = read_field(context, file[0], r->cells, r->permeability);
+  read_field(context, file[0], r->cells, r->permeability);
   for (karst_index i = 0; i < r->cells; i++) r->vertical[i] = vertical_ratio * r->permeability[i];
-  if (!status) status = read_field(context, file[1], r->cells, r->vertical);
-  if (!status) status = read_field(context, file[2], r->cells, r->pore_volume);
-  for (karst_index i = 0; i < r->cells; i++)
-    r->pore_volume[i] = fmax(r->pore_volume[i], least_porosity) * d[0] * d[1] * d[2];
-  return status;
+  read_field(context, file[1], r->cells, r->vertical);
+  read_field(context, file[2], r->cells, r->pore_volume);
+  for (karst_index i = 0; i < r->cells; i++) /* Cells of SPE10 may have no pores at all. */
+    r->volume += r->pore_volume[i] = fmax(r->pore_volume[i], least_porosity) * d[0] * d[1] * d[2];
 }
 
-/* An injector in the middle and a producer in each corner, or in each end of a row of cells. */
-static void place_wells(struct reservoir *r)
-{
-  const karst_index nx = r->size[0], ny = r->size[1], corner[4] = {0, nx - 1, nx * (ny - 1), nx * ny - 1};
-  r->well[0] = (struct well){true, nx / 2 + nx * (ny / 2), injector_pressure, 0};
-  for (int w = 0; w < 4; w++) r->well[w + 1] = (struct well){false, corner[w], producer_pressure, 0};
-  r->wells = ny > 1 ? 5 : 3;
-}
-
-/* In the order of i, and those of an i in the order of j. */
-static void connect_rows(struct reservoir *r)
+/* In the order of i, and those of an i in the order of j. The wells are open to all layers. */
+static void connect_rows(const karst_index *top, struct reservoir *r)
 {
   const double *const along[3] = {r->permeability, r->permeability, r->vertical};
   const karst_index stride[3] = {1, r->size[0], r->size[0] * r->size[1]};
@@ -72,11 +54,10 @@ static void connect_rows(struct reservoir *r)
       const double k = 2 / (1 / along[axis][i] + 1 / along[axis][j]), area = d[0] * d[1] * d[2] / d[axis];
       *next++ = (struct connection){i, j, 0, 0, darcy * area / d[axis] * k, axis == 2 ? -d[2] : 0};
     }
-  r->faces = (karst_index)(next - r->connection);
   const double length = 2 * pi * d[2] / log(0.14 * sqrt(d[0] * d[0] + d[1] * d[1]) / well_radius);
-  for (karst_index w = 0; w < r->wells; w++)
-    for (karst_index k = 0, i = r->well[w].top; k < r->size[2]; k++, i += stride[2])
-      *next++ = (struct connection){i, r->cells + w, 0, 0, darcy * r->permeability[i] * length, d[2] * (double)k};
+  for (karst_index j = r->cells; j < r->rows; j++)
+    for (karst_index k = 0, i = top[j - r->cells]; k < r->size[2]; k++, i += stride[2])
+      *next++ = (struct connection){i, j, 0, 0, darcy * r->permeability[i] * length, d[2] * (double)k};
   r->connections = (karst_index)(next - r->connection);
 }
 
@@ -96,25 +77,23 @@ static void make_pattern(struct reservoir *r, karst_index *end)
   for (struct connection *c = first; c < last; c++) r->column[c->ij = end[c->i]++] = c->j;
 }
 
-karst_status reservoir_create(karst_context *context, const char *const file[3], uint64_t seed, double deviation,
-                              struct reservoir *r)
+void reservoir_create(karst_context *context, const char *const file[3], uint64_t seed, struct reservoir *r)
 {
-  place_wells(r);
-  r->cells = r->size[0] * r->size[1] * r->size[2];
-  r->rows = r->cells + r->wells;
-  const size_t cells = (size_t)r->cells, rows = (size_t)r->rows, most = 3 * cells + (size_t)(r->wells * r->size[2]);
-  r->pore_volume = malloc(3 * cells * sizeof(double));
+  const karst_index nx = r->size[0], ny = r->size[1], nz = r->size[2],
+                    wells = ny > 1 ? 5 : 3; /* less without corners */
+  const karst_index top[5] = {nx / 2 + nx * (ny / 2), 0, nx - 1, nx * (ny - 1), nx * ny - 1};
+  r->cells = nx * ny * nz, r->rows = r->cells + wells;
+  const size_t cells = (size_t)r->cells, rows = (size_t)r->rows, most = 3 * cells + (size_t)(wells * nz);
+  r->pore_volume = malloc(3 * cells * sizeof(double)); /* with both permeabilities */
   r->connection = malloc(most * sizeof *r->connection);
   r->row_start = calloc(3 * rows + 1, sizeof *r->row_start); /* with diagonal, and work space */
   r->column = malloc((rows + 2 * most) * sizeof *r->column);
-  if (!r->pore_volume || !r->connection || !r->row_start || !r->column)
-    return karst_context_fail(context, KARST_ERROR_NO_MEMORY, "not enough memory for this grid");
-  r->permeability = r->pore_volume + cells, r->vertical = r->permeability + cells;
+  if (!r->pore_volume || !r->connection || !r->row_start || !r->column) stop("--grid", "not enough memory");
+  r->permeability = r->pore_volume + cells, r->vertical = r->permeability + cells,
   r->diagonal = r->row_start + rows + 1;
-  const karst_status status = fill_rock(context, file, seed, deviation, r);
-  connect_rows(r);
+  fill_rock(context, file, seed, r);
+  connect_rows(top, r);
   make_pattern(r, r->diagonal + rows);
-  return status;
 }
 
 void reservoir_destroy(struct reservoir *r)

@@ -3,171 +3,231 @@
  *     make && ./twophase --grid 60x220x2 --perm permx.txt --permz permz.txt --poro poro.txt --pictures .
  *
  * Unknowns are pressure and saturation in each cell and bottom-hole pressure and rate of each well: blocks of 2 by 2.
- * The solver is set up once and updated with each Jacobian. A step that cannot be done is cut and tried again. */
+ * A step is done by Newton's method, x = x - J^-1 R. One that cannot be done is cut and tried again. The solver is set
+ * up once and updated with each J. Its solves are inexact: a residual that has fallen from |R'| to |R| asks for the
+ * relative tolerance 0.9 (|R| / |R'|)^2 (Eisenstat, Walker, SIAM J. Sci. Comput. 17, 1996). */
 #include "twophase.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <time.h>
 
-enum { GRID, PERM, PERMZ, PORO, SEED, SIGMA, DAYS, INJECT, DEVICE, THREADS, PICTURES, SOLUTION, NOT_FINITE, SINGULAR };
+enum { GRID, PERM, PERMZ, PORO, SEED, DAYS, INJECT, DEVICE, THREADS, RTOL, MOST, PICTURES, SOLUTION, FAIL, SETTINGS };
 static struct {
-  const char *name, *value;
-  double least, most; /* of numbers, else 0 */
-  const char *help;
-} setting[] = {{"grid", "40x40", 0, 0, "NXxNY or NXxNYxNZ: cells along each axis"},
-               {"perm", "", 0, 0, "file of permeabilities along x and y, mD, one for each cell; else they are random"},
-               {"permz", "", 0, 0, "file of permeabilities along z; else a tenth of those along x and y"},
-               {"poro", "", 0, 0, "file of porosities; else 0.2"},
-               {"seed", "1", 0, 1e9, "of random permeabilities"},
-               {"sigma", "1", 0, 10, "standard deviation of the logarithm of random permeabilities"},
-               {"days", "1000", 1e-6, 1e6, "to simulate"},
-               {"inject", "0.5", 0, 100, "pore volumes of water in this time"},
-               {"device", "cpu", 0, 0, "cpu, cuda or cuda:N"},
-               {"threads", "1", 1, 1024, "of the CPU"},
-               {"pictures", "", 0, 0, "folder for a picture after each tenth of the time"},
-               {"solution", "", 0, 0, "writes pressures and saturations to files whose names begin so"},
-               {"fail-nan", "0", 0, 1e9, "makes a NaN in the matrix of this Newton iteration, to show what follows"},
-               {"fail-singular", "0", 0, 1e9, "makes a singular block in it"}};
-enum { SETTINGS = sizeof setting / sizeof *setting };
+  const char *name, *value, *help;
+} setting[SETTINGS] = {{"--grid", "40x40", "NXxNY or NXxNYxNZ: cells along each axis, from 3x1, up to a million"},
+                       {"--perm", "", "file of permeabilities along x and y, mD, one a cell; else they are random"},
+                       {"--permz", "", "file of permeabilities along z; else a tenth of those along x and y"},
+                       {"--poro", "", "file of porosities; else 0.2"},
+                       {"--seed", "1", "a number: of random permeabilities"},
+                       {"--days", "1000", "a number from 1e-6 on: of days to simulate"},
+                       {"--inject", "0.5", "a number from 0 on: of pore volumes of water in this time"},
+                       {"--device", "cpu", "cpu, cuda or cuda:N"},
+                       {"--threads", "1", "a number from 1 on: of threads of the CPU"},
+                       {"--rtol", "0.1", "a number from 0 on: the largest relative tolerance of a linear solve"},
+                       {"--max-iterations", "1000", "a number from 0 on: of iterations of a linear solve"},
+                       {"--pictures", "", "folder for a picture after each tenth of the time"},
+                       {"--solution", "", "file for the unknowns, cell by cell, then well by well"},
+                       {"--fail", "0", "a number N: spoils matrix N of Newton's method by a NaN, 2N by zeros"}};
 static const double first_step = 0.01, most_steps = 100, growth = 1.2, cut = 0.5, least_step = 1e-6; /* of the time */
+static const double most_iterations = 15, limit = 0.2; /* of Newton's method; of a saturation's change in one of them */
+static const double tightest = 1e-6, well_tolerance = 1e-6;         /* of a linear solve, relative; bar, m3/day */
+static const double cell_tolerance = 1e-7, total_tolerance = 1e-12; /* of balances, in pore volumes; errors add up */
 
-static double number(int k) { return strtod(setting[k].value, NULL); }
+static karst_context *context;
+static struct reservoir r = {.size = {1, 1, 1}};
+static karst_matrix *A;
+static karst_solver *solver;
+static karst_vector *b, *dx;
+static double *x, *start, *residual, *change, *value;          /* x is the state, start that before the step */
+static double outflow[PHASES], update_seconds, linear_seconds; /* what all wells take out [m3/day]; times so far */
+static int iterations, linear;                                 /* Newton's and linear ones so far */
 
 /* Reads "--name value ..."; a name that is none of the settings is an option of the library. */
-static karst_status read_arguments(int count, char **argument, karst_context *context, karst_options *options)
+static void read_arguments(char **argument, karst_options *options)
 {
-  char *end, sentence[200];
-  for (int i = 1, k = 0; i < count; i += 2, k = 0) {
-    if (strncmp(argument[i], "--", 2) != 0 || i + 1 == count)
-      return karst_context_fail(context, KARST_ERROR_OPTION, "options are pairs, --name value; see --help");
-    while (k < SETTINGS && strcmp(argument[i] + 2, setting[k].name) != 0) k++;
-    if (k < SETTINGS)
-      setting[k].value = argument[i + 1];
-    else if (karst_options_set(options, argument[i] + 2, argument[i + 1]))
-      return KARST_ERROR_OPTION;
+  for (int k = 0; *argument; argument += 2, k = 0) {
+    if (strncmp(*argument, "--", 2) != 0 || !argument[1]) stop(*argument, "options are pairs: --name value");
+    while (k < SETTINGS && strcmp(*argument, setting[k].name) != 0) k++;
+    if (k < SETTINGS) setting[k].value = argument[1];
+    if (k == SETTINGS) must(context, karst_options_set(options, *argument + 2, argument[1]));
   }
-  for (int k = 0; k < SETTINGS; k++) {
-    const double value = strtod(setting[k].value, &end), least = setting[k].least, most = setting[k].most;
-    if (most == 0 || (*setting[k].value && !*end && value >= least && value <= most)) continue;
-    snprintf(sentence, sizeof sentence, "--%s takes a number from %g to %g", setting[k].name, least, most);
-    return karst_context_fail(context, KARST_ERROR_OPTION, sentence);
-  }
-  return KARST_SUCCESS;
+}
+
+static double number(int k, double least)
+{
+  char *end;
+  const double result = strtod(setting[k].value, &end);
+  if (end == setting[k].value || *end || !(result >= least && result <= 1e9)) stop(setting[k].name, setting[k].help);
+  return result;
+}
+
+static double seconds(void)
+{
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* Makes the reservoir and what solves its equations, as the settings say. */
-static karst_status create(struct reservoir *r, struct newton *n, const karst_options *options)
+static void create(const karst_options *options)
 {
-  const char *const file[3] = {setting[PERM].value, setting[PERMZ].value, setting[PORO].value}, *rtol, *most;
-  int size[3] = {1, 1, 1}, end = 0;
-  double volume = 0;
+  const char *const file[3] = {setting[PERM].value, setting[PERMZ].value, setting[PORO].value};
+  int *const size = r.size, end = 0;
   sscanf(setting[GRID].value, "%4dx%4d%nx%4d%n", &size[0], &size[1], &end, &size[2], &end); // NOLINT(cert-err34-c)
-  const double cells = 1.0 * size[0] * size[1] * size[2];
-  if (end == 0 || setting[GRID].value[end] || size[0] < 3 || size[1] < 1 || size[2] < 1 || cells > 1e6)
-    return karst_context_fail(n->context, KARST_ERROR_OPTION, "--grid takes NXxNY or NXxNYxNZ, 3x1 to 1e6 cells");
-  for (int k = 0; k < 3; k++) r->size[k] = size[k];
-  karst_status status = karst_context_set_device(n->context, setting[DEVICE].value);
-  if (!status) status = karst_context_set_threads(n->context, (int)number(THREADS));
-  if (!status) status = karst_options_get(options, "rtol", &rtol);
-  if (!status) status = karst_options_get(options, "max-iterations", &most);
-  if (!status) status = reservoir_create(n->context, file, (uint64_t)number(SEED), number(SIGMA), r);
-  if (status) return status;
-  n->loosest = strtod(rtol, NULL), n->most_linear = (int)strtol(most, NULL, 10);
-  for (karst_index i = 0; i < r->cells; i++) volume += r->pore_volume[i];
-  r->well[0].rate = number(INJECT) * volume / number(DAYS);
-  return newton_create(options, n);
+  const bool good = end > 0 && !setting[GRID].value[end] && size[0] > 2 && size[1] > 0 && size[2] > 0;
+  if (!good || 1.0 * size[0] * size[1] * size[2] > 1e6) stop("--grid", setting[GRID].help);
+  must(context, karst_context_set_device(context, setting[DEVICE].value));
+  must(context, karst_context_set_threads(context, (int)number(THREADS, 1)));
+  reservoir_create(context, file, (uint64_t)number(SEED, 0), &r);
+  r.most_rate = number(INJECT, 0) * r.volume / number(DAYS, 1e-6);
+  const size_t length = 2 * (size_t)r.rows;
+  x = calloc(4 * length + 4 * (size_t)r.row_start[r.rows], sizeof(double)); /* with all arrays that follow */
+  if (!x) stop("--grid", "not enough memory");
+  start = x + length, residual = start + length, change = residual + length, value = change + length;
+  flow_start(&r, x);
+  must(context, karst_vector_create(context, (int64_t)length, &b));
+  must(context, karst_vector_create(context, (int64_t)length, &dx));
+  must(context, karst_matrix_create_pattern(context, r.rows, 2, r.row_start, r.column, KARST_REFERENCE, &A));
+  must(context, karst_solver_create(context, options, &solver));
+  must(context, karst_solver_setup(solver, A));
 }
 
-/* Prints what an unknown of the cells is like, and writes it to NAME-WHAT.txt where there is a name. */
-static karst_status finish(const struct newton *n, int unknown, const char *what)
+static bool converged(double dt)
 {
-  char path[300];
-  snprintf(path, sizeof path, "%.250s-%s.txt", setting[SOLUTION].value, what);
-  FILE *file = *setting[SOLUTION].value ? fopen(path, "w") : NULL;
-  double least = INFINITY, most = -INFINITY, squares = 0;
-  for (const double *x = n->x + unknown; x < n->x + 2 * n->reservoir->cells; x += 2) {
-    least = fmin(least, *x), most = fmax(most, *x), squares += *x * *x;
-    if (file) fprintf(file, "%.17g\n", *x);
+  double total[PHASES] = {0, 0};
+  bool good = true; /* false where something is a NaN, too */
+  for (karst_index k = 0; k < 2 * r.rows && good; k++) {
+    const bool cell = k < 2 * r.cells;
+    good = fabs(residual[k]) <= (cell ? cell_tolerance * r.pore_volume[k / 2] / dt : well_tolerance);
+    if (cell) total[k % 2] += dt * residual[k];
   }
-  printf("%-12s norm %.8e, from %.8g to %.8g\n", what, sqrt(squares), least, most);
-  if ((file && !fclose(file)) || !*setting[SOLUTION].value) return KARST_SUCCESS;
-  return karst_context_fail(n->context, KARST_ERROR_FILE, "the files of --solution cannot be written");
+  return good && fabs(total[WATER]) <= total_tolerance * r.volume && fabs(total[OIL]) <= total_tolerance * r.volume;
+}
+
+/* Solves J change = R up to a residual of rtol |R|. */
+static karst_reason solve(double rtol)
+{
+  const double begin = seconds();
+  karst_result result;
+  must(context, karst_matrix_update_values(A, value));
+  must(context, karst_solver_update(solver));
+  must(context, karst_context_synchronize(context));
+  update_seconds += seconds() - begin;
+  must(context, karst_solver_set_tolerances(solver, rtol, 0, (int)number(MOST, 0)));
+  must(context, karst_vector_fill(dx, 0));
+  must(context, karst_solver_solve(solver, b, dx, &result));
+  must(context, karst_vector_get(dx, karst_vector_length(dx), change));
+  linear_seconds += seconds() - begin, linear += result.iterations;
+  return result.reason;
+}
+
+/* Takes the state through dt days and returns NULL; or, where that cannot be done, lets it stay and returns why. */
+static const char *step(double dt)
+{
+  const karst_index *const row = r.row_start + r.cells / 2; /* of the blocks that --fail spoils */
+  const char *failure = NULL;
+  double norm, norm_before = 0, loosest = number(RTOL, 0), rtol = loosest;
+  memcpy(start, x, 2 * (size_t)r.rows * sizeof(double));
+  for (int k = 0; !failure; k++, norm_before = norm) {
+    flow_assemble(&r, start, dt, x, residual, value, outflow);
+    if (converged(dt)) return NULL;
+    if (++iterations == (int)number(FAIL, 0)) value[4 * row[0]] = NAN;
+    for (karst_index v = 4 * row[0]; v < 4 * row[1] && iterations == 2 * (int)number(FAIL, 0); v++) value[v] = 0;
+    must(context, karst_vector_set(b, 2 * (int64_t)r.rows, residual));
+    must(context, karst_vector_norm(b, &norm));
+    if (k > 0) rtol = fmin(loosest, fmax(0.9 * pow(norm / norm_before, 2), tightest));
+    if (solve(rtol) < 0) failure = karst_solver_explain(solver);
+    if (k == most_iterations) failure = "Newton's method has not converged";
+    for (karst_index s = SATURATION; s < 2 * r.cells; s += 2) change[s] = fmax(fmin(change[s], limit), -limit);
+    for (karst_index u = 0; u < 2 * r.rows; u++) x[u] -= change[u];
+    for (karst_index s = SATURATION; s < 2 * r.cells; s += 2) x[s] = fmax(fmin(x[s], 1), 0);
+  }
+  memcpy(x, start, 2 * (size_t)r.rows * sizeof(double));
+  return failure;
+}
+
+/* Draws the top layer as folder/day-NNNN.png, in the colours of viridis: legible in grey, and to the colour-blind. */
+static bool draw(const char *folder, double day)
+{
+  static const char *const title[2] = {"pressure [bar]", "saturation of water"}, *const range[2] = {"*:*", "0.2:0.8"};
+  const double *const d = reservoir_cell_size;
+  signal(SIGPIPE, SIG_IGN);                          /* Where gnuplot is missing or gives up, pclose tells. */
+  FILE *gnuplot = popen("gnuplot 2>/dev/null", "w"); // NOLINT(cert-env33-c): a fixed command
+  if (!gnuplot) return false;
+  fprintf(gnuplot,
+          "set terminal png size 840,620\nset output '%s/day-%04.0f.png'\nset multiplot layout 1,2 title 'day %.0f'\n"
+          "set palette defined (0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', "
+          "6 '#a0da39', 7 '#fde725')\nset size ratio -1\nset autoscale xfix\nset autoscale yfix\nunset key\n"
+          "set xtics 100 out\nset ytics 100 out\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n",
+          folder, day, day);
+  for (int u = 0; u < 2; u++) {
+    fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
+    for (int j = 0, k = 0; j < r.size[1]; j++)
+      for (int i = 0; i < r.size[0]; i++, k++)
+        fprintf(gnuplot, "%g %g %g\n", d[0] * (i + 0.5), d[1] * (j + 0.5), x[2 * k + u]);
+    fprintf(gnuplot, "e\n");
+  }
+  return pclose(gnuplot) == 0;
 }
 
 /* Takes the state through all days, in steps that are cut where they fail and grow where they do not. */
-static karst_status simulate(struct newton *n, double days)
+static void simulate(double days)
 {
-  const double start = newton_clock(), longest = days / most_steps;
-  double time = 0, dt = first_step * longest, error[PHASES] = {0, 0}, expected[PHASES], present[PHASES],
-         outflow[PHASES];
+  const double begin = seconds(), longest = days / most_steps;
+  double time = 0, dt = first_step * longest, error[PHASES] = {0, 0};
+  double expected[PHASES] = {flow_amount(&r, WATER, x), flow_amount(&r, OIL, x)};
   int steps = 0, cuts = 0, tenths = 0;
-  karst_status status = KARST_SUCCESS;
-  flow_amount(n->reservoir, n->x, n->amount, expected);
   printf("step  time [day]    dt [day]  Newton  linear   error of water     of oil\n");
-  while (time < days && !status) {
-    const int iterations = n->iterations, linear = n->linear;
+  while (time < days) {
     const double length = fmin(dt, days - time);
-    const char *failure;
-    if ((status = newton_step(n, length, outflow, &failure))) break;
-    printf("%4d  %10.4f  %10.4f  %6d  %6d   ", steps + 1, time + length, length, n->iterations - iterations,
-           n->linear - linear);
+    const char *const failure = step(length);
+    printf("%4d  %10.4f  %10.4f  %6d  %6d   ", steps + 1, time + length, length, iterations, linear); /* in all */
     if (failure) {
       printf("cut: %s\n", failure);
       cuts++, dt = cut * length;
-      if (dt < least_step * longest)
-        status = karst_context_fail(n->context, KARST_ERROR_ARGUMENT, "no step is short enough");
+      if (dt < least_step * longest) stop("no step is short enough", failure);
       continue;
     }
-    flow_amount(n->reservoir, n->x, n->amount, present);
-    for (int a = 0; a < PHASES; a++) {
-      expected[a] -= length * outflow[a];
-      error[a] = present[a] / expected[a] - 1;
-    }
+    for (int a = 0; a < PHASES; a++) error[a] = flow_amount(&r, a, x) / (expected[a] -= length * outflow[a]) - 1;
     printf("%14.1e  %9.1e\n", error[WATER], error[OIL]);
     time = length < dt ? days : time + length;
     steps++, dt = fmin(growth * dt, longest);
-    if (!*setting[PICTURES].value || (int)(10 * time / days) == tenths) continue;
-    tenths = (int)(10 * time / days);
-    if (!picture_draw(setting[PICTURES].value, time, n->reservoir, n->x))
+    const int tenth = (int)(10 * time / days);
+    if (tenth > tenths && *setting[PICTURES].value && !draw(setting[PICTURES].value, time))
       fprintf(stderr, "twophase: no picture: gnuplot is missing or cannot write there\n");
+    tenths = tenth;
   }
-  const double end = newton_clock(), percent = 100 * n->linear_seconds / (end - start);
-  if (!status) status = karst_solver_setup(n->solver, n->A);
-  if (!status) status = karst_context_synchronize(n->context);
-  printf("\n%d steps, %d cuts, %d Newton and %d linear iterations\n", steps, cuts, n->iterations, n->linear);
+  const double end = seconds(), percent = 100 * linear_seconds / (end - begin);
+  must(context, karst_solver_setup(solver, A));
+  must(context, karst_context_synchronize(context));
+  printf("\n%d steps, %d cuts, %d Newton and %d linear iterations\n", steps, cuts, iterations, linear);
   printf("mass error   water %.1e, oil %.1e of what is there\n", error[WATER], error[OIL]);
-  printf("time         %.2f s, %.0f %% of it for linear systems; an update %.2f ms, a set-up %.2f ms\n", end - start,
-         percent, 1e3 * n->update_seconds / n->iterations, 1e3 * (newton_clock() - end));
-  return status;
+  printf("time         %.2f s, %.0f %% of it for linear systems; an update %.2f ms, a set-up %.2f ms\n", end - begin,
+         percent, 1e3 * update_seconds / iterations, 1e3 * (seconds() - end));
 }
 
 int main(int argc, char **argv)
 {
-  karst_options *options = NULL;
-  struct reservoir r = {.cells = 0};
-  struct newton n = {.reservoir = &r};
+  karst_options *options;
   if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-    for (int k = 0; k < SETTINGS; k++) printf("--%-14s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
-    return printf("and the options of the library; rtol is the largest of a linear solve [0.1]\n") < 0;
+    for (int k = 0; k < SETTINGS; k++) printf("%-16s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
+    return printf("and the options of the library, such as --level [1]\n") < 0;
   }
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that a log shows each step as it ends */
-  karst_status status = karst_context_create(NULL, &n.context);
-  if (!status) status = karst_options_create(n.context, &options);
-  if (!status) status = karst_options_set(options, "level", "1");
-  if (!status) status = karst_options_set(options, "rtol", "0.1");
-  if (!status) status = karst_options_set(options, "max-iterations", "1000");
-  if (!status) status = read_arguments(argc, argv, n.context, options);
-  n.fail_nan = (int)number(NOT_FINITE), n.fail_singular = (int)number(SINGULAR);
-  if (!status) status = create(&r, &n, options);
-  if (!status) status = simulate(&n, number(DAYS));
-  if (!status) status = finish(&n, PRESSURE, "pressure");
-  if (!status) status = finish(&n, SATURATION, "saturation");
-  if (status) fprintf(stderr, "twophase: %s\n", n.context ? karst_context_error(n.context) : karst_status_text(status));
-  newton_destroy(&n);
-  reservoir_destroy(&r);
-  karst_options_destroy(options);
-  karst_context_destroy(n.context);
-  return status ? 2 : 0;
+  if (karst_context_create(NULL, &context)) stop("Karst", "not enough memory");
+  must(context, karst_options_create(context, &options));
+  must(context, karst_options_set(options, "level", "1"));
+  read_arguments(argv + 1, options);
+  create(options);
+  printf("grid %s, seed %s, %s\n", setting[GRID].value, setting[SEED].value, karst_context_device(context));
+  simulate(number(DAYS, 1e-6));
+  must(context, karst_vector_set(b, karst_vector_length(b), x));
+  if (*setting[SOLUTION].value) must(context, karst_vector_write(b, setting[SOLUTION].value));
+  karst_solver_destroy(solver), karst_matrix_destroy(A);
+  karst_vector_destroy(dx), karst_vector_destroy(b);
+  reservoir_destroy(&r), free(x);
+  karst_options_destroy(options), karst_context_destroy(context);
+  return 0;
 }
