@@ -597,6 +597,7 @@ static void test_json(void)
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:4x4", "--json");
   tap_ok(run->status == 2 && strstr(run->err, "jansson"), "--json without jansson is refused");
 }
+static void test_json_profile(void) { tap_skip("built without jansson", "--profile in JSON"); }
 static void test_json_singular(void) { tap_skip("built without jansson", "--json of a singular matrix"); }
 static void test_json_errors(void) { tap_skip("built without jansson", "errors as JSON"); }
 static void test_names(void) { tap_skip("built without jansson", "names in JSON"); }
