@@ -231,6 +231,38 @@ static void test_folder(void)
   for (int k = 0; k < 4; k++) unlink(tap_scratch(names[k]));
 }
 
+/* What solve reads beside a matrix is part of the case: Flow's right-hand side, PETSc's block size. */
+static void test_files_beside(void)
+{
+  char matrix[512];
+  tap_write("p_rhs_istl.mm", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", -1);
+  snprintf(matrix, sizeof matrix, "%s", tap_write("p_matrix_istl.mm", tiny, -1));
+  for (int i = 0; i < 3; i++) {
+    const struct cli_run *run = CLI_RUN("compare", matrix, "--results", results, "--quiet");
+    json_t *rows = read_rows(results);
+    check(run, run->status == 0 && json_array_size(rows) == (size_t)i + 1, "a case is of what lies beside its matrix");
+    json_decref(rows);
+    if (i == 0) tap_write("p_rhs_istl.mm", "%%MatrixMarket matrix array real general\n2 1\n1\n3\n", -1);
+    if (i == 1) tap_write("p_matrix_istl.mm.info", "-matload_block_size 2\n", -1);
+  }
+  unlink(results);
+}
+
+/* For auto, an option that is given is not one that is left out, though its value is the default. */
+static void test_auto(void)
+{
+  const struct cli_run *run = CLI_RUN("compare", "poisson2d:30x30", "--precond=auto", "--results", results, "--quiet");
+  run = CLI_RUN("compare", "poisson2d:30x30", "--precond=auto", "--level=0", "--ordering=natural", "--results", results,
+                "--quiet");
+  json_t *rows = read_rows(results);
+  check(run,
+        run->status == 0 && json_array_size(rows) == 2 &&
+            row_iterations(json_array_get(rows, 0)) < row_iterations(json_array_get(rows, 1)),
+        "auto with options of their defaults is a case of its own");
+  json_decref(rows);
+  unlink(results);
+}
+
 /* A batch of levels by blocks, as users make it. */
 static void test_levels_by_blocks(void)
 {
@@ -274,6 +306,8 @@ static void test_all(void)
   test_bad_arguments();
   test_bad_files();
   test_folder();
+  test_files_beside();
+  test_auto();
   test_levels_by_blocks();
 }
 #else

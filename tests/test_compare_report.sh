@@ -11,7 +11,6 @@ skip()
 command -v gnuplot >/dev/null || skip 'there is no gnuplot'
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
-echo 1..13
 number=0
 # report STATUS TEXT prints a test line; a status of 0 is success.
 report()
@@ -29,6 +28,7 @@ skip_one()
 (cd "$scratch" && "$program" report "$scratch/report" 2>"$scratch/error")
 status=$?
 grep -q 'no jansson' "$scratch/error" && skip 'this build has no jansson'
+echo 1..13
 report $status 'the report is written, into a new folder'
 [ ! -e "$scratch/harm" ]
 report $? 'what an option says is no command'

@@ -104,7 +104,7 @@ static int parse(struct batch *batch, int argc, char *argv[])
       {{"markdown", "FILE", "- if nothing else is asked for", "write tables for readers"},
        TOOL_TEXT,
        {.text = &settings->markdown}},
-      {{"json", "FILE", "", "write an array of the rows"}, TOOL_TEXT, {.text = &settings->json}},
+      {{"json", "FILE", "", "write the rows as one object"}, TOOL_TEXT, {.text = &settings->json}},
       {{"report", "DIR", "", "write a page of HTML with pictures"}, TOOL_TEXT, {.text = &settings->report}},
       {{"baseline", "NAME=VALUE,...", "device=cpu where there are more",
         "speed-up against the case that is equal but for these"},
@@ -168,7 +168,7 @@ static int check_outputs(struct batch *batch)
   const char *const output[] = {settings->csv, settings->markdown, settings->json};
   static const char *const option[] = {"csv", "markdown", "json"};
   int status = TOOL_GO_ON, standard = 0;
-  if (!settings->csv && !settings->markdown && !settings->json && !settings->report) settings->markdown = "-";
+  if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
   if (settings->plan && tool_same_file(settings->results, settings->plan))
     return tool_fail(TOOL_FAILED, "--results and --plan name the same file, %s", settings->plan);
   for (int i = 0; i < 3 && status == TOOL_GO_ON; i++) {

@@ -173,6 +173,13 @@ static int find_print(struct compare_cases *cases, const char *matrix, const cha
   return TOOL_GO_ON;
 }
 
+/* Whether the case leaves a choice to auto, for which an option that is given is not one that is left out. */
+static bool has_choice(const json_t *options)
+{
+  const char *precond = json_string_value(json_object_get(options, "precond"));
+  return precond && strcmp(precond, "auto") == 0;
+}
+
 /* The canonical text of a case: what it is without values that are the defaults, and with the fingerprints of its
  * files. */
 static char *make_key(const struct compare_plan *plan, json_t *what, const char *print, const char *rhs_print)
@@ -182,7 +189,7 @@ static char *make_key(const struct compare_plan *plan, json_t *what, const char 
   const char *name, *text;
   void *next;
   karst_options *defaults;
-  if (karst_options_create(plan->context, &defaults)) defaults = NULL;
+  if (has_choice(options) || karst_options_create(plan->context, &defaults)) defaults = NULL;
   json_object_foreach_safe(options, next, name, value)
   {
     struct compare_name found;

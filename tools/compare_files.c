@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 /* Files in a folder that are taken for matrices. Those of other names are compared where they are named themselves. */
-static const char *const endings[] = {".mtx",    ".mtx.gz", ".kbsr",  ".rb",   ".rua",      ".rsa",
-                                      ".tar.gz", ".tgz",    ".petsc", ".istl", ".petsc.gz", NULL};
+static const char *const endings[] = {".mtx",    ".mtx.gz", ".mm",  ".mm.gz", ".kbsr",  ".rb",       ".rua", ".rsa",
+                                      ".tar.gz", ".tgz",    ".dat", ".bin",   ".petsc", ".petsc.gz", NULL};
 
 /* Returns the length of a name without the ending of a matrix file; 0 where it has none. */
 static size_t stem_length(const char *name)
@@ -118,6 +118,24 @@ static int print_parameters(struct print *print, const char *problem)
   return TOOL_GO_ON;
 }
 
+/* Goes on with the file of the name in which to stands for the last from, or behind which to stands where from is
+ * "". */
+static int print_variant(struct print *print, const char *matrix, const char *from, const char *to)
+{
+  const char *at = matrix + strlen(matrix);
+  while (strncmp(at, from, strlen(from)) != 0) {
+    if (at == matrix) return TOOL_GO_ON;
+    at--;
+  }
+  const size_t size = strlen(matrix) + strlen(to) + 1;
+  char *path = malloc(size);
+  if (!path) return tool_fail_memory("the name of a file");
+  snprintf(path, size, "%.*s%s%s", (int)(at - matrix), matrix, to, at + strlen(from));
+  print_file(print, path);
+  free(path);
+  return TOOL_GO_ON;
+}
+
 int compare_fingerprint(const char *matrix, char *text, size_t size)
 {
   static const char *const beside[] = {TOOL_BESIDE_PLAIN, TOOL_BESIDE_PACKED};
@@ -134,6 +152,9 @@ int compare_fingerprint(const char *matrix, char *text, size_t size)
       if (path) print_file(&print, path);
       free(path);
     }
+    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, "matrix_istl", "rhs_istl"); /* of OPM Flow */
+    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, "", ".info");               /* of PETSc */
+    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, ".gz", ".info");
   }
   text[0] = '\0';
   if (print.size > 0) snprintf(text, size, "%" PRIu64 " bytes %016" PRIx64, print.size, print.hash);
