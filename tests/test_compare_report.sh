@@ -25,9 +25,9 @@ skip_one()
   echo "ok $number - $2 # SKIP $1"
 }
 
-(cd "$scratch" && "$program" report "$scratch/report" 2>"$scratch/error")
+(cd "$scratch" && "$program" report "$scratch/report" >"$scratch/said")
 status=$?
-grep -q 'no jansson' "$scratch/error" && skip 'this build has no jansson'
+grep -q 'no jansson' "$scratch/said" && skip 'this build has no jansson'
 echo 1..13
 report $status 'the report is written, into a new folder'
 [ ! -e "$scratch/harm" ]
