@@ -293,8 +293,8 @@ karst_status karst_petsc_skip_matrix(karst_input *input, bool *found)
 
 karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double **values)
 {
-  int64_t length, room = 0;
-  size_t width;
+  int64_t length = 0, room = 0;
+  size_t width = 0;
   *values = NULL;
   *count = 0;
   karst_status status = read_class(input, VECTOR_ID, &width);

@@ -97,7 +97,7 @@ static size_t add_column(struct work *work, const char *place, const char *title
   while (!*column->title && column > work->layout->column) column--;
   if (*column->title) column++;
   const char *between = !*place ? "" : strchr(place, ',') ? ": " : " ";
-  snprintf(column->title, sizeof column->title, "%s%s%s", place, between, title);
+  snprintf(column->title, sizeof column->title, "%.110s%s%.40s", place, between, title);
   return (size_t)(column - work->layout->column);
 }
 
