@@ -8,13 +8,15 @@ wide = "_int64" if hasattr(lib, "karst_context_create_int64") else ""  # with 64
 index, c_index = (np.int64, c_int64) if wide else (np.int32, c_int32)
 KINDS = dict(solver="solver", x="vector", b="vector", matrix="matrix", options="options", context="context")
 class Result(Structure):  # karst_result
-    _fields_ = [("reason", c_int), ("iterations", c_int), ("block_row", c_index), ("residual", c_double),
-                ("relative_residual", c_double)]
+    _fields_ = [*zip(("reason", "iterations", "block_row", "residual", "relative_residual"),
+                     (c_int, c_int, c_index, c_double, c_double))]
 def array(a, kind=float):  # an address that keeps the array alive; SciPy stores blocks row by row, Karst by columns
-    return np.ascontiguousarray(np.swapaxes(a, 1, 2) if np.ndim(a) > 2 else a, kind).ctypes.data_as(c_void_p)
+    a = np.asarray(np.swapaxes(a, 1, 2) if np.ndim(a) > 2 else a)
+    return np.ascontiguousarray(a.astype(kind, casting="same_kind")).ctypes.data_as(c_void_p)  # no complex numbers
 class Solver:
     def __init__(self, A, device="cpu", threads=1, **options):
         self.__dict__.update((name, c_void_p()) for name in KINDS)
+        if getattr(A, "format", "csr") not in ("csr", "bsr"): raise ValueError("A is to be in CSR form: A.tocsr()")
         rows, b = len(A.indptr) - 1, A.data.shape[1] if A.data.ndim == 3 else 1
         self.shape, self.length = (len(A.indices), b, b), c_int64(rows * b)
         self.make("context", "_create" + wide, None)
@@ -23,8 +25,8 @@ class Solver:
         for n, v in options.items(): self.call("options_set", self.options, n.encode(), str(v).encode())
         pattern = c_index(rows), b, array(A.indptr, index), array(A.indices, index)  # then 0: KARST_COPY
         self.make("matrix", "_create" + wide, self.context, *pattern, array(np.reshape(A.data, self.shape)), 0)
-        for name in "b", "x": self.make(name, "_create", self.context, self.length)
-        self.make("solver", "_create", self.context, self.options)
+        for name, size in ("b", self.length), ("x", self.length), ("solver", self.options):
+            self.make(name, "_create", self.context, size)
         self.call("solver_setup", self.solver, self.matrix)
     def call(self, name, *arguments):
         if getattr(lib, "karst_" + name)(*arguments): raise RuntimeError(lib.karst_context_error(self.context).decode())

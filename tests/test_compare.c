@@ -193,7 +193,7 @@ static void test_bad_files(void)
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", "/nowhere/results");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "results in no folder are refused");
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", results);
-  check(run, run->status == 2 && strstr(run->err, "same file"), "a table does not overwrite the results");
+  check(run, run->status == 2 && strstr(run->err, "write over the results"), "a table does not overwrite the results");
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", "-", "--json=-");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "one table goes to standard output");
   run = CLI_RUN("compare", "--tables-only", "--results", tap_scratch("none.jsonl"));

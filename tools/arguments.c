@@ -284,7 +284,8 @@ static int take_file(karst_context *context, const struct tool_command *command,
   char place[512];
   int status = tool_options_read(path, &file);
   for (size_t i = 0; file && i < file->count; i++)
-    look_for_json(context, command, file->line[i].count, file->line[i].argument);
+    if (strcmp(file->line[i].argument[0], "--json") == 0)
+      look_for_json(context, command, file->line[i].count, file->line[i].argument);
   for (size_t i = 0; file && i < file->count && status == TOOL_GO_ON; i++) {
     snprintf(place, sizeof place, "%s, line %ld", path, file->line[i].number);
     tool_place(place);

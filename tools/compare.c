@@ -147,41 +147,6 @@ static int parse(struct batch *batch, int argc, char *argv[])
   return status;
 }
 
-/* A file to be written, which must be none of those that are read. */
-static int check_output(const struct batch *batch, const char *option, const char *path)
-{
-  const char *const others[] = {batch->settings.results, batch->settings.plan};
-  if (!path || strcmp(path, "-") == 0) return TOOL_GO_ON;
-  for (int i = 0; i < 2; i++)
-    if (others[i] && tool_same_file(path, others[i]))
-      return tool_fail(TOOL_FAILED, "--%s and --%s name the same file, %s", option, i == 0 ? "results" : "plan", path);
-  for (size_t i = 0; i < batch->cases.count; i++)
-    if (access(path, F_OK) == 0 && tool_same_file(path, batch->cases.at[i].matrix))
-      return tool_fail(TOOL_FAILED, "--%s and a matrix name the same file, %s", option, path);
-  return tool_check_output(path);
-}
-
-/* Before hours of work: the tables can be written. */
-static int check_outputs(struct batch *batch)
-{
-  struct compare_settings *settings = &batch->settings;
-  const char *const output[] = {settings->csv, settings->markdown, settings->json};
-  static const char *const option[] = {"csv", "markdown", "json"};
-  int status = TOOL_GO_ON, standard = 0;
-  if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
-  if (settings->plan && tool_same_file(settings->results, settings->plan))
-    return tool_fail(TOOL_FAILED, "--results and --plan name the same file, %s", settings->plan);
-  for (int i = 0; i < 3 && status == TOOL_GO_ON; i++) {
-    standard += output[i] && strcmp(output[i], "-") == 0;
-    for (int k = 0; k < i; k++)
-      if (output[i] && output[k] && strcmp(output[i], "-") != 0 && tool_same_file(output[i], output[k]))
-        return tool_fail(TOOL_FAILED, "--%s and --%s name the same file, %s", option[k], option[i], output[i]);
-    status = check_output(batch, option[i], output[i]);
-  }
-  if (status == TOOL_GO_ON && standard > 1) return tool_fail(TOOL_FAILED, "only one table can go to standard output");
-  return status == TOOL_GO_ON && settings->report ? compare_report_check(settings->report) : status;
-}
-
 static int read_limits(struct batch *batch)
 {
   const struct compare_settings *settings = &batch->settings;
@@ -334,12 +299,14 @@ static int prepare(struct batch *batch)
   if (status == TOOL_GO_ON && !all) status = compare_plan_sets(&batch->plan, &sets);
   if (status == TOOL_GO_ON) status = compare_cases_create(&batch->plan, sets, &batch->cases);
   json_decref(sets);
-  if (status == TOOL_GO_ON && !settings->dry_run) status = check_outputs(batch);
+  if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
+  if (status == TOOL_GO_ON && !settings->dry_run && !all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && !all) status = choose_baseline(batch);
   if (status == TOOL_GO_ON && runs) status = compare_find_solve(&batch->solve);
   if (status == TOOL_GO_ON && runs) status = compare_results_open(&batch->results, settings->results);
   if (status == TOOL_GO_ON) status = compare_results_read(&batch->results, settings->results, &batch->cases, all);
   if (status == TOOL_GO_ON && runs) status = compare_results_mend(&batch->results);
+  if (status == TOOL_GO_ON && all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && all) status = choose_baseline(batch);
   if (status == TOOL_GO_ON) forget_rows(batch);
   return status;

@@ -93,6 +93,12 @@ int compare_find_matrices(const char *name, json_t *names);
 /* A text that changes with the contents of the files that a matrix is read from; "" where there is none. */
 int compare_fingerprint(const char *matrix, char *text, size_t size);
 
+/* ---- what is written: compare_outputs.c ---- */
+
+/* Refuses, before hours of work, output files that cannot be written, or that are each other, the results, the plan or
+ * what a case reads. */
+int compare_check_outputs(const struct compare_settings *settings, const struct compare_cases *cases);
+
 /* ---- running: compare_run.c, compare_row.c, compare_memory.c ---- */
 
 /* Points of a convergence curve, at most COMPARE_HISTORY_MAX: each stride-th, and the last. */

@@ -1,6 +1,6 @@
 /* compare_files.c - the matrices that a name stands for, and whether the files that they are read from have changed. */
-#include "beside.h"
 #include "compare.h"
+#include "inputs.h"
 #include "load.h"
 #include "text.h"
 
@@ -105,57 +105,17 @@ static void print_file(struct print *print, const char *path)
   if (file) fclose(file);
 }
 
-/* Goes on with the files that a problem of the gallery names, as in reservoir:60x220x2:perm=FILE,permz=FILE. */
-static int print_parameters(struct print *print, const char *problem)
+static int print_input(void *user, const char *what, const char *path)
 {
-  for (const char *value = strchr(problem, '='); value; value = strchr(value, '=')) {
-    value++;
-    char *path = strndup(value, strcspn(value, ","));
-    if (!path) return tool_fail_memory("the name of a file");
-    print_file(print, path);
-    free(path);
-  }
-  return TOOL_GO_ON;
-}
-
-/* Goes on with the file of the name in which to stands for the last from, or behind which to stands where from is
- * "". */
-static int print_variant(struct print *print, const char *matrix, const char *from, const char *to)
-{
-  const char *at = matrix + strlen(matrix);
-  while (strncmp(at, from, strlen(from)) != 0) {
-    if (at == matrix) return TOOL_GO_ON;
-    at--;
-  }
-  const size_t size = strlen(matrix) + strlen(to) + 1;
-  char *path = malloc(size);
-  if (!path) return tool_fail_memory("the name of a file");
-  snprintf(path, size, "%.*s%s%s", (int)(at - matrix), matrix, to, at + strlen(from));
-  print_file(print, path);
-  free(path);
+  (void)what;
+  print_file(user, path);
   return TOOL_GO_ON;
 }
 
 int compare_fingerprint(const char *matrix, char *text, size_t size)
 {
-  static const char *const beside[] = {TOOL_BESIDE_PLAIN, TOOL_BESIDE_PACKED};
   struct print print = {.hash = UINT64_C(0xcbf29ce484222325)};
-  struct stat file;
-  int status = TOOL_GO_ON;
-  if (stat(matrix, &file) != 0) {
-    status = print_parameters(&print, matrix);
-  } else {
-    print_file(&print, matrix);
-    for (int i = 0; i < 2 && status == TOOL_GO_ON; i++) {
-      char *path = tool_path_beside(matrix, beside[i]);
-      if (!path) status = TOOL_FAILED;
-      if (path) print_file(&print, path);
-      free(path);
-    }
-    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, "matrix_istl", "rhs_istl"); /* of OPM Flow */
-    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, "", ".info");               /* of PETSc */
-    if (status == TOOL_GO_ON) status = print_variant(&print, matrix, ".gz", ".info");
-  }
+  const int status = tool_each_input(matrix, print_input, &print);
   text[0] = '\0';
   if (print.size > 0) snprintf(text, size, "%" PRIu64 " bytes %016" PRIx64, print.size, print.hash);
   return status;

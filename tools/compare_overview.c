@@ -82,10 +82,10 @@ static void write_steps(struct tool_gnuplot *plot, const struct profile *profile
   while (count < profile->table->matrices && ratio[count] <= 1) count++;
   fprintf(plot->script, "1 %.6f\n", (double)count * scale);
   for (; count < profile->table->matrices && isfinite(ratio[count]); count++) {
-    compare_point(plot, ratio[count]);
+    compare_put_number(plot, ratio[count]);
     fprintf(plot->script, " %.6f\n", (double)(count + 1) * scale);
   }
-  compare_point(plot, profile->most * 1.05);
+  compare_put_number(plot, profile->most * 1.05);
   fprintf(plot->script, " %.6f\nEOD\n", (double)count * scale);
 }
 
@@ -112,7 +112,7 @@ static int draw_profile(const struct profile *profile, const char *path)
   int status = compare_canvas(&plot, path, &frame);
   if (status == TOOL_GO_ON) {
     fputs("set logscale x\nset format x '%g'\nset yrange [0:103]\nset xrange [1:", plot.script);
-    compare_point(&plot, profile->most * 1.05);
+    compare_put_number(&plot, profile->most * 1.05);
     fputs("]\n", plot.script);
     for (size_t c = 0; c < curves; c++) write_steps(&plot, profile, c);
     for (size_t c = 0; c < curves; c++) {
@@ -121,7 +121,7 @@ static int draw_profile(const struct profile *profile, const char *path)
       tool_gnuplot_text(&plot, label);
     }
     fputc('\n', plot.script);
-    status = compare_canvas_end(&plot);
+    status = tool_gnuplot_end(&plot);
   }
   free(left_out);
   return status;
@@ -172,7 +172,7 @@ static void write_bars(struct tool_gnuplot *plot, const struct compare_table *ta
     if (!choice.best) continue;
     const struct compare_row *const rows[] = {choice.best, choice.second ? choice.second : choice.best, choice.slowest};
     fprintf(plot->script, "%d", y--);
-    for (int i = 0; i < 3; i++) compare_point(plot, rows[i]->number[COMPARE_TOTAL]);
+    for (int i = 0; i < 3; i++) compare_put_number(plot, rows[i]->number[COMPARE_TOTAL]);
     fputc('\n', plot->script);
   }
   fputs("EOD\n", plot->script);
@@ -219,6 +219,6 @@ int compare_draw_best(const struct compare_table *table, const char *path, bool 
         " title 'runner-up', '' using 2:1 with points pointtype 7 pointsize 1 linecolor rgb '#0072B2' title"
         " 'best'\n",
         plot.script);
-  return compare_canvas_end(&plot);
+  return tool_gnuplot_end(&plot);
 }
 #endif

@@ -121,8 +121,8 @@ static void write_level(struct tool_gnuplot *plot, const struct curves *curves, 
 {
   const struct compare_dimension *axis = &curves->table->dimension[curves->x];
   for (size_t v = 0; v < axis->values; v++) {
-    compare_point(plot, number_of(axis->value[v]));
-    compare_point(plot, y);
+    compare_put_number(plot, number_of(axis->value[v]));
+    compare_put_number(plot, y);
     fputc('\n', plot->script);
   }
 }
@@ -141,8 +141,8 @@ static void write_cases(struct tool_gnuplot *plot, const struct curves *curves, 
         continue;
       if (!compare_same_value(row->value[curves->x], v < axis->values ? axis->value[v] : NULL)) continue;
       if (isfinite(x)) {
-        compare_point(plot, x);
-        compare_point(plot, y);
+        compare_put_number(plot, x);
+        compare_put_number(plot, y);
         fputc('\n', plot->script);
       } else
         write_level(plot, curves, y);
@@ -186,8 +186,8 @@ static void write_history(struct tool_gnuplot *plot, const struct compare_row *r
     const json_t *point = json_array_get(history, i);
     const double x = json_number_value(json_array_get(point, 0)), y = json_number_value(json_array_get(point, 1));
     if ((logarithmic && x < 1) || !(y > 0)) continue;
-    compare_point(plot, x);
-    compare_point(plot, y / start);
+    compare_put_number(plot, x);
+    compare_put_number(plot, y / start);
     fputc('\n', plot->script);
   }
   fputs("EOD\n", plot->script);
@@ -211,7 +211,7 @@ int compare_draw_convergence(const struct compare_table *table, size_t matrix, c
             logarithmic ? "set logscale x\n" : "");
     for (size_t c = 0; c < curves.count; c++) write_history(&plot, curves.fastest[c], c, logarithmic);
     write_plot(&plot, &curves, "lines");
-    status = compare_canvas_end(&plot);
+    status = tool_gnuplot_end(&plot);
   }
   free(curves.left_out);
   return status;
@@ -232,7 +232,7 @@ int compare_draw_times(const struct compare_table *table, size_t matrix, const c
     if (curves.x == 0) fputs("set xtics auto\n", plot.script);
     for (size_t c = 0; c < curves.count; c++) write_cases(&plot, &curves, c, has_time, false);
     write_plot(&plot, &curves, "linespoints");
-    status = compare_canvas_end(&plot);
+    status = tool_gnuplot_end(&plot);
   }
   free(curves.left_out);
   return status;
@@ -251,7 +251,7 @@ int compare_draw_fill(const struct compare_table *table, size_t matrix, const ch
     fputs("set logscale y\nset format y '%g'\nset offsets graph 0.03, graph 0.03, 0, 0\n", plot.script);
     for (size_t c = 0; c < curves.count; c++) write_cases(&plot, &curves, c, has_fill, true);
     write_plot(&plot, &curves, "linespoints");
-    status = compare_canvas_end(&plot);
+    status = tool_gnuplot_end(&plot);
   }
   free(curves.left_out);
   return status;

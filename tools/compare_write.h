@@ -183,9 +183,9 @@ struct compare_frame {
 };
 /* How many rows the key of so many curves takes, whose longest name has so many letters. */
 int compare_key_rows(size_t curves, size_t longest, int width);
-/* Begins a picture; writes a number; ends the picture and looks at it, for gnuplot does not say that a disk is full. */
+/* Begins a picture, which tool_gnuplot_end ends. */
 int compare_canvas(struct tool_gnuplot *plot, const char *path, const struct compare_frame *frame);
-void compare_point(struct tool_gnuplot *plot, double number);
-int compare_canvas_end(struct tool_gnuplot *plot);
+/* Writes a number into its script. */
+void compare_put_number(struct tool_gnuplot *plot, double number);
 
 #endif

@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,21 +120,65 @@ static void read_complaint(FILE *complaint, char *text, size_t size)
   }
 }
 
-/* Copies the picture to its file. */
-static int place(FILE *picture, const char *path)
+/* Whether a picture ends as one of its kind does. gnuplot does not tell where a disk is full. */
+static bool is_whole(FILE *picture, bool svg)
+{
+  char tail[33] = "";
+  if (fseek(picture, -32, SEEK_END) != 0) return false;
+  const size_t count = fread(tail, 1, 32, picture);
+  tail[count] = '\0';
+  return svg ? strstr(tail, "</svg>") != NULL : count == 32 && memcmp(tail + 24, "IEND", 4) == 0;
+}
+
+static bool copy(FILE *from, FILE *to)
 {
   char bytes[1 << 14];
   size_t count;
-  rewind(picture);
-  FILE *file = fopen(path, "wb");
-  if (!file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
-  errno = 0;
   bool lost = false;
-  while (!lost && (count = fread(bytes, 1, sizeof bytes, picture)) > 0) lost = fwrite(bytes, 1, count, file) < count;
-  lost |= ferror(picture) != 0;
-  lost |= fclose(file) != 0;
-  if (!lost) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
+  rewind(from);
+  while (!lost && (count = fread(bytes, 1, sizeof bytes, from)) > 0) lost = fwrite(bytes, 1, count, to) < count;
+  return !lost && !ferror(from);
+}
+
+/* Copies the picture to a new file beside target, which then takes its place. Returns false, with errno, where that
+ * cannot be. */
+static bool replace(FILE *picture, const char *target, mode_t mode)
+{
+  static const char ending[] = ".XXXXXX";
+  char *path = malloc(strlen(target) + sizeof ending);
+  if (!path) return false;
+  sprintf(path, "%s%s", target, ending);
+  const int descriptor = mkstemp(path);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+  bool done = file && copy(picture, file) && fchmod(descriptor, mode) == 0;
+  if (file) done &= fclose(file) == 0;
+  done = done && rename(path, target) == 0;
+  const int error = errno;
+  if (descriptor >= 0 && !done) unlink(path);
+  free(path);
+  errno = error;
+  return done;
+}
+
+/* Puts the picture into its file: in one step, unless it is no file that can be replaced, such as a pipe. */
+static int place(FILE *picture, const char *path)
+{
+  struct stat status;
+  const bool there = stat(path, &status) == 0;
+  char *target = there ? realpath(path, NULL) : strdup(path);
+  const mode_t mask = umask(0);
+  umask(mask);
+  errno = 0;
+  bool done = target && (!there || S_ISREG(status.st_mode)) &&
+              replace(picture, target, there ? status.st_mode & 07777 : 0666 & ~mask);
+  if (!done && errno != ENOSPC && errno != EFBIG) {
+    FILE *file = fopen(path, "wb");
+    errno = 0;
+    done = file && copy(picture, file);
+    if (file) done &= fclose(file) == 0;
+  }
+  free(target);
+  return done ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
 }
 
 int tool_gnuplot_end(struct tool_gnuplot *plot)
@@ -145,8 +190,10 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
   if (!script) return TOOL_GO_ON;
   picture = open_nameless();
   if (picture) complaint = open_nameless();
-  if (complaint && run(script, picture, complaint) && fseek(picture, 0, SEEK_END) == 0 && ftell(picture) > 0) {
-    status = place(picture, plot->path);
+  if (complaint && run(script, picture, complaint)) {
+    status = is_whole(picture, ends_in(plot->path, ".svg"))
+                 ? place(picture, plot->path)
+                 : tool_fail(TOOL_FAILED, "%s: gnuplot has not finished the picture", plot->path);
   } else if (complaint) {
     read_complaint(complaint, text, sizeof text);
     status = tool_fail(TOOL_FAILED, "%s: gnuplot could not draw the picture: %s", plot->path, text);

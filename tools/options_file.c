@@ -90,13 +90,22 @@ static bool parse(struct tool_options_file *file)
   return true;
 }
 
+static struct tool_options_file *kept; /* all of them: what options point into stays in reach */
+
+const char *tool_options_path(size_t i)
+{
+  const struct tool_options_file *file = kept;
+  while (file && i-- > 0) file = file->last;
+  return file ? file->path : NULL;
+}
+
 int tool_options_read(const char *path, struct tool_options_file **file)
 {
-  static struct tool_options_file *kept; /* all of them: what options point into stays in reach */
   struct tool_options_file *made = calloc(1, sizeof *made);
   size_t length = 0;
   *file = NULL;
   if (!made) return tool_fail_memory("the file of options");
+  made->path = path;
   made->last = kept;
   kept = made;
   const int status = read_all(path, &made->text, &length);

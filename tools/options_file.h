@@ -12,6 +12,7 @@ struct tool_options_line {
 };
 
 struct tool_options_file {
+  const char *path; /* the caller's */
   size_t count;
   struct tool_options_line *line; /* [count] */
   char *text;                     /* that the lines are parts of */
@@ -23,5 +24,8 @@ struct tool_options_file {
  * returns TOOL_GO_ON or an exit status. *file stays until the program ends, for options point into it; it is NULL after
  * an error. */
 int tool_options_read(const char *path, struct tool_options_file **file);
+
+/* The path of file number i of those that have been read, from the last; NULL past the first. */
+const char *tool_options_path(size_t i);
 
 #endif

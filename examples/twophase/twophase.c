@@ -153,8 +153,8 @@ static bool draw(const char *folder, double day)
 {
   static const char *const title[2] = {"pressure [bar]", "saturation of water"}, *const range[2] = {"*:*", "0.2:0.8"};
   const double *const d = reservoir_cell_size;
-  signal(SIGPIPE, SIG_IGN);                          /* Where gnuplot is missing or gives up, pclose tells. */
-  FILE *gnuplot = popen("gnuplot 2>/dev/null", "w"); // NOLINT(cert-env33-c): a fixed command
+  signal(SIGPIPE, SIG_IGN);                              /* Where gnuplot is missing or gives up, pclose tells. */
+  FILE *gnuplot = popen("gnuplot >/dev/null 2>&1", "w"); // NOLINT(cert-env33-c): a fixed command
   if (!gnuplot) return false;
   fprintf(gnuplot,
           "set terminal png size 840,620\nset output '%s/day-%04.0f.png'\nset multiplot layout 1,2 title 'day %.0f'\n"
