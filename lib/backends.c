@@ -13,15 +13,19 @@ const struct karst_backend *const karst_backends[] = {
     NULL,
 };
 
+enum { LAST_DEVICE = 999 }; /* the largest N of "cuda:N" */
+
 /* The N of ":N" into *number, 0 where nothing is there. */
 static bool parse_number(const char *text, int *number)
 {
   char *end;
   *number = 0;
   if (*text == '\0') return true;
-  if (text[0] != ':' || text[1] < '0' || text[1] > '9' || strlen(text) > 4) return false;
-  *number = (int)strtol(text + 1, &end, 10);
-  return *end == '\0';
+  if (text[0] != ':' || text[1] < '0' || text[1] > '9') return false;
+  const long n = strtol(text + 1, &end, 10);
+  if (*end != '\0' || n > LAST_DEVICE) return false;
+  *number = (int)n;
+  return true;
 }
 
 const struct karst_backend *karst_backend_find(const char *device, int *number)
@@ -46,4 +50,5 @@ void karst_backend_list(char *text, size_t size)
     else
       length += (size_t)snprintf(text + length, size - length, "%s%s", i ? before_last : "", name);
   }
+  if (length < size) snprintf(text + length, size - length, ", N from 0 to %d", LAST_DEVICE);
 }

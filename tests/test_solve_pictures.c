@@ -114,6 +114,13 @@ static void test_spy(void)
   tap_ok(told && drawn && atoi(told + 12) == atoi(drawn) && atoi(drawn) > 1, "also where fill joins rows");
   run = CLI_RUN("solve", "poisson2d:5x4", "--precond", "jacobi", "--level", "2", "--spy", svg);
   tap_ok(run->status == 0 && !strstr(read_picture(svg), ">fill</text>"), "a method without fill has none");
+  run = CLI_RUN("solve", "poisson3d:9x8x7", "--precond", "auto", "--spy", svg);
+  text = read_picture(svg);
+  told = strstr(run->out, "level sets: "), drawn = strstr(text, " level sets of the lower");
+  while (drawn && drawn > text && drawn[-1] != ' ') drawn--;
+  tap_ok(run->status == 0 && strstr(text, "gmres, auto: iluk of level 1, cpu") && strstr(text, ">fill</text>") &&
+             told && drawn && atoi(told + 12) == atoi(drawn),
+         "with auto it shows the fill and the level sets of its choice");
   run = CLI_RUN("solve", "poisson2d:1200x5", "--spy", png, "--quiet");
   struct stat file;
   tap_ok(run->status == 0 && is_png(png) && stat(png, &file) == 0 && file.st_size < 300000,

@@ -4,7 +4,7 @@
 
 #include "tap.h"
 
-#include "../tools/solve.h"
+#include "../tools/solve_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +210,7 @@ int main(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_options_create(context, &settings.options), "options");
+  report.effective = settings.options;
   test_text(&report);
   test_profile(report, settings);
 #ifdef HAVE_JANSSON

@@ -57,6 +57,54 @@ static void test_view(void)
 #endif
 }
 
+/* With auto the options in effect are told, and which of them it has chosen. */
+static void test_auto(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "poisson3d:8x8x8", "--precond", "auto", "--view", "--auto-learn", "no");
+  tap_ok(run->status == 0 && strstr(run->out, "\nprecond     auto: iluk, level 1, ordering natural, scale none\n"),
+         "the report has auto's choice");
+  tap_ok(has_line(run->out, "precond", "iluk (chosen by auto)") && has_line(run->out, "level", "1 (chosen by auto)") &&
+             has_line(run->out, "ordering", "natural (default)") && has_line(run->out, "auto-learn", "no"),
+         "and so has the view, with what auto was given");
+  run = CLI_RUN("solve", "poisson2d:20x20", "--precond", "auto", "--view");
+  tap_ok(run->status == 0 && strstr(run->out, "\nprecond     auto: rrb, ordering natural, scale none\n") &&
+             has_line(run->out, "rrb-levels", "0 (default)") && !strstr(strstr(run->out, "\nview:"), " level "),
+         "a choice without a level has none");
+  run = CLI_RUN("solve", "poisson2d:20x20", "--precond", "auto", "--level", "3", "--ordering", "natural", "--view");
+  tap_ok(run->status == 0 && has_line(run->out, "level", "3") && has_line(run->out, "ordering", "natural (default)"),
+         "what was given is not of its choice");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "bicgstab", "--precond", "dilu");
+  tap_ok(run->status == 0 && strstr(run->out, "\nsolver      bicgstab, rtol ") &&
+             strstr(run->out, "\nprecond     dilu, ordering natural"),
+         "the report speaks of no option that the methods do not read");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "orthomin", "--precond", "two-stage", "--second.level", "2");
+  tap_ok(run->status == 0 && strstr(run->out, "\nsolver      orthomin(30), rtol ") &&
+             strstr(run->out, "\nprecond     two-stage: jacobi, then iluk of level 2, ordering"),
+         "stages have their levels");
+}
+
+static void test_nonsense(void)
+{
+  static const struct {
+    const char *option, *more, *says;
+  } cases[] = {{"--view=all", NULL, "--view takes no value"},
+               {"--view", "all", "one argument too many, 'all'"},
+               {"--monitor=10", NULL, "--monitor takes no value"},
+               {"--monitor", "10", "one argument too many, '10'"},
+               {"--moniter", NULL, "unknown option --moniter; did you mean --monitor?"},
+               {"--spy", NULL, "--spy needs a value: FILE.png|FILE.svg"},
+               {"--spy", "picture", "picture: a picture's name ends in .svg or .png"},
+               {"--spy=", NULL, "--spy needs a value that is not empty"},
+               {"--plot", NULL, "--plot needs a value: FILE.svg|FILE.png"},
+               {"--plot", "-", "-: a picture's name ends in .svg or .png"},
+               {"--device", "cuda:4711", "device \"cuda:4711\" is unknown: cpu, cuda or cuda:N, N from 0 to 999"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", cases[i].option, cases[i].more);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, cases[i].says), "%s %s: %s",
+           cases[i].option, cases[i].more ? cases[i].more : "", run->err);
+  }
+}
+
 static int count_lines(const char *text, const char *with)
 {
   int count = 0;
@@ -92,6 +140,8 @@ int main(void)
 {
   cli_need("solve");
   test_view();
+  test_auto();
+  test_nonsense();
   test_monitor();
   return tap_done();
 }

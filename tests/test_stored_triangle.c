@@ -32,6 +32,9 @@ int main(void)
   run = CLI_RUN("solve", "poisson2d:4x4", "--stored-triangle");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "poisson2d:4x4 is none"),
          "a problem of the gallery is refused: %s", run->err);
+  run = CLI_RUN("solve", "nowhere.mtx", "--stored-triangle");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "there is no file 'nowhere.mtx'"),
+         "and what is not there: %s", run->err);
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", file, "--stored-triangle", "--json");
   tap_ok(strstr(run->out, "\"stored_triangle\": true") != NULL, "JSON says so too");

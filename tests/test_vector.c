@@ -349,7 +349,7 @@ static void device_names(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
     tap_ok(karst_context_set_device(context, unknown[i]) == KARST_ERROR_OPTION &&
-               strstr(karst_context_error(context), "is unknown: cpu, cuda or cuda:N"),
+               strstr(karst_context_error(context), "is unknown: cpu, cuda or cuda:N, N from 0 to 999"),
            "\"%s\" is no device, and the sentence says what is", unknown[i]);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     const struct karst_backend *found = karst_backend_find(known[i].name, &number);

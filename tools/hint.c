@@ -1,24 +1,19 @@
 /* hint.c - what to try after a solve that has failed; see hint.h. Each rule looks at what is cheap to know: how the
- * solve ended, the options, the signs and zeros of the diagonal, the symmetry of the values, the sums of the rows. The
- * first rule that has something to say says it; none speaks of an option that already has the value it would name. */
+ * solve ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that has something to say
+ * says it; none speaks of an option that already has the value it would name. */
 #include "hint.h"
-#include "load.h"
+#include "hint_facts.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What the values of the matrix tell. */
-struct facts {
-  int64_t rows;                      /* without padding */
-  int64_t positive, negative, empty; /* diagonal entries above, below and equal to zero, or not stored */
-  bool symmetric;
-  bool sums_to_zero;   /* each row does, but for rounding: constants are in the null space */
-  bool zero_pivot_row; /* the block row that was found singular is all zeros */
-  double largest_b;    /* the largest magnitude in b */
-};
+/* Basis vectors that are no burden to the memory of a matrix this hard. */
+enum { RESTART_MOST = 500 };
+
+/* Fewer iterations tell nothing of those that follow. */
+enum { EARLY = 20 };
 
 static bool is(const karst_options *options, const char *name, const char *value)
 {
@@ -36,86 +31,8 @@ static bool say(char *hint, size_t size, const char *format, ...)
   return true;
 }
 
-/* The number of block (i,j), or -1: the columns of a block row ascend. */
-static int64_t find_block(const karst_matrix *A, karst_index i, karst_index j)
-{
-  const karst_index *column = karst_matrix_column(A);
-  karst_index first = karst_matrix_row_start(A)[i], end = karst_matrix_row_start(A)[i + 1];
-  const karst_index stop = end;
-  while (first < end) {
-    const karst_index middle = first + (end - first) / 2;
-    if (column[middle] < j)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first < stop && column[first] == j ? first : -1;
-}
-
-/* Whether each block is the transpose of its mirror image, but for rounding. One without an image has to be zero. */
-static bool is_symmetric(const karst_matrix *A, const double *value)
-{
-  const double rounding = 1e-12; /* far above rounding errors of assembly, far below an asymmetry that cg would mind */
-  const int b = karst_matrix_block_size(A);
-  const int64_t bb = (int64_t)b * b;
-  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
-    for (karst_index k = start[i]; k < start[i + 1]; k++) {
-      const int64_t image = find_block(A, column[k], i);
-      for (int c = 0; c < b; c++)
-        for (int r = 0; r < b; r++) {
-          const double x = value[bb * k + c * b + r], y = image < 0 ? 0 : value[bb * image + r * b + c];
-          if (fabs(x - y) > rounding * (fabs(x) + fabs(y))) return false;
-        }
-    }
-  return true;
-}
-
-/* Adds up the entries and the magnitudes of scalar row r of block row i. */
-static void sum_row(const karst_matrix *A, const double *value, karst_index i, int r, double *sum, double *magnitude)
-{
-  const int b = karst_matrix_block_size(A);
-  *sum = *magnitude = 0;
-  for (karst_index k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
-    for (int c = 0; c < b; c++) {
-      const double entry = value[(int64_t)b * b * k + c * b + r];
-      *sum += entry;
-      *magnitude += fabs(entry);
-    }
-}
-
-static void look_at_row(const struct hint_case *solve, const double *value, karst_index i, int r, struct facts *facts)
-{
-  const int b = karst_matrix_block_size(solve->A);
-  const int64_t k = find_block(solve->A, i, i);
-  const double diagonal = k < 0 ? 0 : value[(int64_t)b * b * k + r * b + r];
-  double sum, magnitude;
-  sum_row(solve->A, value, i, r, &sum, &magnitude);
-  facts->positive += diagonal > 0;
-  facts->negative += diagonal < 0;
-  facts->empty += diagonal == 0;
-  if (!(fabs(sum) <= 1e-12 * magnitude)) facts->sums_to_zero = false;
-  if (i == solve->result->block_row && magnitude > 0) facts->zero_pivot_row = false;
-}
-
-static bool find_facts(const struct hint_case *solve, struct facts *facts)
-{
-  const int b = karst_matrix_block_size(solve->A);
-  double *value, *rhs = NULL;
-  *facts = (struct facts){.rows = karst_matrix_rows_unpadded(solve->A), .sums_to_zero = true, .zero_pivot_row = true};
-  if (tool_matrix_to_host(solve->context, solve->A, &value) != TOOL_GO_ON) return false;
-  for (int64_t row = 0; row < facts->rows; row++)
-    look_at_row(solve, value, (karst_index)(row / b), (int)(row % b), facts);
-  facts->symmetric = is_symmetric(solve->A, value);
-  free(value);
-  if (tool_vector_to_host(solve->context, solve->b, facts->rows, &rhs) != TOOL_GO_ON) return false;
-  for (int64_t row = 0; row < facts->rows; row++) facts->largest_b = fmax(facts->largest_b, fabs(rhs[row]));
-  free(rhs);
-  return true;
-}
-
 /* cg wants a symmetric positive definite matrix, and a preconditioner that is one. */
-static bool hint_for_cg(const struct hint_case *solve, const struct facts *facts, char *hint, size_t size)
+static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   const karst_reason reason = solve->result->reason;
   const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
@@ -133,11 +50,42 @@ static bool hint_for_cg(const struct hint_case *solve, const struct facts *facts
   return false;
 }
 
-/* A matrix that preconditioners cannot help, or that has no solution. */
-static bool hint_for_matrix(const struct hint_case *solve, const struct facts *facts, char *hint, size_t size)
+/* A system without a solution, or a matrix that is singular because of how it was read. */
+static bool hint_for_input(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
-  const int64_t most = 500; /* basis vectors that are no burden to the memory of a matrix this hard */
-  const int64_t restart = facts->rows < most ? facts->rows : most;
+  if (facts->unsolvable >= 0)
+    return say(hint, size,
+               "no solution: row %lld, counted from 0, is all zeros and its right-hand side is %.4g: set that to 0, as "
+               "--rhs Aones does, or put a number on the diagonal",
+               (long long)facts->unsolvable, facts->unsolvable_b);
+  if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
+    return say(hint, size,
+               "singular, as %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
+               (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
+  return false;
+}
+
+/* Diagonal blocks that are singular because no rows are exchanged in them, or because the unknowns of a cell are not
+ * those of a block. */
+static bool hint_for_block(const struct hint_case *solve, char *hint, size_t size)
+{
+  const int b = karst_matrix_block_size(solve->A);
+  const int64_t rows = karst_matrix_rows_unpadded(solve->A);
+  if (b == 1 || solve->result->reason != KARST_SINGULAR_BLOCK) return false;
+  if (karst_options_used(solve->options, "pivoting") && is(solve->options, "pivoting", "no"))
+    return say(hint, size, "try --pivoting yes, which exchanges rows within blocks");
+  const int other = hint_find_block(solve->context, solve->A);
+  if (!other) return false;
+  if (rows % b != 0)
+    return say(hint, size, "the block size %d does not divide the %lld rows, which were padded: try --block %d", b,
+               (long long)rows, other);
+  return say(hint, size, "try --block %d, which leaves no diagonal block singular", other);
+}
+
+/* A matrix that preconditioners cannot help, or that has no solution. */
+static bool hint_for_matrix(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  const int64_t restart = facts->rows < RESTART_MOST ? facts->rows : RESTART_MOST;
   if (facts->sums_to_zero && facts->rows > 0)
     return say(hint, size, "singular, as each row sums to zero: fix one unknown, such as a pressure");
   const bool none = is(solve->options, "precond", "none");
@@ -151,20 +99,16 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct facts *f
              (long long)facts->empty, (long long)facts->rows, with);
 }
 
-static bool hint_for_pivot(const struct hint_case *solve, const struct facts *facts, char *hint, size_t size)
+static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
-  static const char *const shifting[] = {"iluk", "dilu", "parilu", "paric"};
-  if (is(solve->options, "precond", "fgbilu") && is(solve->options, "pivoting", "no"))
-    return say(hint, size, "try --pivoting yes, which exchanges rows within blocks");
-  for (size_t i = 0; i < sizeof shifting / sizeof *shifting; i++)
-    if (is(solve->options, "precond", shifting[i]) && tool_option_number(solve->options, "shift") == 0)
-      return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
-                 facts->zero_pivot_row ? "the block row is all zeros, as of a shut well: " : "");
+  if (karst_options_used(solve->options, "shift") && tool_option_number(solve->options, "shift") == 0)
+    return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
+               facts->zero_pivot_row ? "the block row is all zeros, as of a shut well: " : "");
   return say(hint, size, "try --precond iluk --shift 1, which replaces singular pivot blocks and counts them");
 }
 
 /* A right-hand side whose square double precision does not hold. */
-static bool hint_for_range(const struct hint_case *solve, const struct facts *facts, char *hint, size_t size)
+static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   if (is(solve->options, "scale", "block"))
     return say(hint, size, "try --scale diagonal, which keeps the right-hand side in the range of its numbers");
@@ -173,19 +117,28 @@ static bool hint_for_range(const struct hint_case *solve, const struct facts *fa
              facts->largest_b);
 }
 
+/* Whether the target is beyond what double precision can reach, by what the result says of the norm of b. */
+static bool is_below_rounding(const struct hint_case *solve)
+{
+  const double norm = solve->result->residual / solve->result->relative_residual;
+  const double atol = tool_option_number(solve->options, "atol");
+  return tool_option_number(solve->options, "rtol") < 1e-15 && !(atol >= 1e-15 * norm && atol > 0);
+}
+
 /* A solve that takes too long: a stronger preconditioner, a method that loses less. */
 static bool hint_for_slowness(const struct hint_case *solve, char *hint, size_t size)
 {
   const karst_options *options = solve->options;
   const int level = (int)tool_option_number(options, "level"), restart = (int)tool_option_number(options, "restart");
-  const bool restarts =
-      is(options, "solver", "gmres") || is(options, "solver", "fgmres") || is(options, "solver", "orthomin");
   const bool few = tool_option_number(options, "max-iterations") < 10000; /* which is the default, and many */
-  const bool falling = solve->result->reason == KARST_ITERATION_LIMIT && solve->result->relative_residual < 0.5;
+  const bool falling = solve->result->reason == KARST_ITERATION_LIMIT &&
+                       (solve->result->relative_residual < 0.5 || solve->result->iterations < EARLY);
   const char *more = few && falling ? ", or more --max-iterations" : "";
   char wider[64] = "";
-  if (restarts) snprintf(wider, sizeof wider, " or --restart %d", restart < 100 ? 100 : 3 * restart);
-  if (tool_option_number(options, "rtol") < 1e-15 && tool_option_number(options, "atol") == 0)
+  if (karst_options_used(options, "restart"))
+    snprintf(wider, sizeof wider, " or --restart %d", restart < 100 ? 100 : 3 * restart);
+  if (tool_option_number(options, "max-iterations") < 2) return say(hint, size, "try more --max-iterations");
+  if (is_below_rounding(solve))
     return say(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
   if (is(options, "solver", "richardson")) return say(hint, size, "try --solver gmres, which is faster%s", more);
   if (is(options, "precond", "none") || is(options, "precond", "jacobi"))
@@ -197,19 +150,23 @@ static bool hint_for_slowness(const struct hint_case *solve, char *hint, size_t 
     return say(hint, size, "exact triangular solves: try --trisolve auto%s", more);
   if (is(options, "precond", "iluk"))
     return say(hint, size, "stronger factors: try --level %d%s%s", level + 1, wider, more);
-  return say(hint, size, "exact factors: try --precond iluk --level %d%s", level + 1, more);
+  const bool swept = karst_options_used(options, "sweeps");
+  return say(hint, size, "%s factors: try --precond iluk --level %d%s", swept ? "exact" : "stronger", level + 1, more);
 }
 
 void hint_find(const struct hint_case *solve, char *hint, size_t size)
 {
-  struct facts facts;
+  struct hint_facts facts;
   const karst_reason reason = solve->result->reason;
   *hint = '\0';
-  if (reason >= 0 || reason == KARST_STOPPED || !find_facts(solve, &facts)) return;
+  if (reason >= 0 || reason == KARST_STOPPED ||
+      !hint_facts_find(solve->context, solve->A, solve->b, solve->result->block_row, &facts))
+    return;
   if (reason == KARST_OUT_OF_RANGE) {
     hint_for_range(solve, &facts, hint, size);
     return;
   }
+  if (hint_for_input(solve, &facts, hint, size) || hint_for_block(solve, hint, size)) return;
   if (hint_for_cg(solve, &facts, hint, size) || hint_for_matrix(solve, &facts, hint, size)) return;
   if (reason == KARST_SINGULAR_BLOCK)
     hint_for_pivot(solve, &facts, hint, size);
@@ -221,16 +178,21 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
     say(hint, size, "the matrix may be singular: --reference tells");
 }
 
-void hint_for_refusal(const karst_matrix *A, char *hint, size_t size)
+void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
 {
-  const karst_index rows = karst_matrix_block_rows(A);
-  karst_index missing = 0;
+  const int64_t rows = karst_matrix_block_rows(A), missing = hint_count_missing(A);
+  const bool most = missing > rows / 2;
+  const int block = most && karst_matrix_block_size(A) == 1 ? hint_find_block(context, A) : 0;
   *hint = '\0';
-  for (karst_index i = 0; i < rows; i++) missing += find_block(A, i, i) < 0;
   if (missing == 0) return;
-  if (missing > rows / 2)
-    say(hint, size, "%lld of %lld lack one: order the rows otherwise, or try --precond none with a large --restart",
-        (long long)missing, (long long)rows);
+  if (stored && hint_is_lower(A))
+    say(hint, size, "the stored triangle is singular without it: try --insert-diagonal, and no --stored-triangle");
+  else if (block)
+    say(hint, size, "%lld of %lld lack one: try --block %d, which leaves no diagonal block singular",
+        (long long)missing, (long long)rows, block);
+  else if (most)
+    say(hint, size, "%lld of %lld lack one: order the rows otherwise, or try --precond none --restart %lld",
+        (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
   else
     say(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing, missing == 1 ? "" : "s");
 }

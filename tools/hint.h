@@ -7,10 +7,11 @@
 /* What a hint is drawn from. */
 struct hint_case {
   karst_context *context;
-  const karst_options *options;
+  const karst_options *options; /* in effect */
   const karst_matrix *A;
   const karst_vector *b;
   const karst_result *result;
+  bool stored;  /* A is the triangle that a file stores, because of --stored-triangle */
   bool negated; /* A is -1 times what the user has, because of --negate */
 };
 
@@ -19,7 +20,7 @@ struct hint_case {
 void hint_find(const struct hint_case *solve, char *hint, size_t size);
 
 /* What to try where a preconditioner refuses A for want of a diagonal block, into a place of size; "" where it lacks
- * none. */
-void hint_for_refusal(const karst_matrix *A, char *hint, size_t size);
+ * none. stored: as above. */
+void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size);
 
 #endif

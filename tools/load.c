@@ -82,6 +82,7 @@ int tool_load_stored(karst_context *context, const char *name, int block_size, k
   struct stat file;
   *matrix = NULL;
   if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown(name);
   if (stat(name, &file) != 0 || is_rutherford_boeing(name))
     return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric files of Matrix Market, and %s is none", name);
   karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);

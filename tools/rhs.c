@@ -1,6 +1,6 @@
 /* rhs.c - makes the right-hand side of solve: from a file, generated, or the one that came with the matrix. */
 #include "load.h"
-#include "solve.h"
+#include "solve_settings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
  *
  * Like a user's program, it calls only what karst.h declares. */
+#include "effective.h"
 #include "grid.h"
 #include "hint.h"
 #include "input.h"
 #include "load.h"
-#include "solve.h"
 #include "solve_pictures.h"
 #include "watch.h"
 
@@ -80,21 +80,31 @@ static int refuse(struct run *run, karst_status status, const struct solve_repor
 {
   char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
-    hint_for_refusal(run->A, hint, sizeof hint);
+    hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint, sizeof hint);
   if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
   snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
   return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
 }
 
+/* Sets the solver up. The options in effect are there afterwards, where that fails too. */
+static int set_up(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const karst_options *options = report->settings->options;
+  karst_status status = karst_solver_create(run->context, options, &run->solver);
+  int exit_status = status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  if (!status) {
+    karst_solver_monitor(run->solver, watch_iteration, watch);
+    status = karst_solver_setup(run->solver, run->A);
+    if (status) exit_status = refuse(run, status, report);
+  }
+  const int made = tool_effective_options(run->context, options, status ? NULL : run->solver, &report->effective);
+  return exit_status == TOOL_GO_ON ? made : exit_status;
+}
+
 static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
 {
-  karst_status status = karst_solver_create(run->context, report->settings->options, &run->solver);
-  if (status) return tool_fail_library(run->context, status);
-  karst_solver_monitor(run->solver, watch_iteration, watch);
-  status = karst_solver_setup(run->solver, run->A);
-  if (status) return refuse(run, status, report);
   watch_phase(watch, "solve");
-  status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
+  karst_status status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
@@ -104,8 +114,13 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
 /* Says what to try after a solve that did not converge. */
 static void find_hint(struct run *run, struct solve_report *report)
 {
-  const struct hint_case failed = {run->context, report->settings->options, run->A,
-                                   run->b,       &report->result,           report->settings->negate};
+  const struct hint_case failed = {.context = run->context,
+                                   .options = report->effective,
+                                   .A = run->A,
+                                   .b = run->b,
+                                   .result = &report->result,
+                                   .stored = report->settings->stored_triangle,
+                                   .negated = report->settings->negate};
   const bool told = report->settings->json || !report->settings->quiet;
   if (told && report->result.reason < 0) hint_find(&failed, report->hint, sizeof report->hint);
 }
@@ -212,7 +227,8 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   int status = choose_device(run, settings);
   report->failed = TOOL_GO_ON;
   if (status == TOOL_GO_ON) status = read_system(run, watch, report);
-  if (status == TOOL_GO_ON && settings->spy) {
+  if (status == TOOL_GO_ON) status = set_up(run, watch, report);
+  if (report->effective && settings->spy) {
     watch_phase(watch, "spy");
     note_failure(report, solve_spy(run->context, report, run->A));
   }
@@ -260,6 +276,7 @@ int main(int argc, char *argv[])
   watch_close_history(&watch);
   release(&run);
   tool_values_free(&report.values);
+  karst_options_destroy(report.effective);
   karst_options_destroy(settings.options);
   karst_context_destroy(run.context);
   return tool_finish(status);

@@ -3,7 +3,7 @@
 #include "inputs.h"
 #include "options_file.h"
 #include "output.h"
-#include "solve.h"
+#include "solve_settings.h"
 
 #include <string.h>
 #include <unistd.h>

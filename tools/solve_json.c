@@ -1,7 +1,7 @@
 /* solve_json.c - the report of solve for programs: one JSON object. Numbers that are not finite become null. */
 #include "config.h"
 
-#include "solve.h"
+#include "solve_report.h"
 #include "text.h"
 
 #ifdef HAVE_JANSSON

@@ -4,7 +4,7 @@
 #define KARST_TOOLS_SOLVE_PICTURES_H
 
 #include "gnuplot.h"
-#include "solve.h"
+#include "solve_report.h"
 #include "watch.h"
 
 /* Draws what the monitor has recorded of a solve for b, to the file of --plot. */
@@ -13,9 +13,6 @@ int solve_plot(karst_context *context, const struct solve_report *report, const 
 
 /* Draws the pattern of A, with its blocks, the fill of the factors and the level sets, to the file of --spy. */
 int solve_spy(karst_context *context, const struct solve_report *report, const karst_matrix *A);
-
-/* Whether the preconditioner has factors on a filled pattern, for which the option level counts. */
-bool solve_has_level(const karst_options *options);
 
 /* Sets a title: lines for the matrix, the method, and last. */
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last);

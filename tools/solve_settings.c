@@ -1,6 +1,6 @@
 /* solve_settings.c - the options of solve itself; the options of the library are in the library's own tables. */
 #include "cusparse.h"
-#include "solve.h"
+#include "solve_settings.h"
 
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
 {

@@ -100,7 +100,7 @@ static void find_levels(struct raster *raster, const karst_matrix *pattern)
 /* The fill level of the preconditioner; 0 where it has no factors on a filled pattern. */
 static int fill_level(const karst_options *options)
 {
-  return solve_has_level(options) ? (int)tool_option_number(options, "level") : 0;
+  return karst_options_used(options, "level") ? (int)tool_option_number(options, "level") : 0;
 }
 
 /* Makes the pattern of the factors of level 1 or more, with one scalar a block, in a context on the host: the values
@@ -262,12 +262,11 @@ static void write_spy(struct tool_gnuplot *plot, const struct solve_report *repo
 
 int solve_spy(karst_context *context, const struct solve_report *report, const karst_matrix *A)
 {
-  const karst_options *options = report->settings->options;
   struct tool_gnuplot plot;
   struct raster raster;
   if (karst_matrix_block_rows(A) == 0)
     return tool_fail(TOOL_FAILED, "%s: a matrix without rows has no pattern to be drawn", report->settings->spy);
-  int exit_status = raster_make(context, A, fill_level(options), &raster);
+  int exit_status = raster_make(context, A, fill_level(report->effective), &raster);
   if (exit_status == TOOL_GO_ON) exit_status = tool_gnuplot_begin(&plot, report->settings->spy, 1000, 980);
   if (exit_status == TOOL_GO_ON) {
     write_spy(&plot, report, &raster);

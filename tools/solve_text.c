@@ -1,5 +1,6 @@
 /* solve_text.c - the report of solve for readers. */
-#include "solve.h"
+#include "effective.h"
+#include "solve_report.h"
 #include "text.h"
 
 #include <math.h>
@@ -28,53 +29,59 @@ static void print_bytes(int64_t bytes)
   printf("%.*f %s", unit ? 1 : 0, size, units[unit]);
 }
 
+/* Prints the fill level of a preconditioner that has one; inside: what its options begin with, "" or "first.". */
+static void print_level(const karst_options *options, const char *inside, const char *before)
+{
+  char name[256];
+  snprintf(name, sizeof name, "%slevel", inside);
+  if (karst_options_used(options, name)) printf("%slevel %d", before, (int)tool_option_number(options, name));
+}
+
 /* The preconditioner that an option names, with its fill level where it has one; stages in brackets. */
 static void print_stage(const karst_options *options, const char *option)
 {
   const char *precond = tool_option_text(options, option);
   char name[256];
   printf("%s", precond);
-  if (strcmp(precond, "two-stage") == 0) {
-    snprintf(name, sizeof name, "%s.first", option);
-    printf(" (");
-    print_stage(options, name);
-    snprintf(name, sizeof name, "%s.second", option);
-    printf(", then ");
-    print_stage(options, name);
-    printf(")");
-  } else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0) {
-    snprintf(name, sizeof name, "%s.level", option);
-    printf(" of level %d", (int)tool_option_number(options, name));
-  }
+  snprintf(name, sizeof name, "%s.", option);
+  print_level(options, name, " of ");
+  if (strcmp(precond, "two-stage") != 0) return;
+  snprintf(name, sizeof name, "%s.first", option);
+  printf(" (");
+  print_stage(options, name);
+  snprintf(name, sizeof name, "%s.second", option);
+  printf(", then ");
+  print_stage(options, name);
+  printf(")");
 }
 
-static void print_method(const karst_options *options, const struct tool_values *values)
+static void print_method(const struct solve_report *report)
 {
-  const char *solver = tool_option_text(options, "solver"), *precond = tool_option_text(options, "precond");
-  const bool gmres = strcmp(solver, "gmres") == 0, fgmres = strcmp(solver, "fgmres") == 0,
-             orthomin = strcmp(solver, "orthomin") == 0;
-  printf("solver      %s", solver);
-  if (gmres || fgmres || orthomin) printf("(%d)", (int)tool_option_number(options, "restart"));
-  if (gmres || fgmres) printf(", %s preconditioning", tool_option_text(options, "side"));
+  const karst_options *options = report->effective;
+  const char *trisolve = tool_value_text(&report->values, "trisolve_used");
+  char precond[128];
+  printf("solver      %s", tool_option_text(options, "solver"));
+  if (karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
+  if (karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
   printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
-  printf("precond     %s", precond);
-  if (tool_value_text(values, "auto_choice")) {
-    printf(" (auto_choice), scale %s\n", tool_option_text(options, "scale"));
-    return;
-  }
-  if (strcmp(precond, "two-stage") == 0) {
+  printf("precond     %s", tool_precond_text(report->settings->options, options, precond, sizeof precond));
+  if (strcmp(tool_option_text(options, "precond"), "two-stage") == 0) {
     printf(": ");
     print_stage(options, "first");
     printf(", then ");
     print_stage(options, "second");
-  } else if (strcmp(precond, "none") != 0 && strcmp(precond, "jacobi") != 0) {
-    printf(", level %d", (int)tool_option_number(options, "level"));
   }
-  const char *trisolve = tool_value_text(values, "trisolve_used");
+  print_level(options, "", ", ");
   if (trisolve && strcmp(trisolve, "jacobi") == 0)
     printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
   printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
+}
+
+/* Whether blocks hold zeros that the file has not. Those of block size 1 are what --insert-diagonal has added. */
+static bool is_blocked(const struct solve_report *report)
+{
+  return report->block > 1 && report->file_entries != report->entries && report->file_entries > 0;
 }
 
 static void print_factors(const struct solve_report *report)
@@ -82,8 +89,7 @@ static void print_factors(const struct solve_report *report)
   const karst_solver_info *info = &report->info;
   const struct tool_values *values = &report->values;
   printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
-  if (report->file_entries != report->entries && report->file_entries > 0)
-    printf(", %.3f times those before blocking", solve_fill_file(report));
+  if (is_blocked(report)) printf(", %.3f times those before blocking", solve_fill_file(report));
   const double lower = tool_value_number(values, "levels_lower", 0);
   const double upper = tool_value_number(values, "levels_upper", 0);
   const double shifted = tool_value_number(values, "shifted", 0);
@@ -175,7 +181,7 @@ void solve_print_text(const struct solve_report *report)
   tool_print_safely(stdout, settings->matrix);
   printf(": %s%s%lld rows, %lld entries", settings->stored_triangle ? "the stored triangle, " : "",
          settings->negate ? "negated, " : "", (long long)report->rows, (long long)report->entries);
-  if (report->file_entries != report->entries) printf(", %lld before blocking", (long long)report->file_entries);
+  if (is_blocked(report)) printf(", %lld before blocking", (long long)report->file_entries);
   printf(", block size %d", report->block);
   const karst_index *size = report->grid.size;
   if (size[0] > 0)
@@ -190,10 +196,10 @@ void solve_print_text(const struct solve_report *report)
     tool_print_safely(stdout, report->rhs_file);
   }
   printf("\n");
-  print_method(settings->options, &report->values);
+  print_method(report);
   printf("device      %s\n", report->device);
   print_factors(report);
-  print_sweeps(settings->options, &report->values);
+  print_sweeps(report->effective, &report->values);
   print_values(&report->values);
   printf("seconds     read %.3g, order %.3g, symbolic %.3g, factor %.3g, transfer %.3g, solve %.3g\n",
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,

@@ -1,4 +1,5 @@
 /* solve_title.c - the title of solve's pictures. */
+#include "effective.h"
 #include "solve_pictures.h"
 
 #include <stdio.h>
@@ -54,34 +55,27 @@ static void append(char *line, size_t size, const char *text)
   snprintf(line + used, size - used, "%s%s", used ? ", " : "", text);
 }
 
-bool solve_has_level(const karst_options *options)
+static void describe_method(const struct solve_report *report, char *line, size_t size)
 {
-  static const char *const filling[] = {"iluk", "parilu", "paric", "cusparse"};
-  for (size_t i = 0; i < sizeof filling / sizeof *filling; i++)
-    if (strcmp(tool_option_text(options, "precond"), filling[i]) == 0) return true;
-  return false;
-}
-
-static void describe_method(const karst_options *options, const char *device, char *line, size_t size)
-{
-  const char *precond = tool_option_text(options, "precond"), *ordering = tool_option_text(options, "ordering");
-  const char *scale = tool_option_text(options, "scale");
+  const karst_options *options = report->effective;
+  const char *ordering = tool_option_text(options, "ordering"), *scale = tool_option_text(options, "scale");
   char text[64];
-  snprintf(line, size, "%s, %s", tool_option_text(options, "solver"), precond);
+  snprintf(line, size, "%s, %s", tool_option_text(options, "solver"),
+           tool_precond_text(report->settings->options, options, text, sizeof text));
   snprintf(text, sizeof text, " of level %s", tool_option_text(options, "level"));
-  if (solve_has_level(options)) snprintf(line + strlen(line), size - strlen(line), "%s", text);
+  if (karst_options_used(options, "level")) snprintf(line + strlen(line), size - strlen(line), "%s", text);
   snprintf(text, sizeof text, "%s ordering", ordering);
   if (strcmp(ordering, "natural") != 0) append(line, size, text);
   snprintf(text, sizeof text, "%s scaling", scale);
   if (strcmp(scale, "none") != 0) append(line, size, text);
-  append(line, size, device);
+  append(line, size, report->settings->device);
 }
 
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last)
 {
   const struct solve_settings *settings = report->settings;
   char method[256], size[128];
-  describe_method(settings->options, settings->device, method, sizeof method);
+  describe_method(report, method, sizeof method);
   snprintf(size, sizeof size, ": %lld rows, block size %d", (long long)report->rows, report->block);
   fputs("set title ", plot->script);
   write_end(plot, settings->matrix);

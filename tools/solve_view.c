@@ -1,5 +1,5 @@
 /* solve_view.c - what --view prints: everything that was chosen, as PETSc's -ksp_view does. */
-#include "solve.h"
+#include "solve_report.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -15,34 +15,48 @@ static bool is_same(karst_option_kind kind, const char *a, const char *b)
   return strcmp(a, b) == 0;
 }
 
-/* Prints an option and says whether its value is the default. Returns its value. */
-static const char *print_option(const karst_options *options, const karst_options *defaults, const char *name,
-                                const karst_option_info *info, int depth)
+/* The sets of options that a view is made of. */
+struct view {
+  const karst_context *context;
+  const karst_options *given, *effective, *defaults;
+};
+
+/* Whether an option is to be seen: the methods read it, or auto does, which has it of the user. */
+static bool is_seen(const struct view *view, const char *name, const karst_option_info *info)
 {
-  const char *value = tool_option_text(options, name);
+  const char *text, *usual = tool_option_text(view->defaults, name);
+  if (karst_options_get(view->effective, name, &text)) return false;
+  const bool same = is_same(info->kind, text, usual);
+  return karst_options_used(view->effective, name) ? !info->experiment || !same
+                                                   : karst_options_used(view->given, name) && !same;
+}
+
+/* Prints an option and says whether its value is the default. */
+static void print_option(const struct view *view, const char *name, const karst_option_info *info, int depth)
+{
+  const char *value = tool_option_text(view->effective, name);
   printf("%*s%-*s ", 2 + 2 * depth, "", 28 - 2 * depth, name);
   tool_print_safely(stdout, *value ? value : "none");
-  printf("%s\n", is_same(info->kind, value, tool_option_text(defaults, name)) ? " (default)" : "");
-  return value;
+  if (!is_same(info->kind, value, tool_option_text(view->given, name)))
+    printf(" (chosen by auto)\n");
+  else
+    printf("%s\n", is_same(info->kind, value, tool_option_text(view->defaults, name)) ? " (default)" : "");
 }
 
 /* Prints the options of a preconditioner and, deeper by one, those of the ones inside it. With the stage "" these are
  * the options of the solver too. */
-static void print_options(const karst_context *context, const karst_options *options, const karst_options *defaults,
-                          const char *stage, int depth)
+static void print_options(const struct view *view, const char *stage, int depth)
 {
   karst_option_info info;
-  const char *text;
   char name[256];
-  for (size_t i = 0; karst_options_info(context, i, &info); i++) {
+  for (size_t i = 0; karst_options_info(view->context, i, &info); i++) {
     snprintf(name, sizeof name, "%s%s", stage, info.name);
-    if (karst_options_get(options, name, &text) || !karst_options_used(options, name)) continue;
+    if (!is_seen(view, name, &info)) continue;
     if (*stage && strcmp(info.name, "precond") == 0) continue; /* printed as the stage itself */
-    if (info.experiment && is_same(info.kind, text, tool_option_text(defaults, name))) continue;
-    print_option(options, defaults, name, &info, depth);
+    print_option(view, name, &info, depth);
     if (info.kind != KARST_OPTION_PRECOND || depth == DEEPEST) continue;
     snprintf(name, sizeof name, "%s%s.", stage, info.name);
-    print_options(context, options, defaults, name, depth + 1);
+    print_options(view, name, depth + 1);
   }
 }
 
@@ -76,7 +90,7 @@ int solve_print_view(karst_context *context, const struct solve_report *report)
   tool_print_safely(stdout, report->rhs);
   printf(", device %s\n", report->device);
   printf("options read:\n");
-  print_options(context, settings->options, defaults, "", 0);
+  print_options(&(struct view){context, settings->options, report->effective, defaults}, "", 0);
   printf("made of them:\n");
   print_numbers(report);
   karst_options_destroy(defaults);

@@ -1,0 +1,54 @@
+/* effective.c - see effective.h. */
+#include "effective.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The value auto_choice, such as "--precond rrb --ordering natural"; NULL where no choice was made. */
+static const char *find_choice(const karst_solver *solver)
+{
+  karst_value value;
+  for (size_t i = 0; solver && karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, "auto_choice") == 0) return value.text;
+  return NULL;
+}
+
+/* Cuts the next word off the text, into a place of size; false where there is none. */
+static bool take_word(const char **text, char *word, size_t size)
+{
+  static const char blank[] = " ";
+  *text += strspn(*text, blank);
+  const size_t length = strcspn(*text, blank);
+  snprintf(word, size, "%.*s", (int)length, *text);
+  *text += length;
+  return length > 0;
+}
+
+static karst_status set_choice(karst_options *options, const char *choice)
+{
+  char name[128], value[128];
+  karst_status status = KARST_SUCCESS;
+  while (!status && take_word(&choice, name, sizeof name) && take_word(&choice, value, sizeof value))
+    status = karst_options_set(options, name + strspn(name, "-"), value);
+  return status;
+}
+
+int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
+                           karst_options **effective)
+{
+  const char *choice = find_choice(solver);
+  karst_status status = karst_options_copy(context, given, effective);
+  if (!status && choice) status = set_choice(*effective, choice);
+  if (!status) return TOOL_GO_ON;
+  karst_options_destroy(*effective);
+  *effective = NULL;
+  return tool_fail_library(context, status);
+}
+
+const char *tool_precond_text(const karst_options *given, const karst_options *effective, char *text, size_t size)
+{
+  const char *name = tool_option_text(given, "precond"), *chosen = tool_option_text(effective, "precond");
+  const bool same = strcmp(name, chosen) == 0;
+  snprintf(text, size, "%s%s%s", name, same ? "" : ": ", same ? "" : chosen);
+  return text;
+}

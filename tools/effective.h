@@ -1,0 +1,16 @@
+/* effective.h - the options in effect: those given, and what --precond auto chose over them. */
+#ifndef KARST_TOOLS_EFFECTIVE_H
+#define KARST_TOOLS_EFFECTIVE_H
+
+#include "common.h"
+
+/* Makes the options in effect, which the caller destroys: a copy of given, with the value auto_choice of the solver set
+ * in it where there is one. solver: made of given and set up, or NULL. Reports its own errors and returns TOOL_GO_ON or
+ * an exit status; *effective is NULL after an error. */
+int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
+                           karst_options **effective);
+
+/* The preconditioner in words: its name, of auto with what it chose behind it, as in "auto: rrb". */
+const char *tool_precond_text(const karst_options *given, const karst_options *effective, char *text, size_t size);
+
+#endif
