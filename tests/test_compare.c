@@ -259,6 +259,18 @@ static void test_auto(void)
         run->status == 0 && json_array_size(rows) == 2 &&
             row_iterations(json_array_get(rows, 0)) < row_iterations(json_array_get(rows, 1)),
         "auto with options of their defaults is a case of its own");
+  run = DRY("poisson2d:4x4", "--precond=iluk,auto", "--level=0..2", "--rtol=0.0001,1e-8");
+  check(run,
+        LISTS(run, "precond=iluk level=0 rtol=0.0001", "precond=iluk level=0 rtol=1e-8",
+              "precond=iluk level=1 rtol=0.0001", "precond=iluk level=1 rtol=1e-8", "precond=iluk level=2 rtol=0.0001",
+              "precond=iluk level=2 rtol=1e-8", "precond=auto rtol=0.0001", "precond=auto rtol=1e-8"),
+        "beside others auto chooses the level itself");
+  run = DRY("poisson2d:4x4", "--ordering=natural,rcm", "--trisolve=auto,jacobi", "--trisolve-sweeps=2,3", "--shift=0,1",
+            "--modified=0,1", "--precond=jacobi,auto");
+  check(run, LISTS(run, "precond=auto", "ordering=natural precond=jacobi", "ordering=rcm precond=jacobi"),
+        "and all else that it chooses");
+  run = DRY("poisson2d:4x4", "--precond=auto", "--level=0..2");
+  check(run, LISTS(run, "level=0", "level=1", "level=2"), "alone it takes what is given");
   json_decref(rows);
   unlink(results);
 }

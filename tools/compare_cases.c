@@ -1,9 +1,10 @@
 /* compare_cases.c - the cases of a batch: matrix x block x options x device x threads, each case once.
  *
- * An option that the methods chosen in a case do not read is left out of the case, and so not multiplied. Whether it is
- * read follows from the options that choose methods. These are given values first, outer preconditioners before those
- * inside them; the options that are read are then known, and the work is that of the cases alone, however long the
- * lists of the others are. In the results the options vary in the order given, the last one fastest. */
+ * An option that the methods chosen in a case do not read is left out of the case, and so not multiplied; so is what
+ * auto chooses itself, where it stands beside other preconditioners. Whether an option is read follows from the options
+ * that choose methods. These are given values first, outer preconditioners before those inside them; the options that
+ * are read are then known, and the work is that of the cases alone, however long the lists of the others are. In the
+ * results the options vary in the order given, the last one fastest. */
 #include "compare.h"
 #include "text.h"
 
@@ -69,6 +70,18 @@ static int keep_combination(struct product *product)
   return TOOL_GO_ON;
 }
 
+/* Whether an option of the combination is one that auto chooses a value for, where auto stands among other
+ * preconditioners: the values are meant for those, and would take the choice from auto. */
+static bool is_chosen_by_auto(const struct product *product, const char *option)
+{
+  static const char *const chosen[] = {"level", "ordering", "trisolve", "trisolve-sweeps", "shift", "modified"};
+  bool others = false, among = false;
+  for (int i = 0; i < product->count; i++)
+    if (strcmp(product->name[i], "precond") == 0) others = json_array_size(product->values[i]) > 1;
+  for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) among = among || strcmp(option, chosen[i]) == 0;
+  return others && among && strcmp(tool_option_text(product->options, "precond"), "auto") == 0;
+}
+
 /* Gives values to the options from number depth of the order on. */
 static int choose(struct product *product, int depth)
 {
@@ -76,7 +89,8 @@ static int choose(struct product *product, int depth)
   const int i = product->order[depth];
   int status = TOOL_GO_ON;
   product->index[i + 1] = -1;
-  if (!karst_options_used(product->options, product->name[i])) return choose(product, depth + 1);
+  if (!karst_options_used(product->options, product->name[i]) || is_chosen_by_auto(product, product->name[i]))
+    return choose(product, depth + 1);
   for (size_t v = 0; v < json_array_size(product->values[i]) && status == TOOL_GO_ON; v++) {
     const char *value = json_string_value(json_array_get(product->values[i], v));
     karst_status set = karst_options_set(product->options, product->name[i], value);
