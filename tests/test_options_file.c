@@ -43,6 +43,29 @@ static void test_forms(void)
   check("", "iluk, level 0", "an empty file says nothing");
 }
 
+/* As many lines as the size of a file allows take no longer than reading them should. */
+static void test_long(void)
+{
+  enum { LINES = 100000 };
+  static const char *const line[] = {"level 2\n", "json\n", "threads 1\n", "# level\n", "side left\n"};
+  char *text = calloc(LINES, 16);
+  size_t used = 0;
+  if (!text) exit(99);
+  for (int i = 0; i < LINES; i++)
+    if (i % 5 != 1) used += (size_t)sprintf(text + used, "%s", line[i % 5]);
+  check(text, "iluk, level 2", "a file of very many lines");
+  used = 0;
+  for (int i = 0; i < LINES / 2; i++) used += (size_t)sprintf(text + used, "second.level 3\n");
+  check(text, "iluk, level 0", "and of options of a stage");
+#ifdef HAVE_JANSSON
+  used = 0;
+  for (int i = 0; i < LINES; i++) used += (size_t)sprintf(text + used, "%s", line[i % 5]);
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--options", file(text, -1));
+  tap_ok(run->status == 0 && run->out[0] == '{', "which may all ask for JSON");
+#endif
+  free(text);
+}
+
 static void test_order(void)
 {
   const char *path = file("level 2\nsolver bicgstab\n", -1);
@@ -112,6 +135,7 @@ int main(void)
 {
   cli_need("solve");
   test_forms();
+  test_long();
   test_order();
   test_errors();
   test_json();
