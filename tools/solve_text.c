@@ -32,7 +32,7 @@ static void print_bytes(int64_t bytes)
 /* Prints the fill level of a preconditioner that has one; inside: what its options begin with, "" or "first.". */
 static void print_level(const karst_options *options, const char *inside, const char *before)
 {
-  char name[256];
+  char name[256 + sizeof "level"];
   snprintf(name, sizeof name, "%slevel", inside);
   if (karst_options_used(options, name)) printf("%slevel %d", before, (int)tool_option_number(options, name));
 }
