@@ -55,8 +55,7 @@ static void print_options(const struct view *view, const char *stage, int depth)
     if (*stage && strcmp(info.name, "precond") == 0) continue; /* printed as the stage itself */
     print_option(view, name, &info, depth);
     if (info.kind != KARST_OPTION_PRECOND || depth == DEEPEST) continue;
-    if (snprintf(name, sizeof name, "%s%s.", stage, info.name) < (int)sizeof name)
-      print_options(view, name, depth + 1);
+    if (snprintf(name, sizeof name, "%s%s.", stage, info.name) < (int)sizeof name) print_options(view, name, depth + 1);
   }
 }
 
