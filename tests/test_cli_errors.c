@@ -214,6 +214,30 @@ static void test_lists(void)
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }
 
+/* Behind "--" all arguments are operands, also one that begins like an option. */
+static void test_end_of_options(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "--quiet", "--", matrix);
+  tap_ok(run->status == 0 && !run->err[0], "-- ends the options");
+  run = CLI_RUN("solve", "--", "--json");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "'--json'"),
+         "what stands behind it is an operand");
+  run = CLI_RUN("solve", matrix, "--rhs", "--");
+  tap_ok(run->status == 2 && strstr(run->err, "--"), "but as the value of an option it is one");
+}
+
+/* For programs an error has what the library calls it, where it is the library's. */
+static void test_error_status(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "/nonexistent/matrix.mtx", "--json");
+  tap_ok(run->status == 2 && strstr(run->out, "\"error_status\": ") && strstr(run->out, "\"status\": 2"),
+         "an error has a status: %s", run->out);
+  run = CLI_RUN("solve", tap_scratch("text.mtx"), "--json");
+  tap_ok(run->status == 2 && strstr(run->out, "\"error_status\": \"malformed file\""), "that of the library");
+  run = CLI_RUN("solve", matrix, "--json", "--frobnicate");
+  tap_ok(run->status == 2 && strstr(run->out, "\"error_status\": null"), "or null");
+}
+
 static long factor_entries(const struct cli_run *run)
 {
   const char *line = strstr(run->out, "factors ");
@@ -311,6 +335,8 @@ int main(void)
   test_setup();
   test_rhs_length();
   test_lists();
+  test_end_of_options();
+  test_error_status();
   test_options_inside();
   test_own_method();
   test_device();

@@ -124,6 +124,7 @@ static bool find_given(const struct tool_option_list *list, const char *name, in
   struct tool_info info;
   while (*i < argc) {
     char *argument = argv[(*i)++];
+    if (strcmp(argument, "--") == 0) break;
     if (strncmp(argument, "--", 2) != 0 || !tool_option_find(list, argument, &info, value)) continue;
     const bool apart = info.value[0] && !*value && *i < argc;
     if (apart) *value = argv[(*i)++];
@@ -189,8 +190,11 @@ static int take_arguments(const struct tool_option_list *list, int argc, char *a
   look_for_json(list, argc - 1, argv + 1); /* also for an error in an argument before it */
   int status = take_files(list, argc, argv);
   if (status != TOOL_GO_ON) return status;
+  bool ended = false; /* the options */
   for (int i = 1; i < argc; i++) {
-    if (argv[i][0] == '-' && argv[i][1]) {
+    if (!ended && strcmp(argv[i], "--") == 0) {
+      ended = true;
+    } else if (!ended && argv[i][0] == '-' && argv[i][1]) {
       status = take_option(list, argc, argv, &i);
       if (status != TOOL_GO_ON) return status;
     } else if (operands == command->operand_count) {

@@ -18,6 +18,7 @@ static const char *program = "karst";
 
 static bool json, answered;
 static char *sentence;    /* of the last error */
+static karst_status last; /* of the last error; success where it is none of the library's */
 static const char *where; /* what errors begin with, or NULL */
 
 static struct {
@@ -42,12 +43,19 @@ const char *tool_sentence(void)
   return sentence ? sentence : "";
 }
 
+const char *tool_error_status(void) { return last ? karst_status_text(last) : NULL; }
+
 int tool_finish(int status)
 {
   bool lost = ferror(stdout) != 0;
   if (json && sentence && !answered && !lost && status >= TOOL_FAILED) {
     printf("{\"error\": ");
     tool_print_json(stdout, sentence);
+    printf(", \"error_status\": ");
+    if (last)
+      tool_print_json(stdout, karst_status_text(last));
+    else
+      printf("null");
     printf(", \"status\": %d}\n", status);
     answered = true;
   }
@@ -76,6 +84,7 @@ int tool_fail(int status, const char *format, ...)
   va_start(arguments, format);
   keep_sentence(format, arguments);
   va_end(arguments);
+  last = KARST_SUCCESS;
   fprintf(stderr, "%s%s: ", isatty(STDERR_FILENO) ? "\r\033[K" : "", program); /* erases a progress line */
   tool_print_safely(stderr, sentence ? sentence : "out of memory");
   fputc('\n', stderr);
@@ -116,11 +125,18 @@ int tool_fail_about(const karst_context *context, karst_status status, const cha
   const char *text = karst_context_error(context);
   bool device = status == KARST_ERROR_NO_DEVICE || status == KARST_ERROR_DEVICE;
   const char *begin = skip_renamed(&text);
-  return tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s%s", name ? name : "", name ? ": " : "", begin,
-                   *begin || *text ? text : karst_status_text(status));
+  const int failed = tool_fail(device ? TOOL_NO_DEVICE : TOOL_FAILED, "%s%s%s%s", name ? name : "", name ? ": " : "",
+                               begin, *begin || *text ? text : karst_status_text(status));
+  last = status;
+  return failed;
 }
 
-int tool_fail_memory(const char *what) { return tool_fail(TOOL_FAILED, "out of memory for %s", what); }
+int tool_fail_memory(const char *what)
+{
+  const int failed = tool_fail(TOOL_FAILED, "out of memory for %s", what);
+  last = KARST_ERROR_NO_MEMORY;
+  return failed;
+}
 
 void tool_message(void *user, karst_message_kind kind, const char *text)
 {

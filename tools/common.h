@@ -24,6 +24,8 @@ int tool_finish(int status);
 void tool_answer_json(void);
 /* Returns the sentence of the last error, or "", to a caller that makes it part of its own answer. */
 const char *tool_sentence(void);
+/* The words of karst_status_text for the last error; NULL where it is none of the library's. */
+const char *tool_error_status(void);
 
 /* Returns the program's name without its folder and without libtool's "lt-". */
 const char *tool_name(void);
@@ -101,7 +103,8 @@ struct tool_command {
   const char *exit_statuses; /* ends the help */
 };
 
-/* Parses the command line. --name VALUE and --name=VALUE are equal, and the last value of a name counts. Where the
+/* Parses the command line. --name VALUE and --name=VALUE are equal, the last value of a name counts, and behind an
+ * argument "--" all are operands. Where the
  * command has an option named options, its files are read first, in their order (see options_file.h). Returns
  * TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[]);

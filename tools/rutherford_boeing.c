@@ -57,7 +57,6 @@ static const char *error_text(int64_t code)
       {RBIO_TYPE_INVALID, "the type on line 3 is none of the format's"},
       {RBIO_DIM_INVALID, "lines 2 and 3 do not have sizes that fit the type"},
       {RBIO_JUMBLED, "the row indices of a column are not ascending"},
-      {RBIO_OUT_OF_MEMORY, "out of memory for the sizes on line 3"},
       {RBIO_UNSUPPORTED, "matrices stored as finite elements are not supported"},
       {RBIO_HEADER_IOERROR, "the file ends within the header"},
       {RBIO_CP_IOERROR, "the column starts are incomplete or have something that is no integer"},
@@ -210,7 +209,12 @@ int read_rutherford_boeing(karst_context *context, const char *path, karst_matri
   int64_t code = RBread(name, true, 0, title, key, type, &content.rows, &content.columns, &content.kind, &symmetry,
                         &size, &zeros, &content.start, &content.row, &content.value, NULL, NULL, NULL);
   free(name);
-  status = code ? tool_fail(TOOL_FAILED, "%s: %s", path, error_text(code)) : take_over(context, path, &content, matrix);
+  if (code == RBIO_OUT_OF_MEMORY)
+    status = tool_fail_memory(path);
+  else if (code)
+    status = tool_fail(TOOL_FAILED, "%s: %s", path, error_text(code));
+  else
+    status = take_over(context, path, &content, matrix);
   free(content.start);
   free(content.row);
   free(content.value);

@@ -110,12 +110,13 @@ static json_t *value_json(const karst_value *value)
   return json_integer((json_int_t)value->number);
 }
 
-/* Whether a value may have the key: no other part of the report has it. An error adds two keys. */
+/* Whether a value may have the key: no other part of the report has it, that of an error included. */
 static bool is_free(const json_t *object, const char *key)
 {
   for (const struct usual *value = usual; value->key; value++)
     if (strcmp(value->key, key) == 0) return true;
-  return !json_object_get(object, key) && strcmp(key, "error") != 0 && strcmp(key, "status") != 0;
+  return !json_object_get(object, key) && strcmp(key, "error") != 0 && strcmp(key, "error_status") != 0 &&
+         strcmp(key, "status") != 0;
 }
 
 /* To be called when all other keys are there. */
@@ -238,6 +239,7 @@ int solve_print_json(const struct solve_report *report)
   set_extras(object, report);
   if (report->failed != TOOL_GO_ON) {
     set_text(object, "error", tool_sentence());
+    set_text(object, "error_status", tool_error_status());
     set_integer(object, "status", report->failed);
   }
   set_values(object, &report->values);
