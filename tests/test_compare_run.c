@@ -200,8 +200,9 @@ static void test_bad_ends(void)
       {"#!/bin/sh\necho solve: oh >&2\nexit 77\n", "crashed", "status 77 and without a report: solve: oh"},
       {"#!/bin/sh\nexit 0\n", "failed", "without a report"},
       {"#!/bin/sh\necho '{\"converged\": tru'\nexit 1\n", "failed", "without a report"},
-      {"#!/bin/sh\necho '{\"error\": \"out of memory for all\", \"status\": 2}'\nexit 2\n", "out of memory", "for all"},
-      {"#!/nowhere/shell\n", "crashed", "status 127"},
+      {"#!/bin/sh\necho '{\"error\": \"no room\", \"error_status\": \"out of memory\", \"status\": 2}'\nexit 2\n",
+       "out of memory", "no room"},
+      {"#!/bin/sh\necho '{\"error\": \"a file named out of memory\", \"status\": 2}'\nexit 2\n", "failed", "named"},
       /* More than pipes hold, on both streams, one after the other. */
       {"#!/bin/sh\nhead -c 300000 /dev/zero | tr '\\0' x >&2\nhead -c 300000 /dev/zero | tr '\\0' x\n", "failed",
        "without a report"},
@@ -214,11 +215,35 @@ static void test_bad_ends(void)
     check(run, run->status == 0 && has_one_row(ends[i].outcome, ends[i].words), "a bad end is a row");
     tap_note("%s: %s", ends[i].outcome, ends[i].words);
   }
+}
+
+/* What KARST_SOLVE names is no command: no case has a row of it. */
+static void test_no_solve(void)
+{
+  const struct cli_run *run;
+  char folder[512];
   begin();
+  stand_in("#!/nowhere/shell\n");
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "cannot be started"),
+        "a script without its shell cannot be started");
+  chmod(tap_scratch("solve"), 0644);
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "Permission denied"),
+        "a file that is no command is refused");
   unlink(tap_scratch("solve"));
-  const struct cli_run *run = COMPARE("poisson2d:4x4");
-  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "solve"),
-        "where solve is not there compare says so");
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "KARST_SOLVE names"),
+        "so is one that is not there");
+  snprintf(folder, sizeof folder, "%s", results);
+  *strrchr(folder, '/') = '\0';
+  setenv("KARST_SOLVE", folder, 1);
+  run = COMPARE("poisson2d:4x4");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "Is a directory"),
+        "so is a folder");
+  json_t *rows = read_rows(results);
+  tap_ok(json_array_size(rows) == 0, "and none of them is a row");
+  json_decref(rows);
   stand_in(NULL);
 }
 
@@ -373,6 +398,7 @@ static void test_all(void)
   test_history();
   test_killed();
   test_bad_ends();
+  test_no_solve();
   test_interrupted();
   test_results();
   test_full();

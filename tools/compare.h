@@ -4,13 +4,15 @@
 #define KARST_TOOLS_COMPARE_H
 
 #include "common.h"
+#include "compare_outcomes.h"
 
 #include <jansson.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { COMPARE_CASES_MAX = 100000, COMPARE_VALUES_MAX = 10000, COMPARE_HISTORY_MAX = 200 };
 
-/* ---- the plan: compare_plan.c, compare_values.c ---- */
+/* ---- the settings of a batch: compare_settings.c ---- */
 
 /* How the batch is run and what is written, from the command line or else from the plan. Texts belong to argv or to the
  * plan. */
@@ -18,7 +20,46 @@ struct compare_settings {
   const char *plan, *results, *time_limit, *memory_limit, *baseline, *retry;
   const char *csv, *markdown, *json, *report;
   bool dry_run, tables_only, quiet;
+  bool is_retried[OUTCOME_COUNT]; /* the outcomes whose cases are to be run again */
 };
+
+struct compare_limits {
+  double seconds;
+  int64_t memory; /* bytes */
+};
+
+struct compare_plan;
+/* Reads the command line; the values of cases go to the plan. */
+int compare_settings_parse(struct compare_settings *settings, struct compare_plan *plan, int argc, char *argv[]);
+/* Puts defaults where nothing was given, and reads the limits and the list of outcomes. */
+int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits);
+/* The name of setting number i of those that a plan may give, or NULL; *text: its place in settings, which may be
+ * NULL. */
+const char *compare_plan_setting(size_t i, struct compare_settings *settings, const char ***text, bool *takes_number);
+
+/* ---- the names of a case: compare_own.c, compare_values.c ---- */
+
+enum compare_kind {
+  COMPARE_TEXT,
+  COMPARE_COUNT,
+  COMPARE_SWITCH,
+  COMPARE_FILE,
+  COMPARE_INTEGER,
+  COMPARE_REAL,
+  COMPARE_PRECOND
+};
+
+/* A name that is none of the library, such as block. */
+struct compare_own {
+  struct tool_info info;
+  enum compare_kind kind;
+  bool is_listed;  /* takes several values */
+  bool is_operand; /* is given without an option */
+};
+const struct compare_own *compare_own(size_t i); /* NULL past the last */
+const struct compare_own *compare_find_own(const char *name);
+
+/* ---- the plan: compare_plan.c, compare_values.c ---- */
 
 /* Sets of values, each an object of names with arrays of texts, in the order given. A batch is the product of a set. */
 struct compare_plan {
@@ -42,15 +83,7 @@ int compare_plan_sets(const struct compare_plan *plan, json_t **sets);
 /* What a name of a set takes. */
 struct compare_name {
   char name[256]; /* with '-' for '_', "first" for "first.precond" */
-  enum {
-    COMPARE_TEXT,
-    COMPARE_COUNT,
-    COMPARE_SWITCH,
-    COMPARE_FILE,
-    COMPARE_INTEGER,
-    COMPARE_REAL,
-    COMPARE_PRECOND
-  } kind;
+  enum compare_kind kind;
   bool library; /* an option of the library */
   bool listed;  /* takes several values */
 };
@@ -93,13 +126,20 @@ int compare_find_matrices(const char *name, json_t *names);
 /* A text that changes with the contents of the files that a matrix is read from; "" where there is none. */
 int compare_fingerprint(const char *matrix, char *text, size_t size);
 
+/* ---- the baseline: compare_basis.c ---- */
+
+/* The values that the baseline is to have, as the cases have them; the caller frees the text, which is NULL where there
+ * is to be none. Refuses one that no case has. */
+int compare_choose_basis(const struct compare_plan *plan, const struct compare_cases *cases, const char *given,
+                         char **basis);
+
 /* ---- what is written: compare_outputs.c ---- */
 
 /* Refuses, before hours of work, output files that cannot be written, or that are each other, the results, the plan or
  * what a case reads. */
 int compare_check_outputs(const struct compare_settings *settings, const struct compare_cases *cases);
 
-/* ---- running: compare_run.c, compare_row.c, compare_memory.c ---- */
+/* ---- running: compare_solve.c, compare_run.c, compare_row.c, compare_memory.c ---- */
 
 /* Points of a convergence curve, at most COMPARE_HISTORY_MAX: each stride-th, and the last. */
 struct compare_history {
@@ -111,11 +151,6 @@ struct compare_history {
   long lines, stride;
   char line[96]; /* the line that is being read */
   size_t used;
-};
-
-struct compare_limits {
-  double seconds;
-  int64_t memory; /* bytes */
 };
 
 /* How a process ended. */
@@ -140,12 +175,12 @@ int compare_find_solve(char **path);
  * ended are to be freed in any case. */
 int compare_run(const char *solve, char *const argv[], const struct compare_limits *limits, compare_tick *tick,
                 void *user, struct compare_ended *ended);
+/* Makes the row of a case from how its run, begun at that moment, has ended. NULL: no memory. */
+json_t *compare_make_row(const struct compare_case *one, const struct compare_limits *limits,
+                         const struct compare_ended *ended, time_t started);
 /* Runs a case and makes its row. TOOL_NO: interrupted, no row. */
 int compare_run_case(const char *solve, const struct compare_case *one, const struct compare_limits *limits,
                      compare_tick *tick, void *user, json_t **row);
-/* The word that begins a case's outcome in the rows, such as "out of time"; NULL past the last. */
-const char *compare_outcome(size_t i);
-
 /* Reads the size of a memory, as 500M or 4G. */
 bool compare_read_size(const char *text, int64_t *bytes);
 /* Bytes that processes can still have, INT64_MAX where the system does not say. */

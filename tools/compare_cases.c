@@ -224,7 +224,6 @@ static char *make_key(const struct compare_plan *plan, json_t *what, const char 
 static json_t *describe(const struct product *product, json_t *set, const int *combination, const char *matrix,
                         const char *block, const char *device, const char *threads)
 {
-  static const char *const others[] = {"rhs", "grid", "repeat", "negate", "insert-diagonal", "stored-triangle", NULL};
   json_t *what = json_object(), *options = json_object();
   json_object_set_new(what, "matrix", compare_safe_text(matrix));
   json_object_set_new(what, "block", block ? json_integer(strtoll(block, NULL, 10)) : json_null());
@@ -234,9 +233,10 @@ static json_t *describe(const struct product *product, json_t *set, const int *c
     if (combination[i + 1] >= 0)
       json_object_set(options, product->name[i], json_array_get(product->values[i], (size_t)combination[i + 1]));
   json_object_set_new(what, "options", options);
-  for (size_t i = 0; others[i]; i++) {
-    json_t *value = json_array_get(json_object_get(set, others[i]), 0);
-    if (value) json_object_set(what, others[i], value);
+  for (size_t i = 0; compare_own(i); i++) { /* those that have one value in a batch */
+    const char *name = compare_own(i)->info.name;
+    json_t *value = compare_own(i)->is_listed ? NULL : json_array_get(json_object_get(set, name), 0);
+    if (value) json_object_set(what, name, value);
   }
   if (json_object_get(what, "matrix")) return what;
   json_decref(what);

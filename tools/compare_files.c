@@ -38,18 +38,43 @@ static bool is_array(const char *path)
   return read && strcmp(line, array) == 0;
 }
 
-/* Whether a file of a folder is a matrix: not NAME_b.mtx, and no array. */
-static bool is_matrix(const char *path)
+/* Whether a file of a folder is a matrix: not NAME_b.mtx, and no array. *skipped: counts files that have the ending
+ * neither of a matrix nor of what PETSc writes beside one. */
+static bool is_matrix(const char *path, int *skipped)
 {
   struct stat file;
-  const size_t stem = stem_length(path);
-  if (stem == 0 || (stem > 2 && strncmp(path + stem - 2, "_b", 2) == 0)) return false;
-  return stat(path, &file) == 0 && S_ISREG(file.st_mode) && !is_array(path);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *point = strrchr(name, '.');
+  const size_t stem = stem_length(name);
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return false;
+  if (stem == 0) *skipped += name[0] != '.' && !(point && strcmp(point, ".info") == 0);
+  if (stem == 0 || (stem > 2 && strncmp(name + stem - 2, "_b", 2) == 0)) return false;
+  return !is_array(path);
+}
+
+/* The endings as a text with blanks between them. */
+static void list_endings(char *list, size_t size)
+{
+  size_t used = 0;
+  list[0] = '\0';
+  for (size_t i = 0; endings[i] && used < size; i++)
+    used += (size_t)snprintf(list + used, size - used, "%s%s", i > 0 ? " " : "", endings[i]);
+}
+
+static void tell_skipped(const char *folder, int skipped)
+{
+  char list[256], text[1024];
+  if (skipped == 0) return;
+  list_endings(list, sizeof list);
+  snprintf(text, sizeof text, "%s: %d file%s with another ending %s skipped; those of matrices are %s", folder, skipped,
+           skipped == 1 ? "" : "s", skipped == 1 ? "is" : "are", list);
+  tool_message(NULL, KARST_MESSAGE_NOTE, text);
 }
 
 static int find_in_folder(const char *folder, json_t *names)
 {
   struct dirent **entry;
+  char list[256];
+  int skipped = 0;
   const size_t before = json_array_size(names);
   const int count = scandir(folder, &entry, NULL, alphasort);
   int status = count < 0 ? tool_fail(TOOL_FAILED, "%s: %s", folder, strerror(errno)) : TOOL_GO_ON;
@@ -58,16 +83,18 @@ static int find_in_folder(const char *folder, json_t *names)
     char *path = malloc(size);
     const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
     if (path) snprintf(path, size, "%s%s%s", folder, slash, entry[i]->d_name);
-    if (!path || (is_matrix(path) && json_array_append_new(names, json_string_nocheck(path)) != 0))
+    if (!path || (is_matrix(path, &skipped) && json_array_append_new(names, json_string_nocheck(path)) != 0))
       status = tool_fail_memory("the names of the matrices");
     free(path);
     free(entry[i]);
   }
   if (count >= 0) free(entry);
-  if (status == TOOL_GO_ON && json_array_size(names) == before)
-    return tool_fail(TOOL_FAILED, "the folder %s has no matrix file (.mtx, .mtx.gz, .kbsr, .rb, .tar.gz, .petsc)",
-                     folder);
-  return status;
+  if (status != TOOL_GO_ON) return status;
+  list_endings(list, sizeof list);
+  if (json_array_size(names) == before)
+    return tool_fail(TOOL_FAILED, "the folder %s has no matrix: no file with one of the endings %s", folder, list);
+  tell_skipped(folder, skipped);
+  return TOOL_GO_ON;
 }
 
 int compare_find_matrices(const char *name, json_t *names)

@@ -62,7 +62,7 @@ static int add_values(struct compare_plan *plan, const struct compare_name *name
   return status;
 }
 
-/* A number of the file as a text that stands in its place; any other value as it is. */
+/* Puts the text in place of a number of the file, so that it lives as long; any other value stays as it is. */
 static json_t *as_text(json_t *object, const char *key, json_t *value)
 {
   char text[64];
@@ -71,47 +71,53 @@ static json_t *as_text(json_t *object, const char *key, json_t *value)
   return json_object_set_new(object, key, json_string(text)) == 0 ? json_object_get(object, key) : NULL;
 }
 
-/* Gives a setting of the batch the text of a value, unless the command line has given one; false where key is none.
- * *wrong: the setting whose value is no text. */
-static bool read_setting(struct compare_settings *settings, const char *key, json_t *value, const char **wrong)
+/* Gives a setting of the batch the text of a value, unless the command line has given one. *known: whether the key is
+ * one. */
+static int read_setting(const struct compare_plan *plan, json_t *object, const char *key, json_t *value,
+                        struct compare_settings *settings, bool *known)
 {
-  const struct {
-    const char *key, **to;
-  } known[] = {
-      {"results", &settings->results},   {"time-limit", &settings->time_limit},
-      {"csv", &settings->csv},           {"memory-limit", &settings->memory_limit},
-      {"markdown", &settings->markdown}, {"baseline", &settings->baseline},
-      {"json", &settings->json},         {"report", &settings->report},
-  };
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (strcmp(known[i].key, key) != 0) continue;
+  const char *name, **text;
+  char dashed[64];
+  bool takes_number;
+  snprintf(dashed, sizeof dashed, "%s", key);
+  for (char *c = dashed; *c; c++)
+    if (*c == '_') *c = '-';
+  *known = false;
+  for (size_t i = 0; !*known && (name = compare_plan_setting(i, settings, &text, &takes_number)); i++) {
+    if (strcmp(name, dashed) != 0) continue;
+    *known = true;
+    if (takes_number) value = as_text(object, key, value);
     if (!json_string_value(value) || !json_string_value(value)[0])
-      *wrong = known[i].key;
-    else if (!*known[i].to)
-      *known[i].to = json_string_value(value);
-    return true;
+      return tool_fail(TOOL_FAILED, "%s: \"%s\" takes one text", plan->file, name);
+    if (!*text) *text = json_string_value(value);
   }
-  return false;
+  return TOOL_GO_ON;
 }
 
 static int fail_unknown(const struct compare_plan *plan, const char *key)
 {
-  char list[1024] = "";
-  size_t used = 0;
+  char *list = NULL;
+  const char *name, **text;
+  bool takes_number;
+  size_t length;
   karst_option_info info;
-  for (size_t i = 0; karst_options_info(plan->context, i, &info) && used < sizeof list; i++)
-    if (!info.experiment) used += (size_t)snprintf(list + used, sizeof list - used, ", %s", info.name);
-  return tool_fail(TOOL_FAILED,
-                   "%s: \"%s\" is unknown: a plan has matrices, block, device, threads, rhs, grid, repeat, negate, "
-                   "insert-diagonal, stored-triangle%s, and outside its cases results, time-limit, "
-                   "memory-limit, baseline, csv, markdown, json, report, cases",
-                   plan->file, key, list);
+  FILE *memory = open_memstream(&list, &length);
+  if (!memory) return tool_fail_memory("the names of a plan");
+  for (size_t i = 0; compare_own(i); i++) fprintf(memory, "%s%s", i > 0 ? ", " : "", compare_own(i)->info.name);
+  for (size_t i = 0; karst_options_info(plan->context, i, &info); i++)
+    if (!info.experiment) fprintf(memory, ", %s", info.name);
+  fputs(", and outside its cases", memory);
+  for (size_t i = 0; (name = compare_plan_setting(i, NULL, &text, &takes_number)); i++) fprintf(memory, " %s,", name);
+  if (fclose(memory) != 0) return tool_fail_memory("the names of a plan");
+  const int status = tool_fail(TOOL_FAILED, "%s: \"%s\" is unknown: a plan has %s cases", plan->file, key, list);
+  free(list);
+  return status;
 }
 
 /* Reads an object into a set. settings: NULL inside cases, which have neither settings nor cases. */
 static int read_object(struct compare_plan *plan, json_t *object, json_t *set, struct compare_settings *settings)
 {
-  const char *key, *wrong = NULL;
+  const char *key;
   json_t *value;
   struct compare_name name;
   if (!json_is_object(object))
@@ -119,15 +125,9 @@ static int read_object(struct compare_plan *plan, json_t *object, json_t *set, s
   json_object_foreach(object, key, value)
   {
     int status = TOOL_GO_ON;
-    char dashed[64];
-    snprintf(dashed, sizeof dashed, "%s", key);
-    for (char *c = dashed; *c; c++)
-      if (*c == '_') *c = '-';
-    const bool limit = strcmp(dashed, "time-limit") == 0 || strcmp(dashed, "memory-limit") == 0;
-    if (settings && limit) value = as_text(object, key, value);
-    if (settings && (strcmp(key, "cases") == 0 || read_setting(settings, dashed, value, &wrong)))
-      status = wrong ? tool_fail(TOOL_FAILED, "%s: \"%s\" takes one text", plan->file, wrong) : TOOL_GO_ON;
-    else
+    bool known = settings && strcmp(key, "cases") == 0;
+    if (settings && !known) status = read_setting(plan, object, key, value, settings, &known);
+    if (!known)
       status = compare_find_name(plan, key, &name) ? add_values(plan, &name, value, set) : fail_unknown(plan, key);
     if (status != TOOL_GO_ON) return status;
   }

@@ -66,7 +66,8 @@ static double estimate(const struct compare_progress *progress)
 
 static void print_time(FILE *file, double seconds)
 {
-  const long whole = (long)(seconds + 0.5);
+  const double most = 1e9; /* a row may say anything */
+  const long whole = (long)((seconds < most ? seconds : most) + 0.5);
   if (whole >= 3600)
     fprintf(file, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
   else if (whole >= 60)

@@ -43,19 +43,12 @@ void compare_results_close(struct compare_results *results)
   results->file = -1;
 }
 
-static bool is_outcome(const char *text)
-{
-  for (size_t i = 0; text && compare_outcome(i); i++)
-    if (strcmp(text, compare_outcome(i)) == 0) return true;
-  return false;
-}
-
 static bool is_row(const json_t *row)
 {
   const json_t *version = json_object_get(row, "karst_compare"), *what = json_object_get(row, "case");
   return json_is_integer(version) && json_integer_value(version) == 1 && json_is_string(json_object_get(row, "key")) &&
          json_is_string(json_object_get(what, "matrix")) && json_is_object(json_object_get(what, "options")) &&
-         is_outcome(json_string_value(json_object_get(row, "outcome")));
+         compare_find_outcome(json_string_value(json_object_get(row, "outcome"))) != OUTCOME_NOT_RUN;
 }
 
 /* Gives a row to its case, in place of one further up; takes it in any case. */

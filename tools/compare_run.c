@@ -51,8 +51,8 @@ struct child {
   bool full; /* memory for the text has run out */
 };
 
-/* In the child: everything up to the new program, by functions that are safe after fork. */
-static void become(const char *path, char *const argv[], const int to[STREAMS], pid_t parent)
+/* In the child: everything up to the new program, by functions that are safe after fork. What is wrong goes to told. */
+static void become(const char *path, char *const argv[], const int to[STREAMS], int told, pid_t parent)
 {
   setpgid(0, 0);
 #ifdef __linux__
@@ -72,27 +72,48 @@ static void become(const char *path, char *const argv[], const int to[STREAMS], 
     _exit(127);
   if (none > HISTORY_DESCRIPTOR) close(none);
   execv(path, argv);
-  _exit(127);
+  const int error = errno;
+  _exit(write(told, &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
+}
+
+/* Waits until the child is the new program, which closes the pipe, or has told why it cannot be; returns errno or 0. */
+static int hear(int told)
+{
+  int error = 0;
+  ssize_t got;
+  do got = read(told, &error, sizeof error);
+  while (got < 0 && errno == EINTR);
+  return got == (ssize_t)sizeof error ? error : 0;
+}
+
+static bool make_pipe(int ends[2])
+{
+  if (pipe(ends) != 0) return false;
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  return true;
 }
 
 static int start(struct child *child, const char *path, char *const argv[])
 {
-  int to[STREAMS], made = 0;
-  for (int ends[2]; made < STREAMS && pipe(ends) == 0; made++) {
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  int to[STREAMS], told[2] = {-1, -1}, made = 0, error = 0;
+  for (int ends[2]; made < STREAMS && make_pipe(ends); made++) {
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     child->from[made] = ends[0];
     to[made] = ends[1];
   }
   const pid_t parent = getpid();
-  child->pid = made == STREAMS ? fork() : -1;
-  if (child->pid == 0) become(path, argv, to, parent);
-  int status = TOOL_GO_ON;
-  if (child->pid < 0) status = tool_fail(TOOL_FAILED, "%s cannot be started: %s", path, strerror(errno));
+  child->pid = made == STREAMS && make_pipe(told) ? fork() : -1;
+  if (child->pid == 0) become(path, argv, to, told[1], parent);
+  if (child->pid < 0) error = errno;
   if (child->pid > 0) setpgid(child->pid, child->pid); /* whichever of the two comes first */
   for (int i = 0; i < made; i++) close(to[i]);
-  return status;
+  if (told[1] >= 0) close(told[1]);
+  if (child->pid > 0) error = hear(told[0]);
+  if (told[0] >= 0) close(told[0]);
+  if (!error) return TOOL_GO_ON;
+  while (child->pid > 0 && waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {}
+  return tool_fail(TOOL_FAILED, "%s cannot be started: %s", path, strerror(error));
 }
 
 static void keep_point(struct compare_history *history, struct compare_point point)

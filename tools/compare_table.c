@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const outcome_words[OUTCOME_COUNT] = {"converged", "not converged", "failed",        "no device",
-                                                         "crashed",   "out of time",   "out of memory", "not run"};
-
-const char *compare_outcome_word(enum compare_outcome outcome) { return outcome_words[outcome]; }
-
 /* Where each number stands in a line, and how its column is called. Those without a key follow from others. */
 static const struct source {
   const char *name, *object, *key;
@@ -125,14 +120,6 @@ static size_t matrix_of(struct compare_table *table, const json_t *known)
   return m;
 }
 
-static enum compare_outcome outcome_of(const json_t *line)
-{
-  const char *word = text_of(line, "outcome");
-  for (int i = 0; i < OUTCOME_COUNT; i++)
-    if (strcmp(word, outcome_words[i]) == 0) return (enum compare_outcome)i;
-  return OUTCOME_FAILED;
-}
-
 static void read_numbers(struct compare_row *row)
 {
   const json_t *solve = json_object_get(row->line, "solve"), *repeat = json_object_get(solve, "repeat");
@@ -156,7 +143,8 @@ static void read_row(struct compare_table *table, struct compare_row *row)
 {
   const json_t *line = row->line, *known = json_object_get(line, "case"), *options = json_object_get(known, "options");
   const json_t *solve = json_object_get(line, "solve");
-  row->outcome = line ? outcome_of(line) : OUTCOME_NOT_RUN;
+  row->outcome = compare_find_outcome(text_of(line, "outcome"));
+  if (line && row->outcome == OUTCOME_NOT_RUN) row->outcome = OUTCOME_FAILED;
   row->matrix = line ? matrix_of(table, known) : SIZE_MAX;
   row->sentence = text_of(line, "sentence");
   row->version = text_of(line, "version");

@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names that are not options of the library. Those of solve that are not listed have one value in a batch. */
-static const struct compare_name own[] = {
-    {"matrices", COMPARE_TEXT, false, true},
-    {"block", COMPARE_COUNT, false, true},
-    {"device", COMPARE_TEXT, false, true},
-    {"threads", COMPARE_COUNT, false, true},
-    {"rhs", COMPARE_TEXT, false, false},
-    {"grid", COMPARE_TEXT, false, false},
-    {"repeat", COMPARE_COUNT, false, false},
-    {"negate", COMPARE_SWITCH, false, false},
-    {"insert-diagonal", COMPARE_SWITCH, false, false},
-    {"stored-triangle", COMPARE_SWITCH, false, false},
-};
-
 static bool has_tail(const char *text, const char *tail)
 {
   size_t length = strlen(text), end = strlen(tail);
@@ -54,9 +40,11 @@ bool compare_find_name(const struct compare_plan *plan, const char *name, struct
   for (char *c = found->name; *c; c++)
     if (*c == '_') *c = '-';
   if (has_tail(found->name, ".precond")) *strrchr(found->name, '.') = '\0';
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-    if (strcmp(own[i].name, found->name) != 0) continue;
-    *found = own[i];
+  const struct compare_own *own = compare_find_own(found->name);
+  if (own) {
+    found->kind = own->kind;
+    found->library = false;
+    found->listed = own->is_listed;
     return true;
   }
   return !karst_options_get(plan->options, found->name, &value) && find_kind(plan->context, found->name, found);

@@ -4,21 +4,10 @@
 #ifndef KARST_TOOLS_COMPARE_WRITE_H
 #define KARST_TOOLS_COMPARE_WRITE_H
 
+#include "compare_outcomes.h"
 #include "compare_table.h"
 
 #include <stdio.h>
-
-enum compare_outcome {
-  OUTCOME_CONVERGED,
-  OUTCOME_NOT_CONVERGED,
-  OUTCOME_FAILED,
-  OUTCOME_NO_DEVICE,
-  OUTCOME_CRASHED,
-  OUTCOME_OUT_OF_TIME,
-  OUTCOME_OUT_OF_MEMORY,
-  OUTCOME_NOT_RUN,
-  OUTCOME_COUNT
-};
 
 /* The numbers of a row; times are in seconds, and NaN is a number that is not known. */
 enum compare_number {
@@ -83,8 +72,6 @@ void compare_table_free(struct compare_table *table);
 /* Sets is_baseline and the speed-ups, where the table has a baseline (compare_baseline.c). */
 int compare_speed_ups(struct compare_table *table);
 
-/* What the outcome is called in the results file, and in a cell. */
-const char *compare_outcome_word(enum compare_outcome outcome);
 /* What a column of this number is called in CSV and JSON. */
 const char *compare_number_name(enum compare_number number);
 /* The dimension of this name, with '-' and '_' equal, or the number of dimensions. */
