@@ -127,6 +127,7 @@ static void test_bad_plans(void)
       {"{\"level\": 1, \"level\": 2}", "duplicate"},
       {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "--time-limit takes"},
       {"{\"matrices\": \"poisson2d:4x4\", \"memory-limit\": [1]}", "\"memory-limit\" takes one text"},
+      {"{\"matrices\": \"poisson2d:4x4\\u0000\"}", "column 34: a text has a NUL"},
       {"[]", "is an object"},
       {"", "line 1"},
       {"{}", "no matrix"},
@@ -139,6 +140,11 @@ static void test_bad_plans(void)
   }
   const struct cli_run *run = DRY("--plan", tap_scratch("absent.json"));
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is not there");
+  run = DRY("--plan", tap_write("bad.json", "{\"matrices\":\n \"poisson2d:4x4\"}\0", 31));
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 2 has a NUL byte"),
+        "a plan with a NUL behind its end");
+  run = DRY("--plan", "/tmp");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is a folder");
 }
 
 static void test_bad_arguments(void)
@@ -158,7 +164,10 @@ static void test_bad_arguments(void)
       {"--memory-limit", "4X", "500M or 4G"},
       {"--baseline", "device", "NAME=VALUE"},
       {"--baseline", "levle=1", "NAME=VALUE"},
-      {"--retry", "sometimes", "out-of-time"},
+      {"--retry", "sometimes", "converged, not-converged, failed, no-device, crashed, out-of-time, out-of-memory\n"},
+      {"--retry", "crashed,", "--retry takes outcomes"},
+      {"--baseline", "level=1", "the cases are given no value of level"},
+      {"--baseline", "device=cuda", "no case has this value; the cases have cpu"},
       {"--levle", "1", "did you mean --level"},
   };
   const struct cli_run *run;
@@ -196,8 +205,15 @@ static void test_bad_files(void)
   check(run, run->status == 2 && strstr(run->err, "write over the results"), "a table does not overwrite the results");
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", "-", "--json=-");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "one table goes to standard output");
-  run = CLI_RUN("compare", "--tables-only", "--results", tap_scratch("none.jsonl"));
-  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "tables need results");
+  run = CLI_RUN("compare", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "without --tables-only"),
+        "tables need results");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "without --tables-only"),
+        "also where the cases are named");
+  run = CLI_RUN("compare", "--tables-only", "--results", tap_write("none.jsonl", "", 0));
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no rows yet"),
+        "an empty file has none");
   tap_ok(access(results, F_OK) != 0, "nothing has made a results file");
 }
 
@@ -308,6 +324,14 @@ static void test_levels_by_blocks(void)
   json_decref(rows);
   run = CLI_RUN("compare", "--tables-only", "--results", results);
   check(run, run->status == 0 && run->out[0] && !run->err[0], "tables alone are of all rows");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=block=2,level=01");
+  check(run, run->status == 0 && run->out[0] && !run->err[0], "with a baseline that some case has");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=level=7");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "the cases have 0, 1, 2\n"),
+        "and not with one that none has");
+  run = CLI_RUN("compare", "poisson2d:13x13", "poisson2d:14x14", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no row of these 2 cases"),
+        "tables of other cases than those of the rows are refused");
   unlink(results);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -48,7 +49,24 @@ static bool has_one_row(const char *outcome, const char *words)
   return fine;
 }
 
-/* Outcomes of solve itself. Solving 10^6 unknowns takes more than a tenth of a second and 60 MB by far. */
+/* Makes a script stand in for solve; NULL: solve is itself again. */
+static void stand_in(const char *script)
+{
+  if (script) {
+    const char *path = tap_write("solve", script, -1);
+    chmod(path, 0755);
+    setenv("KARST_SOLVE", path, 1);
+  } else if (own_solve[0]) {
+    setenv("KARST_SOLVE", own_solve, 1);
+  } else {
+    unsetenv("KARST_SOLVE");
+  }
+}
+
+/* Ends never, and takes 300 MB: no test depends on how fast a machine is. */
+#define GREEDY "exec dd if=/dev/zero of=/dev/null bs=300000000\n"
+
+/* Outcomes of solve itself, and of one that takes more than it may. */
 static void test_outcomes(void)
 {
   begin();
@@ -66,15 +84,19 @@ static void test_outcomes(void)
 #endif
   check(run, run->status == 0 && has_one_row("no device", ""), "so is one without its device");
   begin();
-  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M");
+  stand_in("#!/bin/sh\n" GREEDY);
+  run = COMPARE("poisson2d:4x4", "--memory-limit=60M");
   check(run, run->status == 0 && has_one_row("out of memory", "the limit of 60 MiB"),
         "so is one over the memory limit");
   begin();
-  run = COMPARE("poisson3d:100x100x100", "--time-limit=0.1");
+  run = COMPARE("poisson2d:4x4", "--time-limit=0.1", "--memory-limit=100G");
   check(run, run->status == 0 && has_one_row("out of time", "the limit of 0.1 s"), "so is one over the time limit");
-  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M", "--quiet");
+  stand_in(NULL);
+  run = COMPARE("poisson2d:4x4", "--quiet");
   check(run, run->status == 0 && has_one_row("out of time", ""), "which is not run again");
-  run = COMPARE("poisson3d:100x100x100", "--memory-limit=60M", "--quiet", "--retry=crashed,out-of-time");
+  run = COMPARE("poisson2d:4x4", "--quiet", "--retry=crashed,no_device");
+  check(run, run->status == 0 && has_one_row("out of time", ""), "nor where --retry names others");
+  run = COMPARE("poisson2d:4x4", "--quiet", "--retry=crashed,out-of-time");
   json_t *rows = read_rows(results);
   check(run, run->status == 0 && json_array_size(rows) == 2, "unless --retry says so");
   json_decref(rows);
@@ -149,6 +171,10 @@ static void test_killed(void)
   char plan_path[512], other[512];
   snprintf(plan_path, sizeof plan_path, "%s", plan);
   snprintf(other, sizeof other, "%s", tap_scratch("undisturbed.jsonl"));
+  char script[2048], own[600];
+  snprintf(own, sizeof own, "%s%s", own_solve[0] ? own_solve : own_tools, own_solve[0] ? "" : "/solve");
+  snprintf(script, sizeof script, "#!/bin/sh\ncase \"$1\" in poisson3d:100*) " GREEDY "esac\nexec '%s' \"$@\"\n", own);
+  stand_in(script);
   const char *const arguments[] = {"--plan", plan_path, "--memory-limit=100M", "--results", results, NULL};
   begin();
   for (size_t wanted = 3; wanted <= 9; wanted += 3) run_and_kill(arguments, wanted);
@@ -174,20 +200,7 @@ static void test_killed(void)
   json_decref(killed);
   json_decref(whole);
   unlink(other);
-}
-
-/* Makes a script stand in for solve; NULL: solve is itself again. */
-static void stand_in(const char *script)
-{
-  if (script) {
-    const char *path = tap_write("solve", script, -1);
-    chmod(path, 0755);
-    setenv("KARST_SOLVE", path, 1);
-  } else if (own_solve[0]) {
-    setenv("KARST_SOLVE", own_solve, 1);
-  } else {
-    unsetenv("KARST_SOLVE");
-  }
+  stand_in(NULL);
 }
 
 static void test_bad_ends(void)
@@ -215,6 +228,38 @@ static void test_bad_ends(void)
     check(run, run->status == 0 && has_one_row(ends[i].outcome, ends[i].words), "a bad end is a row");
     tap_note("%s: %s", ends[i].outcome, ends[i].words);
   }
+}
+
+/* Numbers that no solve has: they are rows and tables like any other, and nothing overflows. */
+static void test_huge(void)
+{
+  static const char script[] =
+      "#!/bin/sh\nprintf 'x\\ty\\n0\\t1\\n1\\t1e999\\n99999999999999999999999\\t1e-5\\n-5\\tnan\\n\\t\\n' >&3\n"
+      "echo '{\"iterations\": 1e300, \"converged\": true, \"rows\": 1e300, \"block\": 1e300, \"fill\": 1e308,'\n"
+      "echo '\"times\": {\"order\": 1e308, \"symbolic\": 1e308, \"factor\": -1e300, \"solve\": 1e308}}'\n";
+  begin();
+  stand_in(script);
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--level=0..3", "--quiet");
+  json_t *rows = read_rows(results), *row = json_array_get(rows, 0), *points = json_object_get(row, "history");
+  check(run,
+        run->status == 0 && run->out[0] && !run->err[0] && json_array_size(rows) == 4 && json_array_size(points) == 4 &&
+            json_is_null(json_array_get(json_array_get(points, 1), 1)),
+        "huge numbers of a case are a row");
+  FILE *file = fopen(results, "w");
+  for (size_t i = 0; i < 3; i++) {
+    row = json_array_get(rows, i);
+    json_object_set_new(row, "wall", json_real(1e300));
+    json_object_set_new(row, "peak_memory", json_real(-1e300));
+    json_dumpf(row, file, JSON_COMPACT);
+    fputc('\n', file);
+  }
+  fclose(file);
+  json_decref(rows);
+  run = COMPARE("poisson2d:4x4", "--level=0..4", "--csv=-");
+  check(run, run->status == 0 && strstr(run->err, "left: "), "and such a row is read again");
+  run = COMPARE("--tables-only", "--report", tap_scratch("report"));
+  check(run, run->status == 0 || (run->status == 2 && strstr(run->err, "gnuplot")), "a page is made of it");
+  stand_in(NULL);
 }
 
 /* What KARST_SOLVE names is no command: no case has a row of it. */
@@ -260,7 +305,7 @@ static bool runs(long pid)
   return state && state[1] && state[2] != 'Z' && state[2] != 'X';
 }
 
-/* Waits up to some seconds until a case and its own process, whose numbers are in a file, have ended. That process is
+/* Waits up to a minute until a case and its own process, whose numbers are in a file, have ended. That process is
  * killed here where compare itself was killed: the system ends the case, but nobody ends what the case has begun. */
 static bool have_ended(const char *path, bool killed)
 {
@@ -269,27 +314,59 @@ static bool have_ended(const char *path, bool killed)
   const bool known = file && fscanf(file, "%ld %ld", &first, &second) == 2;
   if (file) fclose(file);
   if (killed && known) kill((pid_t)second, SIGKILL);
-  for (int i = 0; i < 1000 && known && (runs(first) || runs(second)); i++) usleep(10000);
+  for (int i = 0; i < 6000 && known && (runs(first) || runs(second)); i++) usleep(10000);
   return known && !runs(first) && !runs(second);
 }
 
-/* A case that does not listen to signals, with a process of its own: both are ended by the limit of time, by an
- * interruption, and where compare itself is killed. */
+/* How many processes run that have begun with MARK=VALUE in their environment. */
+static int count_marked(const char *mark)
+{
+  static char text[1 << 16];
+  int count = 0;
+  DIR *folder = opendir("/proc");
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    char path[300];
+    snprintf(path, sizeof path, "/proc/%s/environ", entry->d_name);
+    FILE *file = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+    const size_t length = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file) fclose(file);
+    for (size_t i = 0; i < length; i += strnlen(text + i, length - i) + 1)
+      count += strncmp(text + i, mark, length - i) == 0;
+  }
+  if (folder) closedir(folder);
+  return count;
+}
+
+/* The limit of time ends a case that does not listen to signals, and whatever that has begun by then. */
+static void test_time_limit(void)
+{
+  char value[32], mark[64];
+  snprintf(value, sizeof value, "%ld", (long)getpid());
+  snprintf(mark, sizeof mark, "KARST_TEST_MARK=%s", value);
+  begin();
+  setenv("KARST_TEST_MARK", value, 1);
+  stand_in("#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\nwhile :; do wait; done\n");
+  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=0.3");
+  check(run, run->status == 0 && has_one_row("out of time", "0.3 s"), "the limit of time ends a case without manners");
+  int left = 1;
+  for (int i = 0; i < 6000 && (left = count_marked(mark)) > 0; i++) usleep(10000);
+  tap_ok(left == 0, "and what it has begun: %d are left", left);
+  stand_in(NULL);
+  unsetenv("KARST_TEST_MARK");
+}
+
+/* A case that does not listen to signals, with a process of its own: both are ended by an interruption, and where
+ * compare itself is killed. */
 static void test_interrupted(void)
 {
-  static const char script[] = "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 100 &\necho $$ $! >%s.new\nmv %s.new %s\nwait\n";
-  static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
+  static const char script[] =
+      "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\necho $$ $! >%s.new\nmv %s.new %s\nwait\n";
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
   char text[2048], pids[512], path[600];
   snprintf(pids, sizeof pids, "%s", tap_scratch("pids"));
   snprintf(text, sizeof text, script, pids, pids, pids);
-  begin();
-  unlink(pids);
   stand_in(text);
-  const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=3");
-  const bool timed = run->status == 0 && has_one_row("out of time", "3 s");
-  check(run, timed && have_ended(pids, false),
-        "the limit of time ends a case that ignores signals, and its own processes");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     char *argv[] = {path, "poisson2d:4x4", "poisson2d:5x5", "--results", results, NULL};
     char said[512] = "";
     int status = 0;
@@ -302,7 +379,7 @@ static void test_interrupted(void)
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, tap_scratch("said"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (posix_spawn(&child, path, &actions, NULL, argv, environ) != 0) continue;
     posix_spawn_file_actions_destroy(&actions);
-    for (int k = 0; k < 2000 && access(pids, F_OK) != 0; k++) usleep(10000);
+    for (int k = 0; k < 6000 && access(pids, F_OK) != 0; k++) usleep(10000);
     kill(child, signals[i]);
     waitpid(child, &status, 0);
     FILE *file = fopen(tap_scratch("said"), "r");
@@ -399,6 +476,8 @@ static void test_all(void)
   test_killed();
   test_bad_ends();
   test_no_solve();
+  test_huge();
+  test_time_limit();
   test_interrupted();
   test_results();
   test_full();
@@ -414,6 +493,7 @@ int main(void)
   /* What a script runs in the background ignores SIGINT, and so would the commands that it starts. */
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
   test_all();
   return tap_done();
 }

@@ -8,6 +8,7 @@
 #include "compare_table.h"
 #include "cusparse.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,15 +91,20 @@ static int write_tables(const struct batch *batch)
 static int check_rows(const struct batch *batch)
 {
   const size_t count = batch->cases.count;
+  const char *results = batch->settings.results;
+  char cases[64] = "this case";
   for (size_t i = 0; i < count; i++)
     if (batch->cases.at[i].row) return TOOL_GO_ON;
+  if (count > 1) snprintf(cases, sizeof cases, "these %zu cases", count);
+  if (access(results, F_OK) != 0)
+    return tool_fail(TOOL_FAILED, "%s: %s; compare without --tables-only makes it, and --results names another",
+                     results, strerror(errno));
   if (count == 0)
-    return tool_fail(TOOL_FAILED, "%s has no rows for tables; without --tables-only the cases are run",
-                     batch->settings.results);
+    return tool_fail(TOOL_FAILED, "%s has no rows yet; compare without --tables-only runs cases", results);
   return tool_fail(TOOL_FAILED,
-                   "%s has no row of the %zu case%s; without --tables-only they are run, and without a matrix or plan "
-                   "the tables are of the rows that it has",
-                   batch->settings.results, count, count == 1 ? "" : "s");
+                   "%s has no row of %s, whose matrix may have changed; --tables-only without a matrix or plan takes "
+                   "all rows that it has",
+                   results, cases);
 }
 
 /* Makes the cases, and gives each the row that the results have for it. */
@@ -114,14 +120,14 @@ static int prepare(struct batch *batch)
   json_decref(sets);
   if (status == TOOL_GO_ON && !settings->dry_run && !all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && runs) status = compare_find_solve(&batch->solve);
-  if (status == TOOL_GO_ON && !all)
+  if (status == TOOL_GO_ON && !settings->tables_only)
     status = compare_choose_basis(&batch->plan, &batch->cases, settings->baseline, &batch->basis);
   if (status == TOOL_GO_ON && runs) status = compare_results_open(&batch->results, settings->results);
   if (status == TOOL_GO_ON) status = compare_results_read(&batch->results, settings->results, &batch->cases, all);
   if (status == TOOL_GO_ON && runs) status = compare_results_mend(&batch->results);
   if (status == TOOL_GO_ON && settings->tables_only) status = check_rows(batch);
   if (status == TOOL_GO_ON && all) status = compare_check_outputs(settings, &batch->cases);
-  if (status == TOOL_GO_ON && all)
+  if (status == TOOL_GO_ON && settings->tables_only)
     status = compare_choose_basis(&batch->plan, &batch->cases, settings->baseline, &batch->basis);
   if (status == TOOL_GO_ON) forget_rows(batch);
   return status;

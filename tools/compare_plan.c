@@ -4,6 +4,7 @@
  * more such objects: then each of them is a product of its own, with what it lacks taken from the object around it. */
 #include "compare.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,15 +154,47 @@ static int read_cases(struct compare_plan *plan, json_t *cases)
   return TOOL_GO_ON;
 }
 
-int compare_plan_read(struct compare_plan *plan, const char *path, struct compare_settings *settings)
+static int fail_text(const char *path, const json_error_t *error)
+{
+#if JANSSON_VERSION_HEX >= 0x020b00
+  const enum json_error_code code = json_error_code(error);
+  if (code == json_error_null_character || code == json_error_null_byte_in_key)
+    return tool_fail(TOOL_FAILED, "%s: line %d, column %d: a text has a NUL character", path, error->line,
+                     error->column);
+#endif
+  return tool_fail(TOOL_FAILED, "%s: line %d, column %d: %s", path, error->line, error->column, error->text);
+}
+
+/* Reads the object of a file, which may be a pipe. */
+static int load(const char *path, json_t **root)
 {
   json_error_t error;
-  plan->root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-  if (!plan->root && error.line <= 0) return tool_fail(TOOL_FAILED, "%s", error.text);
-  if (!plan->root)
-    return tool_fail(TOOL_FAILED, "%s: line %d, column %d: %s", path, error.line, error.column, error.text);
+  char *text = NULL;
+  size_t room = 0;
+  int status = TOOL_GO_ON;
+  FILE *file = fopen(path, "r");
+  errno = file ? 0 : errno;
+  const ssize_t length = file ? getdelim(&text, &room, '\0', file) : -1;
+  if (length < 0 && errno != 0) {
+    status = tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  } else if (length > 0 && text[length - 1] == '\0') { /* jansson takes it for the end of the file */
+    long line = 1;
+    for (ssize_t i = 0; i < length; i++) line += text[i] == '\n';
+    status = tool_fail(TOOL_FAILED, "%s: line %ld has a NUL byte: a plan is text", path, line);
+  } else {
+    *root = json_loadb(length > 0 ? text : "", length > 0 ? (size_t)length : 0, JSON_REJECT_DUPLICATES, &error);
+    if (!*root) status = fail_text(path, &error);
+  }
+  if (file) fclose(file);
+  free(text);
+  return status;
+}
+
+int compare_plan_read(struct compare_plan *plan, const char *path, struct compare_settings *settings)
+{
+  int status = load(path, &plan->root);
   plan->file = path;
-  int status = read_object(plan, plan->root, plan->shared, settings);
+  if (status == TOOL_GO_ON) status = read_object(plan, plan->root, plan->shared, settings);
   if (status == TOOL_GO_ON) status = read_cases(plan, json_object_get(plan->root, "cases"));
   plan->file = NULL;
   return status;

@@ -107,7 +107,7 @@ int compare_results_read(struct compare_results *results, const char *path, stru
   const bool own = results->file < 0;
   results->path = path;
   const int descriptor = own ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : dup(results->file);
-  if (descriptor < 0 && own && errno == ENOENT && !all) return TOOL_GO_ON;
+  if (descriptor < 0 && own && errno == ENOENT) return TOOL_GO_ON;
   if (descriptor < 0) return fail_file(path);
   int status = check_regular(path, descriptor);
   FILE *file = status == TOOL_GO_ON ? fdopen(descriptor, "r") : NULL;
