@@ -181,6 +181,10 @@ static void test_bad_arguments(void)
   check(run, run->status == 2 && strstr(run->err, "no matrix"), "no matrix is refused");
   run = DRY("nowhere.mtx");
   check(run, run->status == 2 && strstr(run->err, "no file 'nowhere.mtx'"), "a matrix that is not there is refused");
+  run = DRY("");
+  check(run, run->status == 2 && strstr(run->err, "compare: matrices ''"), "and one without a name");
+  run = DRY("--", "--level=1");
+  check(run, run->status == 2 && strstr(run->err, "no file '--level=1'"), "behind -- all are matrices");
   run = DRY("-");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "standard input is refused");
   run = DRY("poisson2d:4x4", "--level=0..999", "--restart=1..100", "--shift=0,1");

@@ -361,12 +361,12 @@ static void test_interrupted(void)
 {
   static const char script[] =
       "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\necho $$ $! >%s.new\nmv %s.new %s\nwait\n";
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGKILL};
   char text[2048], pids[512], path[600];
   snprintf(pids, sizeof pids, "%s", tap_scratch("pids"));
   snprintf(text, sizeof text, script, pids, pids, pids);
   stand_in(text);
-  for (int i = 0; i < 4; i++) {
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     char *argv[] = {path, "poisson2d:4x4", "poisson2d:5x5", "--results", results, NULL};
     char said[512] = "";
     int status = 0;

@@ -22,6 +22,10 @@ enum { OUT, ERR, HISTORY, STREAMS };
 enum { LOOK_MILLISECONDS = 10, DRAIN_SECONDS = 2, HISTORY_DESCRIPTOR = 3 };
 static const size_t out_most = (size_t)64 << 20, err_most = (size_t)64 << 10;
 
+/* What a user or a scheduler ends a batch with. */
+static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+enum { INTERRUPTS = sizeof interrupts / sizeof interrupts[0] };
+
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number)
@@ -32,11 +36,11 @@ static void interrupt(int number)
 
 void compare_catch_signals(void)
 {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   struct sigaction action = {.sa_handler = interrupt}, known;
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-    if (sigaction(signals[i], NULL, &known) == 0 && known.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < INTERRUPTS; i++)
+    if (sigaction(interrupts[i], NULL, &known) == 0 && known.sa_handler != SIG_IGN)
+      sigaction(interrupts[i], &action, NULL);
   signal(SIGXFSZ, SIG_IGN); /* a results file that may grow no more is a sentence */
 }
 
@@ -271,7 +275,8 @@ int compare_run(const char *solve, char *const argv[], const struct compare_limi
   if (child.full) return tool_fail_memory("what solve has printed");
   /* Where a whole session is told to end, solve may be gone before the signal is here. */
   const int number = WIFSIGNALED(ended->status) ? WTERMSIG(ended->status) : 0;
-  const bool told = number == SIGINT || number == SIGTERM || number == SIGHUP;
+  bool told = false;
+  for (size_t i = 0; i < INTERRUPTS; i++) told |= number == interrupts[i];
   if (told && ended->why == COMPARE_ENDED && !interrupted) poll(NULL, 0, 200);
   return stopped || (told && interrupted) ? TOOL_NO : TOOL_GO_ON;
 }

@@ -136,7 +136,8 @@ static void read_numbers(struct compare_row *row)
   if (isfinite(number_of(repeat, "solve"))) number[COMPARE_SOLVE] = number_of(repeat, "solve");
   number[COMPARE_SETUP] = number[COMPARE_ORDER] + number[COMPARE_SYMBOLIC] + number[COMPARE_FACTOR];
   number[COMPARE_TOTAL] = number[COMPARE_SETUP] + number[COMPARE_SOLVE];
-  if (!isfinite(number[COMPARE_SETUP])) number[COMPARE_SETUP] = NAN; /* a file may have any numbers, and sums overflow */
+  /* A file may have any numbers, and their sums may overflow. */
+  if (!isfinite(number[COMPARE_SETUP])) number[COMPARE_SETUP] = NAN;
   if (!isfinite(number[COMPARE_TOTAL])) number[COMPARE_TOTAL] = NAN;
 }
 

@@ -77,7 +77,9 @@ void compare_canonical(const struct compare_name *name, const char *value, char 
 static int fail_value(const struct compare_plan *plan, const struct compare_name *name, const char *value,
                       const char *why)
 {
-  return tool_fail(TOOL_FAILED, "%s%s%s '%s': %s", plan->file ? plan->file : "", plan->file ? ": " : "--", name->name,
+  const struct compare_own *own = compare_find_own(name->name);
+  const char *option = own && own->is_operand ? "" : "--";
+  return tool_fail(TOOL_FAILED, "%s%s%s '%s': %s", plan->file ? plan->file : "", plan->file ? ": " : option, name->name,
                    value, why);
 }
 
