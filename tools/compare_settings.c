@@ -81,8 +81,8 @@ static int take_option(void *user, const char *name, const char *value)
 static int make_options(struct line *line, struct compare_settings *settings, int argc)
 {
   while (compare_own(line->own)) line->own++;
-  line->value = calloc(line->own, sizeof *line->value);
-  line->flag = calloc(line->own, sizeof *line->flag);
+  line->value = calloc(line->own + 1, sizeof *line->value);
+  line->flag = calloc(line->own + 1, sizeof *line->flag);
   line->option = calloc(line->own + SETTINGS + 1, sizeof *line->option);
   line->operand = calloc((size_t)argc + 1, sizeof *line->operand);
   struct tool_option *option = line->option;
