@@ -24,7 +24,7 @@ static bench_sample median(int count, const bench_sample *sample)
       sorted[i] = sample[i].value[q];
       measured = measured && isfinite(sorted[i]);
     }
-    middle.value[q] = measured ? bench_median(count, sorted) : NAN;
+    middle.value[q] = measured ? tool_median(count, sorted) : NAN;
   }
   return middle;
 }

@@ -126,9 +126,6 @@ int bench_place_copy(const bench_place *cpu, karst_context *context, bench_place
 /* Closes a place, also one that is incomplete or closed. */
 void bench_place_close(bench_place *place);
 
-/* Returns the median of count values, which it sorts. */
-double bench_median(int count, double *value);
-
 /* The bytes that must move between memory and processor; see bench_traffic.c. */
 typedef struct bench_traffic {
   double matrix, factors, vector;                   /* sizes: A, the factors, one vector */

@@ -70,7 +70,7 @@ static karst_status measure(const bench_settings *settings, bench_row *row)
       status = time_task(row, (enum bench_task)t, calls[t], r, &sample[t][row->repeat]);
   }
   karst_vector_destroy(r);
-  for (int t = 0; t < BENCH_TASKS && !status; t++) row->seconds[t] = bench_median(row->repeat, sample[t]);
+  for (int t = 0; t < BENCH_TASKS && !status; t++) row->seconds[t] = tool_median(row->repeat, sample[t]);
   return status;
 }
 

@@ -51,15 +51,3 @@ void bench_place_close(bench_place *place)
   karst_matrix_destroy(place->A);
   *place = (bench_place){.context = NULL};
 }
-
-static int compare_doubles(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-double bench_median(int count, double *value)
-{
-  qsort(value, (size_t)count, sizeof *value, compare_doubles);
-  return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
-}

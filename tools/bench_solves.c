@@ -139,7 +139,7 @@ static int measure(bench_solves *solves)
     for (int s = 0; s < solves->count; s++) repeat(solves, &solves->solve[s], r, sample[s]);
   for (int s = 0; s < solves->count; s++)
     for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++)
-      solves->solve[s].value[q] = isnan(sample[s][q][0]) ? NAN : bench_median(settings->repeat, sample[s][q]);
+      solves->solve[s].value[q] = isnan(sample[s][q][0]) ? NAN : tool_median(settings->repeat, sample[s][q]);
   return TOOL_GO_ON;
 }
 

@@ -164,6 +164,18 @@ double tool_clock(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static int ascending(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double tool_median(int count, double *value)
+{
+  qsort(value, (size_t)count, sizeof *value, ascending);
+  return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
 bool tool_integer(const char *text, long long minimum, long long maximum, long long *number)
 {
   char *end;

@@ -54,6 +54,8 @@ int tool_threads(void);
 
 /* Returns seconds since a fixed moment. */
 double tool_clock(void);
+/* The median of value[count], which is sorted; of an even number of values the mean of the middle two. */
+double tool_median(int count, double *value);
 
 /* Reads a number in minimum .. maximum that fills all of text. */
 bool tool_integer(const char *text, long long minimum, long long maximum, long long *number);

@@ -4,14 +4,64 @@
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
 #include "gnuplot.h"
+#include "text.h"
 
 #include <string.h>
 
-int compare_key_rows(size_t curves, size_t longest, int width)
+/* In pixels: what a line of the key has at its left, and a letter of its font at most. */
+enum { MARGINS = 80, SAMPLE = 55, LETTER = 7 };
+
+/* How many letters a line of the key can have. */
+static size_t room_of(int width) { return (size_t)((width - MARGINS - SAMPLE) / LETTER); }
+
+/* Takes the beginning of a text that fits a line, up to a comma where there is one; returns what is left of it. A text
+ * without blanks is cut and ends in dots. */
+static const char *take_line(char line[COMPARE_LABEL + 4], const char *text, size_t room)
 {
-  const int columns = (width - 80) / (55 + 7 * (int)longest); /* in pixels: a sample, and a letter of the font */
-  const int count = (int)curves;
-  return columns > 1 ? (count + columns - 1) / columns : count;
+  const size_t most = tool_utf8_begin(text, room);
+  size_t length = most, skip = 0;
+  if (text[most]) {
+    while (length > 0 && !(text[length] == ' ' && text[length - 1] == ',')) length--;
+    skip = length > 0;
+  }
+  const bool cut = length == 0 && most > 0;
+  if (cut) length = tool_utf8_begin(text, room - 3);
+  snprintf(line, COMPARE_LABEL + 4, "%.*s%s", (int)length, text, cut ? "..." : "");
+  if (!cut) return text + length + skip;
+  const char *comma = strstr(text + length, ", ");
+  return comma ? comma + 2 : text + strlen(text);
+}
+
+int compare_key_rows(const struct compare_key *key, int width)
+{
+  const size_t room = room_of(width);
+  size_t longest = 0, lines = 0;
+  for (size_t c = 0; c < key->curves; c++) {
+    char line[COMPARE_LABEL + 4];
+    const char *text = key->label[c];
+    const size_t letters = tool_utf8_count(text);
+    if (letters > longest) longest = letters;
+    for (; *text; lines++) text = take_line(line, text, room);
+  }
+  const size_t columns = (size_t)(width - MARGINS) / (SAMPLE + LETTER * longest);
+  return (int)(columns > 1 ? (key->curves + columns - 1) / columns : lines);
+}
+
+void compare_plot(struct tool_gnuplot *plot, const struct compare_key *key, int width, const char *style)
+{
+  for (size_t c = 0; c < key->curves; c++) {
+    char line[COMPARE_LABEL + 4];
+    const char *rest = take_line(line, key->label[c], room_of(width));
+    fprintf(plot->script, "%s$curve%zu using 1:2 with %s linetype %zu title ", c == 0 ? "plot " : ", ", c, style,
+            c + 1);
+    tool_gnuplot_text(plot, line);
+    while (*rest) { /* gnuplot sets lines of one title over each other */
+      rest = take_line(line, rest, room_of(width));
+      fputs(", NaN with lines linecolor rgb '#ffffff' title ", plot->script);
+      tool_gnuplot_text(plot, line);
+    }
+  }
+  fputc('\n', plot->script);
 }
 
 int compare_canvas(struct tool_gnuplot *plot, const char *path, const struct compare_frame *frame)

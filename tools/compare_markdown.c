@@ -4,6 +4,7 @@
 
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,17 +91,9 @@ static char *cell_text(const struct compare_layout *layout, size_t line, size_t 
   return NULL;
 }
 
-/* Letters of a UTF-8 text. */
-static int width_of(const char *text)
-{
-  int width = 0;
-  for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
-  return width;
-}
-
 static void print_padded(FILE *file, const char *text, int width, bool is_text)
 {
-  const int pad = width - width_of(text);
+  const int pad = width - (int)tool_utf8_count(text);
   if (is_text)
     fprintf(file, " %s%*s |", text, pad, "");
   else
@@ -112,7 +105,7 @@ static int column_width(const struct compare_layout *layout, char *const *text, 
 {
   int width = 3;
   for (size_t line = 0; line <= layout->lines; line++) {
-    const int own = width_of(text[line * layout->columns + column]);
+    const int own = (int)tool_utf8_count(text[line * layout->columns + column]);
     if (own > width) width = own;
   }
   return width;

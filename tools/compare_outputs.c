@@ -4,6 +4,7 @@
 #include "compare_table.h"
 #include "inputs.h"
 #include "output.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +17,12 @@ struct output {
   bool folder;
 };
 
-static bool ends_in(const char *text, const char *ending)
-{
-  const size_t length = strlen(text), tail = strlen(ending);
-  return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 /* Whether a file has a place in the folder under a name that a report may write. */
 static bool is_of_report(const char *path, const char *folder)
 {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   struct stat own, other;
-  if (strcmp(name, "index.html") != 0 && !ends_in(name, ".svg")) return false;
+  if (strcmp(name, "index.html") != 0 && !tool_ends_in(name, ".svg")) return false;
   char *place = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
   const bool same = place && stat(place, &own) == 0 && stat(folder, &other) == 0 && own.st_dev == other.st_dev &&
                     own.st_ino == other.st_ino;

@@ -9,6 +9,7 @@
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
 #include "gnuplot.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,33 +99,21 @@ static void method_label(char label[COMPARE_LABEL], const struct profile *profil
 static int draw_profile(const struct profile *profile, const char *path)
 {
   struct tool_gnuplot plot;
+  struct compare_key key = {.curves = profile->methods < COMPARE_CURVES ? profile->methods : COMPARE_CURVES};
   struct compare_frame frame = {720, 400, 0, "time over the fastest time of the matrix, at most", "matrices solved, %"};
-  const size_t curves = profile->methods < COMPARE_CURVES ? profile->methods : COMPARE_CURVES;
-  char label[COMPARE_LABEL];
-  size_t longest = 0;
   bool *left_out = calloc(profile->table->dimensions, sizeof *left_out);
   if (!left_out) return tool_fail_memory("a picture");
-  for (size_t c = 0; c < curves; c++) {
-    method_label(label, profile, c, left_out);
-    if (strlen(label) > longest) longest = strlen(label);
-  }
-  frame.key_rows = compare_key_rows(curves, longest, frame.width);
-  int status = compare_canvas(&plot, path, &frame);
-  if (status == TOOL_GO_ON) {
-    fputs("set logscale x\nset format x '%g'\nset yrange [0:103]\nset xrange [1:", plot.script);
-    compare_put_number(&plot, profile->most * 1.05);
-    fputs("]\n", plot.script);
-    for (size_t c = 0; c < curves; c++) write_steps(&plot, profile, c);
-    for (size_t c = 0; c < curves; c++) {
-      method_label(label, profile, c, left_out);
-      fprintf(plot.script, "%s$curve%zu using 1:2 with steps linetype %zu title ", c == 0 ? "plot " : ", ", c, c + 1);
-      tool_gnuplot_text(&plot, label);
-    }
-    fputc('\n', plot.script);
-    status = tool_gnuplot_end(&plot);
-  }
+  for (size_t c = 0; c < key.curves; c++) method_label(key.label[c], profile, c, left_out);
   free(left_out);
-  return status;
+  frame.key_rows = compare_key_rows(&key, frame.width);
+  const int status = compare_canvas(&plot, path, &frame);
+  if (status != TOOL_GO_ON) return status;
+  fputs("set logscale x\nset format x '%g'\nset yrange [0:103]\nset xrange [1:", plot.script);
+  compare_put_number(&plot, profile->most * 1.05);
+  fputs("]\n", plot.script);
+  for (size_t c = 0; c < key.curves; c++) write_steps(&plot, profile, c);
+  compare_plot(&plot, &key, frame.width, "steps");
+  return tool_gnuplot_end(&plot);
 }
 
 /* Finds the methods and the matrices that were solved. */
@@ -162,6 +151,60 @@ int compare_draw_profile(const struct compare_table *table, const char *path, bo
   return status;
 }
 
+/* The texts beside a bar: the matrix, of a long name both ends, and the best choice, of a long one its beginning. */
+struct beside {
+  char name[COMPARE_LABEL], choice[COMPARE_LABEL];
+};
+
+enum { NAME_MOST = 32, NAME_END = 11, CHOICE_MOST = 36, BEST_WIDTH = 860, BEST_LETTER = 8 }; /* letters, and pixels */
+
+static struct beside find_beside(const struct compare_table *table, size_t matrix)
+{
+  struct beside beside;
+  char label[COMPARE_LABEL];
+  const char *name = compare_short_name(table->matrix[matrix]);
+  const size_t letters = strlen(name);
+  compare_label(label, table, compare_choose(table, matrix).best, NULL);
+  if (letters > NAME_MOST)
+    snprintf(beside.name, sizeof beside.name, "%.*s...%s", (int)tool_utf8_begin(name, NAME_MOST - NAME_END - 3), name,
+             name + tool_utf8_begin(name, letters - NAME_END));
+  else
+    snprintf(beside.name, sizeof beside.name, "%s", name);
+  if (strlen(label) > CHOICE_MOST)
+    snprintf(beside.choice, sizeof beside.choice, "%.*s...", (int)tool_utf8_begin(label, CHOICE_MOST - 3), label);
+  else
+    snprintf(beside.choice, sizeof beside.choice, "%s", label);
+  return beside;
+}
+
+/* Sets the margins, which have room for the longest texts, and the axis, from a little below the fastest time, so that
+ * its mark does not touch the name. */
+static void write_frame(struct tool_gnuplot *plot, const struct compare_table *table, int bars)
+{
+  size_t name = 8, choice = 8;
+  double least = HUGE_VAL, most = 0;
+  for (size_t m = 0; m < table->matrices; m++) {
+    const struct compare_choice chosen = compare_choose(table, m);
+    if (!chosen.best) continue;
+    const struct beside beside = find_beside(table, m);
+    least = fmin(least, chosen.best->number[COMPARE_TOTAL]);
+    most = fmax(most, chosen.slowest->number[COMPARE_TOTAL]);
+    if (tool_utf8_count(beside.name) > name) name = tool_utf8_count(beside.name);
+    if (tool_utf8_count(beside.choice) > choice) choice = tool_utf8_count(beside.choice);
+  }
+  fprintf(plot->script,
+          "set lmargin at screen 0.%03d\nset rmargin at screen 0.%03d\nunset ytics\nset border 1\nset logscale x\n"
+          "set format x '%%g'\nset yrange [%d.6:0.6]\nunset grid\nset grid xtics linecolor rgb '#dddddd'\n"
+          "set style fill solid noborder\nset key at screen 0.5, screen 0.99 center top horizontal maxrows 1\nset "
+          "tmargin 4\nset xrange [",
+          (int)(name * BEST_LETTER + 16) * 1000 / BEST_WIDTH,
+          1000 - (int)(choice * BEST_LETTER + 16) * 1000 / BEST_WIDTH, -bars);
+  compare_put_number(plot, least / pow(most / least, 0.03) / 1.05);
+  fputs(":", plot->script);
+  compare_put_number(plot, most * 1.05);
+  fputs("]\n", plot->script);
+}
+
 /* Writes the bars, from the fastest to the slowest case of each matrix that converged, and the runner-ups. */
 static void write_bars(struct tool_gnuplot *plot, const struct compare_table *table)
 {
@@ -184,13 +227,12 @@ static void write_names(struct tool_gnuplot *plot, const struct compare_table *t
   int y = 0;
   for (size_t m = 0; m < table->matrices; m++) {
     const struct compare_choice choice = compare_choose(table, m);
-    char label[COMPARE_LABEL];
     if (!choice.best) continue;
-    compare_label(label, table, choice.best, NULL);
+    const struct beside beside = find_beside(table, m);
     fputs("set label ", plot->script);
-    tool_gnuplot_text(plot, compare_short_name(table->matrix[m]));
+    tool_gnuplot_text(plot, beside.name);
     fprintf(plot->script, " at graph -0.02, first %d right\nset label ", y);
-    tool_gnuplot_text(plot, label);
+    tool_gnuplot_text(plot, beside.choice);
     fprintf(plot->script, " at graph 1.02, first %d left\n", y--);
   }
 }
@@ -204,14 +246,10 @@ int compare_draw_best(const struct compare_table *table, const char *path, bool 
   if (!*drawn) return TOOL_GO_ON;
   solved = 0;
   for (size_t m = 0; m < table->matrices; m++) solved += compare_choose(table, m).best != NULL;
-  const struct compare_frame frame = {860, 70 + 24 * solved, 1, "set-up and solve, s", ""};
+  const struct compare_frame frame = {BEST_WIDTH, 90 + 24 * solved, 1, "set-up and solve, s", ""};
   const int status = compare_canvas(&plot, path, &frame);
   if (status != TOOL_GO_ON) return status;
-  fprintf(plot.script,
-          "set lmargin at screen 0.27\nset rmargin at screen 0.74\nunset ytics\nset border 1\nset logscale x\n"
-          "set format x '%%g'\nset yrange [%d.6:0.6]\nunset grid\nset grid xtics linecolor rgb '#dddddd'\n"
-          "set style fill solid noborder\nset key horizontal\n",
-          -solved);
+  write_frame(&plot, table, solved);
   write_bars(&plot, table);
   write_names(&plot, table);
   fputs("plot $bars using 2:1:2:4:($1-0.28):($1+0.28) with boxxyerror linecolor rgb '#c5d9e8' title"

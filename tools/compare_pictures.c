@@ -150,30 +150,29 @@ static void write_cases(struct tool_gnuplot *plot, const struct curves *curves, 
   fputs("EOD\n", plot->script);
 }
 
+enum { WIDTH = 400, HEIGHT = 290 }; /* so that letters are as large as those of the page beside them */
+
+static void make_key(struct compare_key *key, const struct curves *curves)
+{
+  key->curves = curves->count;
+  for (size_t c = 0; c < curves->count; c++)
+    compare_label(key->label[c], curves->table, curves->fastest[c], curves->left_out);
+}
+
 /* Begins a picture whose key has room for the names of the curves. */
 static int begin(struct tool_gnuplot *plot, const struct curves *curves, const char *path, const char *x, const char *y)
 {
-  struct compare_frame frame = {480, 330, 0, x, y};
-  size_t longest = 0;
-  for (size_t c = 0; c < curves->count; c++) {
-    char label[COMPARE_LABEL];
-    compare_label(label, curves->table, curves->fastest[c], curves->left_out);
-    if (strlen(label) > longest) longest = strlen(label);
-  }
-  frame.key_rows = compare_key_rows(curves->count, longest, frame.width);
+  struct compare_key key;
+  make_key(&key, curves);
+  const struct compare_frame frame = {WIDTH, HEIGHT, compare_key_rows(&key, WIDTH), x, y};
   return compare_canvas(plot, path, &frame);
 }
 
 static void write_plot(struct tool_gnuplot *plot, const struct curves *curves, const char *style)
 {
-  for (size_t c = 0; c < curves->count; c++) {
-    char label[COMPARE_LABEL];
-    compare_label(label, curves->table, curves->fastest[c], curves->left_out);
-    fprintf(plot->script, "%s$curve%zu using 1:2 with %s linetype %zu title ", c == 0 ? "plot " : ", ", c, style,
-            c + 1);
-    tool_gnuplot_text(plot, label);
-  }
-  fputc('\n', plot->script);
+  struct compare_key key;
+  make_key(&key, curves);
+  compare_plot(plot, &key, WIDTH, style);
 }
 
 /* Writes the residuals of a case over that of the start, from the first iteration on where the axis is logarithmic. */
@@ -248,7 +247,7 @@ int compare_draw_fill(const struct compare_table *table, size_t matrix, const ch
   if (*drawn && status == TOOL_GO_ON)
     status = begin(&plot, &curves, path, "entries of the factors / entries in the file", "iterations");
   if (plot.script) {
-    fputs("set logscale y\nset format y '%g'\nset offsets graph 0.03, graph 0.03, 0, 0\n", plot.script);
+    fputs("set logscale y\nset format y '%g'\nset xrange [0:*]\nset offsets 0, graph 0.03, 0, 0\n", plot.script);
     for (size_t c = 0; c < curves.count; c++) write_cases(&plot, &curves, c, has_fill, true);
     write_plot(&plot, &curves, "linespoints");
     status = tool_gnuplot_end(&plot);

@@ -4,6 +4,7 @@
  * A case is taken to last as long as those of its matrix that have ended, and where none has, as those of all. Rows of
  * an earlier run count, for they say how long theirs took. */
 #include "compare.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,10 +88,8 @@ static void print_cut(char *line)
 {
   struct winsize size;
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  size_t width = known ? size.ws_col - 1 : 79;
-  if (strlen(line) < width) width = strlen(line);
-  while (width > 0 && ((unsigned char)line[width] & 0xc0) == 0x80) width--; /* not inside a character */
-  fprintf(stderr, "\r\033[K%.*s", (int)width, line);
+  const size_t width = known ? size.ws_col - 1 : 79;
+  fprintf(stderr, "\r\033[K%.*s", (int)tool_utf8_begin(line, width), line);
   fflush(stderr);
 }
 

@@ -247,11 +247,13 @@ static int print_best(FILE *file, const struct compare_table *table, const char 
   fputs("</tbody></table>\n</div>\n", file);
   if (drawn) {
     fputs("<div class=\"alone\" tabindex=\"0\">\n", file);
-    compare_print_figure(file, "best",
-                         "For each matrix a bar from the fastest to the slowest case that converged, on a logarithmic "
-                         "axis of time; the table above has the best choices and the runner-ups.",
-                         "What choosing well is worth: each bar spans the times of all cases that converged, and the "
-                         "best choice is named at the right. The axis is logarithmic.");
+    compare_print_figure(
+        file, "best",
+        "For each matrix a bar from the fastest to the slowest case that converged, on a logarithmic "
+        "axis of time; the table above has the best choices and the runner-ups.",
+        "What choosing well is worth: each bar spans the times of all cases that converged, and the "
+        "best choice is named at the right. Of a name with dots the table above has the whole. The axis is "
+        "logarithmic.");
     fputs("</div>\n", file);
   } else
     fputs("<p class=\"hint\">There is no picture, for no matrix has two cases that converged.</p>\n", file);
@@ -341,10 +343,22 @@ static int print_page(FILE *file, const struct compare_table *table, const char 
   return status;
 }
 
+/* Writes the page into a nameless file, which takes its place when all pictures are there. */
+static int write_page(const struct compare_table *table, const char *folder, const char *path)
+{
+  FILE *file = tmpfile();
+  if (!file) return tool_fail(TOOL_FAILED, "a temporary file for the report cannot be made: %s", strerror(errno));
+  int status = print_page(file, table, folder);
+  if (status == TOOL_GO_ON && (fflush(file) != 0 || ferror(file)))
+    status = tool_fail(TOOL_FAILED, "%s: the temporary file for the page cannot be written; is the disk full?", path);
+  if (status == TOOL_GO_ON) status = tool_write_whole(file, path);
+  fclose(file);
+  return status;
+}
+
 int compare_write_report(const struct compare_set *set, const char *folder)
 {
   struct compare_table table;
-  FILE *file;
   int status = compare_report_check(folder);
   if (status != TOOL_GO_ON) return status;
   char *path = page_path(folder);
@@ -352,8 +366,7 @@ int compare_write_report(const struct compare_set *set, const char *folder)
   if (status == TOOL_GO_ON && !path) status = tool_fail_memory("the report");
   if (status == TOOL_GO_ON && !is_folder(folder) && mkdir(folder, 0777) != 0)
     status = tool_fail(TOOL_FAILED, "%s: %s", folder, strerror(errno));
-  if (status == TOOL_GO_ON) status = compare_open(path, &file);
-  if (status == TOOL_GO_ON) status = compare_close(file, path, print_page(file, &table, folder));
+  if (status == TOOL_GO_ON) status = write_page(&table, folder, path);
   free(path);
   compare_table_free(&table);
   return status;

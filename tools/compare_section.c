@@ -36,10 +36,14 @@ static const struct figure {
     {"convergence", "Residuals over that of the start, for the fastest cases that converged.",
      "There is no picture of the residuals, for no case that converged has a history of several iterations.",
      compare_draw_convergence},
-    {"times", "Time of set-up and solve, for the fastest combinations.",
+    {"times",
+     "Time of set-up and solve, for the fastest combinations. One that has no level, or no block size, is a line "
+     "across.",
      "There is no picture of times, for the cases that converged differ in neither level nor block size.",
      compare_draw_times},
-    {"fill", "What entries of the factors buy: iterations by fill, along each curve with growing level or block size.",
+    {"fill",
+     "What entries of the factors buy: iterations by fill, along each curve with growing level or block size. One that "
+     "has neither is a point.",
      "There is no picture of fill, for the cases that converged differ in neither level nor block size.",
      compare_draw_fill}};
 

@@ -3,6 +3,7 @@
 
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -106,10 +107,7 @@ const char *compare_title(const struct compare_dimension *dimension)
 /* Appends a text as far as there is room, whole characters of UTF-8 only. */
 static void append(char text[COMPARE_LABEL], const char *more)
 {
-  const size_t have = strlen(text), room = COMPARE_LABEL - 1 - have;
-  size_t length = strlen(more);
-  if (length > room) length = room;
-  while (length > 0 && more[length] && ((unsigned char)more[length] & 0xc0) == 0x80) length--;
+  const size_t have = strlen(text), length = tool_utf8_begin(more, COMPARE_LABEL - 1 - have);
   memcpy(text + have, more, length);
   text[have + length] = '\0';
 }

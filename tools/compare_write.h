@@ -168,8 +168,15 @@ struct compare_frame {
   int width, height, key_rows; /* pixels, without the key; rows of the key */
   const char *x, *y;           /* what the axes say */
 };
-/* How many rows the key of so many curves takes, whose longest name has so many letters. */
-int compare_key_rows(size_t curves, size_t longest, int width);
+/* The names of the curves of a picture. */
+struct compare_key {
+  size_t curves;
+  char label[COMPARE_CURVES][COMPARE_LABEL];
+};
+/* How many rows the key takes in a picture of this width, where a name that is too long for one goes on in the next. */
+int compare_key_rows(const struct compare_key *key, int width);
+/* Writes the command that plots $curve0, $curve1 and so on, with gnuplot's style of this name. */
+void compare_plot(struct tool_gnuplot *plot, const struct compare_key *key, int width, const char *style);
 /* Begins a picture, which tool_gnuplot_end ends. */
 int compare_canvas(struct tool_gnuplot *plot, const char *path, const struct compare_frame *frame);
 /* Writes a number into its script. */

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,21 +18,18 @@ extern char **environ;
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#000000", "#999933"};
 
+/* The dashes of the same lines: some of gnuplot's own, and lengths of strokes and gaps. */
+static const char *const dashes[] = {"1", "2", "3", "4", "(24,5)", "(4,10)", "5", "(16,4,16,4,3,4)"};
+
 int tool_gnuplot_check(void)
 {
   if (system("command -v gnuplot >/dev/null 2>&1") == 0) return TOOL_GO_ON; // NOLINT(cert-env33-c): a fixed command
   return tool_fail(TOOL_FAILED, "pictures take the program gnuplot, which is not there");
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-  size_t length = strlen(path), tail = strlen(ending);
-  return length > tail && strcmp(path + length - tail, ending) == 0;
-}
-
 int tool_gnuplot_check_output(const char *path)
 {
-  if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+  if (!tool_ends_in(path, ".svg") && !tool_ends_in(path, ".png"))
     return tool_fail(TOOL_FAILED, "%s: a picture's name ends in .svg or .png", path);
   const int status = tool_check_output(path);
   return status == TOOL_GO_ON ? tool_gnuplot_check() : status;
@@ -65,8 +61,8 @@ static void set_terminal(FILE *script, bool svg, int width, int height)
             "{ set terminal png size %d,%d noenhanced }\n",
             width, height, width, height);
   for (int i = 0; i < 8; i++)
-    fprintf(script, "set linetype %d linecolor rgb '%s' linewidth 2 dashtype %d pointtype %d\n", i + 1, colours[i],
-            i % 4 + 1, i + 4);
+    fprintf(script, "set linetype %d linecolor rgb '%s' linewidth 2 dashtype %s pointtype %d\n", i + 1, colours[i],
+            dashes[i], i + 4);
 }
 
 static FILE *open_nameless(void)
@@ -83,7 +79,7 @@ int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, i
   if (status != TOOL_GO_ON) return status;
   plot->script = open_nameless();
   if (!plot->script) return TOOL_FAILED;
-  set_terminal(plot->script, ends_in(path, ".svg"), width, height);
+  set_terminal(plot->script, tool_ends_in(path, ".svg"), width, height);
   return TOOL_GO_ON;
 }
 
@@ -130,57 +126,6 @@ static bool is_whole(FILE *picture, bool svg)
   return svg ? strstr(tail, "</svg>") != NULL : count == 32 && memcmp(tail + 24, "IEND", 4) == 0;
 }
 
-static bool copy(FILE *from, FILE *to)
-{
-  char bytes[1 << 14];
-  size_t count;
-  bool lost = false;
-  rewind(from);
-  while (!lost && (count = fread(bytes, 1, sizeof bytes, from)) > 0) lost = fwrite(bytes, 1, count, to) < count;
-  return !lost && !ferror(from);
-}
-
-/* Copies the picture to a new file beside target, which then takes its place. Returns false, with errno, where that
- * cannot be. */
-static bool replace(FILE *picture, const char *target, mode_t mode)
-{
-  static const char ending[] = ".XXXXXX";
-  char *path = malloc(strlen(target) + sizeof ending);
-  if (!path) return false;
-  sprintf(path, "%s%s", target, ending);
-  const int descriptor = mkstemp(path);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-  bool done = file && copy(picture, file) && fchmod(descriptor, mode) == 0;
-  if (file) done &= fclose(file) == 0;
-  done = done && rename(path, target) == 0;
-  const int error = errno;
-  if (descriptor >= 0 && !done) unlink(path);
-  free(path);
-  errno = error;
-  return done;
-}
-
-/* Puts the picture into its file: in one step, unless it is no file that can be replaced, such as a pipe. */
-static int place(FILE *picture, const char *path)
-{
-  struct stat status;
-  const bool there = stat(path, &status) == 0;
-  char *target = there ? realpath(path, NULL) : strdup(path);
-  const mode_t mask = umask(0);
-  umask(mask);
-  errno = 0;
-  bool done = target && (!there || S_ISREG(status.st_mode)) &&
-              replace(picture, target, there ? status.st_mode & 07777 : 0666 & ~mask);
-  if (!done && errno != ENOSPC && errno != EFBIG) {
-    FILE *file = fopen(path, "wb");
-    errno = 0;
-    done = file && copy(picture, file);
-    if (file) done &= fclose(file) == 0;
-  }
-  free(target);
-  return done ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
-}
-
 int tool_gnuplot_end(struct tool_gnuplot *plot)
 {
   FILE *script = plot->script, *picture, *complaint = NULL;
@@ -191,9 +136,12 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
   picture = open_nameless();
   if (picture) complaint = open_nameless();
   if (complaint && run(script, picture, complaint)) {
-    status = is_whole(picture, ends_in(plot->path, ".svg"))
-                 ? place(picture, plot->path)
-                 : tool_fail(TOOL_FAILED, "%s: gnuplot has not finished the picture", plot->path);
+    status =
+        is_whole(picture, tool_ends_in(plot->path, ".svg"))
+            ? tool_write_whole(picture, plot->path)
+            : tool_fail(TOOL_FAILED,
+                        "%s: gnuplot has not finished the picture; is the disk full, or that of the temporary files?",
+                        plot->path);
   } else if (complaint) {
     read_complaint(complaint, text, sizeof text);
     status = tool_fail(TOOL_FAILED, "%s: gnuplot could not draw the picture: %s", plot->path, text);

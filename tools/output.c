@@ -1,6 +1,7 @@
-/* output.c - checks output files; see output.h. The checks mirror what the library does. It follows links, and replaces
- * a file that it may write to, in place if the folder takes no new files. A new file needs a folder that takes one. The
- * tools use only what karst.h declares, so that they repeat folder_length and follow_links of format/place.c. */
+/* output.c - checks and replaces output files; see output.h. The checks mirror what the library does. It follows links,
+ * and replaces a file that it may write to, in place if the folder takes no new files. A new file needs a folder that
+ * takes one. The tools use only what karst.h declares, so that they repeat folder_length and follow_links of
+ * format/place.c. */
 #include "output.h"
 
 #include <errno.h>
@@ -96,4 +97,54 @@ bool tool_same_file(const char *a, const char *b)
   bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
   if (has_a && has_b) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
   return !has_a && !has_b && same_place(a, b);
+}
+
+static bool copy(FILE *from, FILE *to)
+{
+  char bytes[1 << 14];
+  size_t count;
+  bool lost = false;
+  rewind(from);
+  while (!lost && (count = fread(bytes, 1, sizeof bytes, from)) > 0) lost = fwrite(bytes, 1, count, to) < count;
+  return !lost && !ferror(from);
+}
+
+/* Copies the content to a new file beside target, which then takes its place. Returns false, with errno, where that
+ * cannot be. */
+static bool replace(FILE *content, const char *target, mode_t mode)
+{
+  static const char ending[] = ".XXXXXX";
+  char *path = malloc(strlen(target) + sizeof ending);
+  if (!path) return false;
+  sprintf(path, "%s%s", target, ending);
+  const int descriptor = mkstemp(path);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+  bool done = file && copy(content, file) && fchmod(descriptor, mode) == 0;
+  if (file) done &= fclose(file) == 0;
+  done = done && rename(path, target) == 0;
+  const int error = errno;
+  if (descriptor >= 0 && !done) unlink(path);
+  free(path);
+  errno = error;
+  return done;
+}
+
+int tool_write_whole(FILE *content, const char *path)
+{
+  struct stat status;
+  const bool there = stat(path, &status) == 0;
+  char *target = there ? realpath(path, NULL) : strdup(path);
+  const mode_t mask = umask(0);
+  umask(mask);
+  errno = 0;
+  bool done = target && (!there || S_ISREG(status.st_mode)) &&
+              replace(content, target, there ? status.st_mode & 07777 : 0666 & ~mask);
+  if (!done && errno != ENOSPC && errno != EFBIG) {
+    FILE *file = fopen(path, "wb");
+    errno = 0;
+    done = file && copy(content, file);
+    if (file) done &= fclose(file) == 0;
+  }
+  free(target);
+  return done ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
 }

@@ -142,18 +142,6 @@ static int measure_error(struct run *run, struct solve_report *report)
   return exit_status;
 }
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-  qsort(values, (size_t)count, sizeof *values, ascending);
-  return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 /* Repeats what a simulator does: new values, factorization and a solution from zero. factor and solve:
  * [settings->repeat] seconds. The values are those of the first solve, so that none may end worse, but for a trial of
  * auto. One can end better, as some preconditioners start from their last factors. */
@@ -190,7 +178,7 @@ static int solve_again(struct run *run, struct watch *watch, struct solve_report
   int exit_status = tool_matrix_to_host(run->context, run->A, &value);
   if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, seconds, seconds + times);
   if (exit_status == TOOL_GO_ON)
-    report->repeat = (struct solve_repeat){median(seconds, times), median(seconds + times, times)};
+    report->repeat = (struct solve_repeat){tool_median(times, seconds), tool_median(times, seconds + times)};
   free(value);
   free(seconds);
   return exit_status;

@@ -1,22 +1,19 @@
 /* solve_title.c - the title of solve's pictures. */
 #include "effective.h"
 #include "solve_pictures.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_MOST = 80, LINE_MOST = 100 }; /* bytes that fit the width of a picture */
 
-/* Whether c is inside a character of UTF-8 and does not begin one. */
-static bool is_inside(char c) { return (c & 0xc0) == 0x80; }
-
 /* Writes a name, of a long one its end. */
 static void write_end(struct tool_gnuplot *plot, const char *text)
 {
   char line[NAME_MOST + 8];
   const size_t length = strlen(text);
-  const char *end = text + (length > NAME_MOST ? length - NAME_MOST : 0);
-  while (end > text && is_inside(*end)) end++;
+  const char *end = text + (length > NAME_MOST ? tool_utf8_begin(text, length - NAME_MOST) : 0);
   snprintf(line, sizeof line, "%s%s", end > text ? "..." : "", end);
   tool_gnuplot_text(plot, line);
 }
@@ -25,11 +22,8 @@ static void write_end(struct tool_gnuplot *plot, const char *text)
 static void write_begin(struct tool_gnuplot *plot, const char *text)
 {
   char line[LINE_MOST + 8];
-  size_t length = strlen(text);
-  const bool cut = length > LINE_MOST;
-  if (cut)
-    for (length = LINE_MOST; length > 0 && is_inside(text[length]);) length--;
-  snprintf(line, sizeof line, "%.*s%s", (int)length, text, cut ? "..." : "");
+  const size_t length = tool_utf8_begin(text, LINE_MOST);
+  snprintf(line, sizeof line, "%.*s%s", (int)length, text, text[length] ? "..." : "");
   tool_gnuplot_text(plot, line);
 }
 

@@ -2,7 +2,6 @@
  * nothing beyond U+10FFFF. */
 #include "text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +27,30 @@ static bool is_control(const char *text, size_t length)
 {
   unsigned char first = (unsigned char)text[0];
   return (length == 1 && (first < 0x20 || first == 0x7f)) || (length == 2 && first == 0xc2 && (text[1] & 0x20) == 0);
+}
+
+/* Whether c is inside a character of UTF-8 and does not begin one. */
+static bool is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+bool tool_ends_in(const char *text, const char *ending)
+{
+  const size_t length = strlen(text), tail = strlen(ending);
+  return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+size_t tool_utf8_begin(const char *text, size_t most)
+{
+  size_t length = strlen(text);
+  if (length <= most) return length;
+  for (length = most; length > 0 && is_inside(text[length]);) length--;
+  return length;
+}
+
+size_t tool_utf8_count(const char *text)
+{
+  size_t count = 0;
+  for (; *text; text++) count += !is_inside(*text);
+  return count;
 }
 
 void tool_print_safely(FILE *file, const char *text)

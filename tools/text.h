@@ -2,7 +2,18 @@
 #ifndef KARST_TOOLS_TEXT_H
 #define KARST_TOOLS_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Whether text is more than the ending and ends in it. */
+bool tool_ends_in(const char *text, const char *ending);
+
+/* Returns the length of the beginning of text that has whole characters of UTF-8 only and takes at most so many
+ * bytes. */
+size_t tool_utf8_begin(const char *text, size_t most);
+
+/* Returns how many characters of UTF-8 the text has. */
+size_t tool_utf8_count(const char *text);
 
 /* Prints text for a reader, with control characters and what is not UTF-8 as \xNN, so that a name can neither move the
  * cursor nor end the line. */
