@@ -28,7 +28,7 @@ skip_one()
 (cd "$scratch" && "$program" report "$scratch/report" >"$scratch/said")
 status=$?
 grep -q 'no jansson' "$scratch/said" && skip 'this build has no jansson'
-echo 1..14
+echo 1..17
 report $status 'the report is written, into a new folder'
 [ ! -e "$scratch/harm" ]
 report $? 'what an option says is no command'
@@ -46,6 +46,16 @@ done
 pictures=$(grep -c '<img src="[a-z0-9-]*.svg" alt="[^"]' "$page")
 [ -z "$missing" ] && [ "$pictures" = 8 ]
 report $? "eight pictures with a text for who cannot see them:$missing"
+# texts NAME prints the texts of a picture, one a line.
+texts()
+{
+  grep -o '<text>.*</text>' "$scratch/report/$1.svg" | sed 's/<[^>]*>//g; s/^ *//'
+}
+texts convergence-1 | grep -qx 'parilu, orthogonalise twice,' &&
+  texts convergence-1 | grep -q '^trisolve_sweeps 12345, b='
+report $? 'a name that is too long for a line of the key goes on in the next'
+! texts fill-1 | grep -q '^-' && texts fill-1 | grep -qx 0
+report $? 'the axis of fill begins at 0'
 if command -v xmllint >/dev/null; then
   # The parser knows the elements of HTML 4 alone.
   xmllint --html --noout "$page" 2>&1 | grep ' error ' |
@@ -106,6 +116,9 @@ fi
 (trap '' XFSZ && ulimit -f 2 && "$program" report "$scratch/full") 2>"$scratch/error"
 [ $? = 2 ] && [ "$(wc -l <"$scratch/error")" = 1 ] && grep -q '^test_compare_table: .*/full/' "$scratch/error"
 report $? 'a disk that is full is an error of one sentence'
+(trap '' XFSZ && ulimit -f 2 && "$program" report "$scratch/again") 2>"$scratch/error"
+[ $? = 2 ] && diff -r "$scratch/report" "$scratch/again"
+report $? 'which leaves the last page as it was'
 mkdir "$scratch/linked" && ln -s "$scratch/page" "$scratch/linked/index.html"
 "$program" report "$scratch/linked" 2>"$scratch/error"
 [ $? = 2 ] && grep -q 'index.html is no file that a report may replace' "$scratch/error" && [ ! -e "$scratch/page" ]

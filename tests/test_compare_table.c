@@ -198,12 +198,13 @@ static void test_repeats(void)
 
 static void test_csv(void)
 {
-  static const char head[] = "matrix,block,precond,level,device,threads,outcome,sentence,iterations,relative_residual,"
-                             "time_setup,time_order,time_symbolic,time_factor,time_solve,time_total,time_transfer,"
-                             "speed_up,fill,fill_file,levels_lower,levels_upper,factor_entries,rows,file_entries,"
-                             "memory,peak_memory,wall,reason,version,host,device_name,started\r\n";
+  static const char head[] =
+      "matrix,block,precond,level,device,threads,outcome,sentence,iterations,relative_residual,"
+      "time_setup,time_order,time_symbolic,time_factor,time_solve,time_total,time_update,"
+      "time_transfer,speed_up,fill,fill_file,levels_lower,levels_upper,factor_entries,rows,file_entries,"
+      "memory,peak_memory,wall,reason,version,host,device_name,started\r\n";
   static const char first[] =
-      "\"a,\"\"b\"\"\nc\",1,iluk,0,cpu,2,converged,converged,10,5e-09,3,0,1,2,1,4,0.5,,1.5,2.25,"
+      "\"a,\"\"b\"\"\nc\",1,iluk,0,cpu,2,converged,converged,10,5e-09,3,0,1,2,1,4,,0.5,,1.5,2.25,"
       "7,8,900,100,400,,1000000,8,converged: relative residual,1.0,somewhere,cpu,"
       "2026-02-03T04:05:06Z\r\n";
   add_case("a,\"b\"\nc", 1, "cpu", "iluk", "0", 4);
@@ -233,6 +234,55 @@ static void test_odd_lines(void)
          "a file's own block size is known from the case that read it");
   expect(strstr(text, "| 0.5 | failed |") && strstr(text, "| - |"), text,
          "lines that lack numbers have rows all the same");
+  forget();
+}
+
+static void set_repeat(json_t *line, double factor, double solve)
+{
+  json_object_set_new(json_object_get(line, "solve"), "repeat",
+                      json_pack("{s:f, s:f}", "factor", factor, "solve", solve));
+}
+
+static void set_option(json_t *line, const char *name, const char *value)
+{
+  json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), name, json_string(value));
+}
+
+static void test_auto(void)
+{
+  static const char head[] = "\n## auto against the best fixed choice\n\n"
+                             "Within 1.3 times the best fixed choice: 1 of 3. Counted are lines where auto or a fixed "
+                             "choice has converged.\n\n| matrix | solver | auto's choice | time | best fixed choice | "
+                             "its time | auto / best |\n";
+  add_case("alone", 1, "cpu", "iluk", "0", 1);
+  set_option(lines[0], "solver", "cg");
+  expect(!strstr(markdown(NULL), "auto"), "", "without auto nothing is said of it");
+  add_case("alone", 1, "cpu", "auto", NULL, 9);
+  set_option(lines[1], "solver", "gmres");
+  expect(!strstr(markdown(NULL), "auto against"), "", "nor where no other case has its solver");
+  for (int i = 0; i < 9; i++) {
+    static const char *const matrices[] = {"m", "n", "p"};
+    static const double seconds[] = {2, 4, 1.6, 4, 4, 2, 3, 4, 3};
+    static const char *const levels[] = {NULL, "0", "1"};
+    json_t *line = add_case(matrices[i / 3], 1, "cpu", i % 3 ? "iluk" : "auto", levels[i % 3], seconds[i]);
+    set_option(line, "solver", i < 6 ? "gmres" : "cg");
+    if (i % 3 == 0)
+      json_object_set_new(json_object_get(line, "solve"), "auto_choice",
+                          json_string("--precond rrb --ordering natural"));
+  }
+  fail_case(lines[8], "crashed", "killed by SIGSEGV");
+  const char *text = markdown(NULL);
+  expect(strstr(text, head) != NULL, text, "auto is compared with the others of its matrix and solver");
+  expect(strstr(text, "| m | gmres | rrb, ordering natural | 2.00 s | iluk, k=1 | 1.60 s | 1.25 |\n| n | gmres | rrb, "
+                      "ordering natural | 4.00 s | iluk, k=1 | 2.00 s | 2.00 |\n| p | cg | auto | crashed[^1] | iluk, "
+                      "k=1 | 3.00 s | - |\n"),
+         text, "a line says what auto chose, and how the times relate, where there are two");
+  for (size_t i = 2; i < 8; i++) set_repeat(lines[i], 0.25 * (double)i, 0.5);
+  text = markdown(NULL);
+  expect(strstr(text, "update and solve: 2 of 2. Counted"), text, "updates are counted where cases were repeated");
+  expect(strstr(text, "| update + solve | best fixed | auto / best |\n") &&
+             strstr(text, "| 1.00 s | 1.25 s | 0.80 |\n"),
+         text, "and have columns of their own");
   forget();
 }
 
@@ -343,6 +393,8 @@ static int write_report(const char *folder)
                             (1 + 0.5 * level) * (precond ? 1.7 : 1) * (place ? 0.2 : 1) * (hostile ? 3 : 0.01) / block);
     json_object_set_new(json_object_get(line, "solve"), "fill_file", json_real((1 + level) * 1.1 * block));
     json_object_set_new(json_object_get(line, "solve"), "iterations", json_integer(90 / (1 + level) / block));
+    if (precond) set_option(line, "orthogonalise", "twice");
+    if (precond) set_option(line, "trisolve_sweeps", "12345");
     if (i == 5) /* what would end gnuplot's data, and give it a command */
       json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), "level",
                           json_string("7\nEOD\nsystem \"touch harm\"\n"));
@@ -364,6 +416,7 @@ int main(int argc, char *argv[])
   test_repeats();
   test_csv();
   test_odd_lines();
+  test_auto();
   test_hostile();
   test_columns();
   test_few();

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* In pixels: what a line of the key has at its left, and a letter of its font at most. */
-enum { MARGINS = 80, SAMPLE = 55, LETTER = 7 };
+/* In pixels: what a line of the key has at its left, and a letter of its font at most and in the mean. */
+enum { MARGINS = 80, SAMPLE = 55, LETTER = 7, NARROW = 6 };
 
 /* How many letters a line of the key can have. */
 static size_t room_of(int width) { return (size_t)((width - MARGINS - SAMPLE) / LETTER); }
@@ -32,9 +32,9 @@ static const char *take_line(char line[COMPARE_LABEL + 4], const char *text, siz
   return comma ? comma + 2 : text + strlen(text);
 }
 
-int compare_key_rows(const struct compare_key *key, int width)
+void compare_fit_key(struct compare_frame *frame, const struct compare_key *key)
 {
-  const size_t room = room_of(width);
+  const size_t room = room_of(frame->width);
   size_t longest = 0, lines = 0;
   for (size_t c = 0; c < key->curves; c++) {
     char line[COMPARE_LABEL + 4];
@@ -43,8 +43,9 @@ int compare_key_rows(const struct compare_key *key, int width)
     if (letters > longest) longest = letters;
     for (; *text; lines++) text = take_line(line, text, room);
   }
-  const size_t columns = (size_t)(width - MARGINS) / (SAMPLE + LETTER * longest);
-  return (int)(columns > 1 ? (key->curves + columns - 1) / columns : lines);
+  const size_t columns = (size_t)(frame->width - MARGINS) / (SAMPLE + NARROW * longest);
+  frame->key_columns = columns > 1 ? (int)columns : 1;
+  frame->key_rows = (int)(columns > 1 ? (key->curves + columns - 1) / columns : lines);
 }
 
 void compare_plot(struct tool_gnuplot *plot, const struct compare_key *key, int width, const char *style)
@@ -70,8 +71,8 @@ int compare_canvas(struct tool_gnuplot *plot, const char *path, const struct com
   if (status != TOOL_GO_ON) return status;
   fprintf(plot->script,
           "set border 3 linecolor rgb '#555555'\nset tics nomirror\nset grid linecolor rgb '#dddddd' linewidth 1\n"
-          "set key above left Left reverse maxrows %d samplen 3 spacing 1.1 font 'sans,11'\nset xlabel ",
-          frame->key_rows);
+          "set key above left Left reverse maxrows %d maxcols %d samplen 3 spacing 1.1 font 'sans,11'\nset xlabel ",
+          frame->key_rows, frame->key_columns);
   tool_gnuplot_text(plot, frame->x);
   fputs("\nset ylabel ", plot->script);
   tool_gnuplot_text(plot, frame->y);

@@ -56,18 +56,15 @@ static void print_row(FILE *file, const struct compare_table *table, const struc
   fputs("\r\n", file);
 }
 
+static int print_table(FILE *file, const struct compare_table *table)
+{
+  print_header(file, table);
+  for (size_t i = 0; i < table->rows; i++) print_row(file, table, &table->row[i]);
+  return TOOL_GO_ON;
+}
+
 int compare_write_csv(const struct compare_set *set, const char *path)
 {
-  struct compare_table table;
-  FILE *file;
-  int status = compare_table_make(&table, set);
-  if (status == TOOL_GO_ON) status = compare_open(path, &file);
-  if (status == TOOL_GO_ON) {
-    print_header(file, &table);
-    for (size_t i = 0; i < table.rows; i++) print_row(file, &table, &table.row[i]);
-    status = compare_close(file, path, status);
-  }
-  compare_table_free(&table);
-  return status;
+  return compare_write_table(set, path, print_table);
 }
 #endif

@@ -58,23 +58,21 @@ static json_t *table_json(const struct compare_table *table)
   return object;
 }
 
+static int print_table(FILE *file, const struct compare_table *table)
+{
+  json_t *object = table_json(table);
+  int status = TOOL_GO_ON;
+  if (object && json_object_size(object) == 6)
+    json_dumpf(object, file, JSON_INDENT(1)); /* the file keeps an error */
+  else
+    status = tool_fail_memory("the JSON table");
+  fputc('\n', file);
+  json_decref(object);
+  return status;
+}
+
 int compare_write_json(const struct compare_set *set, const char *path)
 {
-  struct compare_table table;
-  FILE *file;
-  int status = compare_table_make(&table, set);
-  if (status == TOOL_GO_ON) status = compare_open(path, &file);
-  if (status == TOOL_GO_ON) {
-    json_t *object = table_json(&table);
-    if (object && json_object_size(object) == 6)
-      json_dumpf(object, file, JSON_INDENT(1)); /* the file keeps an error */
-    else
-      status = tool_fail_memory("the JSON table");
-    fputc('\n', file);
-    json_decref(object);
-    status = compare_close(file, path, status);
-  }
-  compare_table_free(&table);
-  return status;
+  return compare_write_table(set, path, print_table);
 }
 #endif

@@ -169,6 +169,20 @@ static int print_matrix(FILE *file, const struct compare_table *table, size_t ma
   return status;
 }
 
+static int print_auto(FILE *file, const struct compare_table *table, struct notes *notes)
+{
+  struct compare_auto found;
+  int status = compare_auto_make(&found, table);
+  if (status == TOOL_GO_ON && found.layout.lines > 0) {
+    fputs("\n## auto against the best fixed choice\n\n", file);
+    compare_auto_sentence(file, &found);
+    fputs("\n\n", file);
+    status = print_lines(file, &found.layout, notes);
+  }
+  compare_layout_free(&found.layout);
+  return status;
+}
+
 static int print_all(FILE *file, const struct compare_table *table, struct notes *notes)
 {
   int status = TOOL_GO_ON;
@@ -184,6 +198,7 @@ static int print_all(FILE *file, const struct compare_table *table, struct notes
         "the file;\nlevel sets are those of the lower and of the upper factor; the residual is the true relative "
         "one. The fastest time of each matrix is bold.\n",
         file);
+  if (status == TOOL_GO_ON) status = print_auto(file, table, notes);
   for (size_t m = 0; m < table->matrices && status == TOOL_GO_ON; m++) status = print_matrix(file, table, m, notes);
   for (size_t n = 0; n < notes->count && status == TOOL_GO_ON; n++) {
     fprintf(file, "%s[^%zu]: ", n == 0 ? "\n" : "", n + 1);
@@ -193,18 +208,16 @@ static int print_all(FILE *file, const struct compare_table *table, struct notes
   return status;
 }
 
+static int print_table(FILE *file, const struct compare_table *table)
+{
+  struct notes notes = {.row = calloc(table->rows + 1, sizeof *notes.row)};
+  const int status = notes.row ? print_all(file, table, &notes) : tool_fail_memory("the footnotes");
+  free((void *)notes.row);
+  return status;
+}
+
 int compare_write_markdown(const struct compare_set *set, const char *path)
 {
-  struct compare_table table;
-  struct notes notes = {0};
-  FILE *file;
-  int status = compare_table_make(&table, set);
-  notes.row = calloc(set->count + 1, sizeof *notes.row);
-  if (status == TOOL_GO_ON && !notes.row) status = tool_fail_memory("the footnotes");
-  if (status == TOOL_GO_ON) status = compare_open(path, &file);
-  if (status == TOOL_GO_ON) status = compare_close(file, path, print_all(file, &table, &notes));
-  free((void *)notes.row);
-  compare_table_free(&table);
-  return status;
+  return compare_write_table(set, path, print_table);
 }
 #endif

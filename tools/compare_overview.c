@@ -100,12 +100,13 @@ static int draw_profile(const struct profile *profile, const char *path)
 {
   struct tool_gnuplot plot;
   struct compare_key key = {.curves = profile->methods < COMPARE_CURVES ? profile->methods : COMPARE_CURVES};
-  struct compare_frame frame = {720, 400, 0, "time over the fastest time of the matrix, at most", "matrices solved, %"};
+  struct compare_frame frame = {
+      720, 400, 0, 0, "time over the fastest time of the matrix, at most", "matrices solved, %"};
   bool *left_out = calloc(profile->table->dimensions, sizeof *left_out);
   if (!left_out) return tool_fail_memory("a picture");
   for (size_t c = 0; c < key.curves; c++) method_label(key.label[c], profile, c, left_out);
   free(left_out);
-  frame.key_rows = compare_key_rows(&key, frame.width);
+  compare_fit_key(&frame, &key);
   const int status = compare_canvas(&plot, path, &frame);
   if (status != TOOL_GO_ON) return status;
   fputs("set logscale x\nset format x '%g'\nset yrange [0:103]\nset xrange [1:", plot.script);
@@ -246,7 +247,7 @@ int compare_draw_best(const struct compare_table *table, const char *path, bool 
   if (!*drawn) return TOOL_GO_ON;
   solved = 0;
   for (size_t m = 0; m < table->matrices; m++) solved += compare_choose(table, m).best != NULL;
-  const struct compare_frame frame = {BEST_WIDTH, 90 + 24 * solved, 1, "set-up and solve, s", ""};
+  const struct compare_frame frame = {BEST_WIDTH, 90 + 24 * solved, 1, 3, "set-up and solve, s", ""};
   const int status = compare_canvas(&plot, path, &frame);
   if (status != TOOL_GO_ON) return status;
   write_frame(&plot, table, solved);

@@ -164,7 +164,8 @@ static int begin(struct tool_gnuplot *plot, const struct curves *curves, const c
 {
   struct compare_key key;
   make_key(&key, curves);
-  const struct compare_frame frame = {WIDTH, HEIGHT, compare_key_rows(&key, WIDTH), x, y};
+  struct compare_frame frame = {.width = WIDTH, .height = HEIGHT, .x = x, .y = y};
+  compare_fit_key(&frame, &key);
   return compare_canvas(plot, path, &frame);
 }
 

@@ -166,13 +166,14 @@ static size_t count_failures(const struct compare_table *table)
   return table->rows - table->outcomes[OUTCOME_CONVERGED] - table->outcomes[OUTCOME_NOT_RUN];
 }
 
-static void print_contents(FILE *file, const struct compare_table *table)
+static void print_contents(FILE *file, const struct compare_table *table, bool with_auto)
 {
   const size_t failures = count_failures(table);
   fputs("<nav aria-label=\"Contents\">\n<h3>Contents <small>and how many cases of each matrix "
         "converged</small></h3>\n<ul>\n",
         file);
   if (table->matrices > 0) fputs("<li><a href=\"#best\">Best choices</a></li>\n", file);
+  if (with_auto) fputs("<li><a href=\"#auto\">auto against the best fixed choice</a></li>\n", file);
   if (table->matrices > 1) fputs("<li><a href=\"#profile\">Performance profile</a></li>\n", file);
   for (size_t m = 0; m < table->matrices; m++) {
     const struct compare_choice choice = compare_choose(table, m);
@@ -185,7 +186,7 @@ static void print_contents(FILE *file, const struct compare_table *table)
   fputs("<li><a href=\"#reading\">How to read this page</a></li>\n</ul>\n</nav>\n", file);
 }
 
-static void print_head(FILE *file, const struct compare_table *table)
+static void print_head(FILE *file, const struct compare_table *table, bool with_auto)
 {
   const size_t cases = table->rows, matrices = table->matrices;
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -198,7 +199,7 @@ static void print_head(FILE *file, const struct compare_table *table)
           cases, cases == 1 ? "" : "s", matrices, matrices == 1 ? "x" : "ces");
   print_outcomes(file, table);
   print_origin(file, table);
-  print_contents(file, table);
+  print_contents(file, table, with_auto);
   fputs("</header>\n<main>\n", file);
 }
 
@@ -238,7 +239,8 @@ static int print_best(FILE *file, const struct compare_table *table, const char 
         "<p>The case of each matrix that converged in the least time of set-up and solve together, and the one after "
         "it.</p>\n",
         file);
-  fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Best choices\">\n<table>\n<thead><tr>"
+  fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Best choices\">\n<table "
+        "class=\"names\">\n<thead><tr>"
         "<th scope=\"col\" class=\"t\">matrix</th><th scope=\"col\">converged</th><th scope=\"col\" class=\"t\">best "
         "choice</th><th scope=\"col\">time</th><th scope=\"col\">iterations</th><th scope=\"col\" class=\"t\">runner-up"
         "</th><th scope=\"col\">time</th><th scope=\"col\">times the best</th></tr></thead>\n<tbody>\n",
@@ -259,6 +261,20 @@ static int print_best(FILE *file, const struct compare_table *table, const char 
     fputs("<p class=\"hint\">There is no picture, for no matrix has two cases that converged.</p>\n", file);
   fputs("</section>\n", file);
   return status;
+}
+
+static void print_auto(FILE *file, const struct compare_auto *found)
+{
+  fputs("<section id=\"auto\">\n<h2>auto against the best fixed choice</h2>\n<p>The preconditioner that auto has "
+        "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of set-up and "
+        "solve. ",
+        file);
+  compare_auto_sentence(file, found);
+  fputs("</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"auto against the best fixed choice\">\n"
+        "<table class=\"names\">\n",
+        file);
+  compare_print_lines(file, &found->layout);
+  fputs("</div>\n</section>\n", file);
 }
 
 static int print_profile(FILE *file, const struct compare_table *table, const char *folder)
@@ -289,7 +305,8 @@ static void print_failures(FILE *file, const struct compare_table *table)
 {
   if (count_failures(table) == 0) return;
   fputs("<section id=\"failures\">\n<h2>Cases that did not converge</h2>\n"
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Cases that did not converge\">\n<table>\n"
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Cases that did not converge\">\n<table "
+        "class=\"names\">\n"
         "<thead><tr><th scope=\"col\" class=\"t\">matrix</th><th scope=\"col\" class=\"t\">case</th>"
         "<th scope=\"col\" class=\"t\">outcome</th><th scope=\"col\" class=\"s\">what happened</th></tr></thead>\n"
         "<tbody>\n",
@@ -316,6 +333,8 @@ static void print_reading(FILE *file)
         "<dt>time</dt><dd>Wall time of set-up and solve. Reading the matrix and moving it to a device are not in it. "
         "Where a case was repeated, factorization and solve are medians.</dd>\n"
         "<dt>set-up</dt><dd>Ordering, symbolic analysis and factorization.</dd>\n"
+        "<dt>update + solve</dt><dd>Factorization and solve with new values, the analysis being kept: medians of "
+        "<code>--repeat</code>.</dd>\n"
         "<dt>speed-up</dt><dd>The time of the same case with the values of the baseline, over the time of this case. "
         "It is only given where both have converged.</dd>\n"
         "<dt>fill</dt><dd>The entries of the factors over those stored in the file, zeros that fill up blocks "
@@ -331,9 +350,12 @@ static void print_reading(FILE *file)
 
 static int print_page(FILE *file, const struct compare_table *table, const char *folder)
 {
-  int status = TOOL_GO_ON;
-  print_head(file, table);
-  if (table->matrices > 0) status = print_best(file, table, folder);
+  struct compare_auto found;
+  int status = compare_auto_make(&found, table);
+  print_head(file, table, found.layout.lines > 0);
+  if (table->matrices > 0 && status == TOOL_GO_ON) status = print_best(file, table, folder);
+  if (found.layout.lines > 0) print_auto(file, &found);
+  compare_layout_free(&found.layout);
   if (table->matrices > 1 && status == TOOL_GO_ON) status = print_profile(file, table, folder);
   for (size_t m = 0; m < table->matrices && status == TOOL_GO_ON; m++)
     status = compare_write_section(file, table, m, folder);

@@ -147,14 +147,8 @@ static void print_head(FILE *file, const struct compare_layout *layout)
   fputs("</tr></thead>\n<tbody>\n", file);
 }
 
-static void print_table(FILE *file, const struct compare_table *table, size_t matrix,
-                        const struct compare_layout *layout)
+void compare_print_lines(FILE *file, const struct compare_layout *layout)
 {
-  fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", file);
-  compare_print_html(file, table->matrix[matrix]);
-  fputs("\">\n<table><caption>", file);
-  print_said(file, table, layout);
-  fputs(compare_choose(table, matrix).best ? "The star marks the fastest time.</caption>\n" : "</caption>\n", file);
   print_head(file, layout);
   for (size_t line = 0; line < layout->lines; line++) {
     bool is_first = true;
@@ -167,7 +161,19 @@ static void print_table(FILE *file, const struct compare_table *table, size_t ma
     }
     fputs("</tr>\n", file);
   }
-  fputs("</tbody></table>\n</div>\n", file);
+  fputs("</tbody></table>\n", file);
+}
+
+static void print_table(FILE *file, const struct compare_table *table, size_t matrix,
+                        const struct compare_layout *layout)
+{
+  fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", file);
+  compare_print_html(file, table->matrix[matrix]);
+  fputs("\">\n<table><caption>", file);
+  print_said(file, table, layout);
+  fputs(compare_choose(table, matrix).best ? "The star marks the fastest time.</caption>\n" : "</caption>\n", file);
+  compare_print_lines(file, layout);
+  fputs("</div>\n", file);
 }
 
 int compare_write_section(FILE *file, const struct compare_table *table, size_t matrix, const char *folder)

@@ -54,6 +54,7 @@ const char compare_style[] =
     "tbody+tbody tr:first-child>*{border-top:1px solid var(--rule)}\n"
     "th[scope=row]{font-weight:400}\n"
     ".t{text-align:left}\n"
+    ".names .t{white-space:normal;overflow-wrap:anywhere;min-width:8.5rem}.names th.t{min-width:10rem}\n"
     ".s{text-align:left;white-space:normal;min-width:18rem;max-width:46rem;overflow-wrap:anywhere}\n"
     "td.best{background:var(--pale);font-weight:700;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
     "tbody tr:hover>*{background:#f6f8fa}\n"

@@ -20,6 +20,7 @@ static const struct source {
                               [COMPARE_FACTOR] = {"time_factor", "times", "factor"},
                               [COMPARE_SOLVE] = {"time_solve", "times", "solve"},
                               [COMPARE_TOTAL] = {"time_total", NULL, NULL},
+                              [COMPARE_UPDATE] = {"time_update", NULL, NULL},
                               [COMPARE_TRANSFER] = {"time_transfer", "times", "transfer"},
                               [COMPARE_SPEED_UP] = {"speed_up", NULL, NULL},
                               [COMPARE_FILL] = {"fill", "solve", "fill"},
@@ -134,6 +135,7 @@ static void read_numbers(struct compare_row *row)
   double *number = row->number;
   if (isfinite(number_of(repeat, "factor"))) number[COMPARE_FACTOR] = number_of(repeat, "factor");
   if (isfinite(number_of(repeat, "solve"))) number[COMPARE_SOLVE] = number_of(repeat, "solve");
+  number[COMPARE_UPDATE] = number_of(repeat, "factor") + number_of(repeat, "solve");
   number[COMPARE_SETUP] = number[COMPARE_ORDER] + number[COMPARE_SYMBOLIC] + number[COMPARE_FACTOR];
   number[COMPARE_TOTAL] = number[COMPARE_SETUP] + number[COMPARE_SOLVE];
   /* A file may have any numbers, and their sums may overflow. */
@@ -235,5 +237,17 @@ void compare_table_free(struct compare_table *table)
   free(table->dimension);
   free((void *)table->matrix);
   json_decref(table->kept);
+}
+
+int compare_write_table(const struct compare_set *set, const char *path,
+                        int (*print)(FILE *file, const struct compare_table *table))
+{
+  struct compare_table table;
+  FILE *file;
+  int status = compare_table_make(&table, set);
+  if (status == TOOL_GO_ON) status = compare_open(path, &file);
+  if (status == TOOL_GO_ON) status = compare_close(file, path, print(file, &table));
+  compare_table_free(&table);
+  return status;
 }
 #endif

@@ -18,7 +18,8 @@ enum compare_number {
   COMPARE_SYMBOLIC,
   COMPARE_FACTOR, /* with --repeat its median; so is the next */
   COMPARE_SOLVE,
-  COMPARE_TOTAL, /* set-up + solve */
+  COMPARE_TOTAL,  /* set-up + solve */
+  COMPARE_UPDATE, /* factor + solve with new values, medians of --repeat */
   COMPARE_TRANSFER,
   COMPARE_SPEED_UP,  /* total of the baseline over this total */
   COMPARE_FILL,      /* entries of the factors over those of A's blocks */
@@ -68,6 +69,9 @@ struct compare_table {
 /* compare_table_free is to be called whatever this returns. */
 int compare_table_make(struct compare_table *table, const struct compare_set *set);
 void compare_table_free(struct compare_table *table);
+/* Makes the table of the set and has it printed into a file, "-" being standard output. */
+int compare_write_table(const struct compare_set *set, const char *path,
+                        int (*print)(FILE *file, const struct compare_table *table));
 
 /* Sets is_baseline and the speed-ups, where the table has a baseline (compare_baseline.c). */
 int compare_speed_ups(struct compare_table *table);
@@ -141,6 +145,21 @@ struct compare_layout {
 int compare_layout_make(struct compare_layout *layout, const struct compare_table *table, size_t matrix, double unit);
 void compare_layout_free(struct compare_layout *layout);
 
+/* compare_auto.c: the preconditioner auto against the fastest of the others on the same system, solver and device. Near
+ * is a time of at most COMPARE_NEAR times the other's. */
+#define COMPARE_NEAR 1.3
+struct compare_share {
+  size_t near, solved; /* lines: near, among those where auto or another preconditioner converged */
+};
+struct compare_auto {
+  struct compare_layout layout; /* no lines where there is nothing to compare */
+  struct compare_share total, update;
+};
+/* compare_layout_free(&found->layout) is to be called whatever this returns. */
+int compare_auto_make(struct compare_auto *found, const struct compare_table *table);
+/* Says on how many lines auto is near. */
+void compare_auto_sentence(FILE *file, const struct compare_auto *found);
+
 /* compare_pictures.c: pictures of a matrix: residuals by iteration, total times by level or else by block size, and
  * iterations by fill. *drawn tells whether there was data for the picture; path ends in .svg. */
 int compare_draw_convergence(const struct compare_table *table, size_t matrix, const char *path, bool *drawn);
@@ -153,6 +172,8 @@ int compare_draw_profile(const struct compare_table *table, const char *path, bo
 
 /* compare_section.c: the part of the report about a matrix, with its pictures, which it draws into the folder. */
 int compare_write_section(FILE *file, const struct compare_table *table, size_t matrix, const char *folder);
+/* Prints the head and the lines of a table, and its end. */
+void compare_print_lines(FILE *file, const struct compare_layout *layout);
 /* Prints a figure whose file, in the folder, is NAME.svg; alt and caption are plain text. */
 void compare_print_figure(FILE *file, const char *name, const char *alt, const char *caption);
 /* FOLDER/NAME.svg; the caller frees it. NULL: no memory, which was reported. */
@@ -165,16 +186,17 @@ struct tool_gnuplot;
 enum { COMPARE_CURVES = 8 }; /* as many as line types that readers can tell apart */
 /* compare_canvas.c: a picture with thin axes, a grid, and the key above. */
 struct compare_frame {
-  int width, height, key_rows; /* pixels, without the key; rows of the key */
-  const char *x, *y;           /* what the axes say */
+  int width, height;         /* pixels, without the key */
+  int key_rows, key_columns; /* at most */
+  const char *x, *y;         /* what the axes say */
 };
 /* The names of the curves of a picture. */
 struct compare_key {
   size_t curves;
   char label[COMPARE_CURVES][COMPARE_LABEL];
 };
-/* How many rows the key takes in a picture of this width, where a name that is too long for one goes on in the next. */
-int compare_key_rows(const struct compare_key *key, int width);
+/* Makes room for a key in a frame of this width, where a name that is too long for a row goes on in the next. */
+void compare_fit_key(struct compare_frame *frame, const struct compare_key *key);
 /* Writes the command that plots $curve0, $curve1 and so on, with gnuplot's style of this name. */
 void compare_plot(struct tool_gnuplot *plot, const struct compare_key *key, int width, const char *style);
 /* Begins a picture, which tool_gnuplot_end ends. */
