@@ -109,7 +109,8 @@ static int draw_profile(const struct profile *profile, const char *path)
   compare_fit_key(&frame, &key);
   const int status = compare_canvas(&plot, path, &frame);
   if (status != TOOL_GO_ON) return status;
-  fputs("set logscale x\nset format x '%g'\nset yrange [0:103]\nset xrange [1:", plot.script);
+  fprintf(plot.script, "set logscale x %d\nset format x '%%g'\nset yrange [0:103]\nset xrange [1:",
+          profile->most < 20 ? 2 : 10); /* the axis has numbers at powers of this */
   compare_put_number(&plot, profile->most * 1.05);
   fputs("]\n", plot.script);
   for (size_t c = 0; c < key.curves; c++) write_steps(&plot, profile, c);
@@ -197,7 +198,7 @@ static void write_frame(struct tool_gnuplot *plot, const struct compare_table *t
           "set lmargin at screen 0.%03d\nset rmargin at screen 0.%03d\nunset ytics\nset border 1\nset logscale x\n"
           "set format x '%%g'\nset yrange [%d.6:0.6]\nunset grid\nset grid xtics linecolor rgb '#dddddd'\n"
           "set style fill solid noborder\nset key at screen 0.5, screen 0.99 center top horizontal maxrows 1\nset "
-          "tmargin 4\nset xrange [",
+          "tmargin 3\nset xrange [",
           (int)(name * BEST_LETTER + 16) * 1000 / BEST_WIDTH,
           1000 - (int)(choice * BEST_LETTER + 16) * 1000 / BEST_WIDTH, -bars);
   compare_put_number(plot, least / pow(most / least, 0.03) / 1.05);
@@ -247,7 +248,7 @@ int compare_draw_best(const struct compare_table *table, const char *path, bool 
   if (!*drawn) return TOOL_GO_ON;
   solved = 0;
   for (size_t m = 0; m < table->matrices; m++) solved += compare_choose(table, m).best != NULL;
-  const struct compare_frame frame = {BEST_WIDTH, 90 + 24 * solved, 1, 3, "set-up and solve, s", ""};
+  const struct compare_frame frame = {BEST_WIDTH, 100 + 24 * solved, 1, 3, "set-up and solve, s", ""};
   const int status = compare_canvas(&plot, path, &frame);
   if (status != TOOL_GO_ON) return status;
   write_frame(&plot, table, solved);

@@ -40,7 +40,7 @@ const char compare_style[] =
     "figure{margin:1.2rem 0}\n"
     ".figures figure{margin:0;display:grid;grid-row:span 2;grid-template-rows:subgrid;row-gap:0}\n"
     ".figures img{align-self:end}\n"
-    "figure img{display:block;width:100%;max-width:40rem;height:auto}\n"
+    "figure img{display:block;width:100%;max-width:30rem;height:auto}\n"
     ".alone{max-width:54rem;overflow-x:auto}\n"
     ".alone img{max-width:none;min-width:34rem}\n"
     "figcaption{font-size:.88rem;line-height:1.4;margin-top:.4rem}\n"

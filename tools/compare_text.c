@@ -138,6 +138,8 @@ void compare_label(char text[COMPARE_LABEL], const struct compare_table *table, 
       if (is_late == (block == 1) && row->value[d] && !dimension->is_said && !(left_out && left_out[d]))
         append_value(text, dimension->name, row->value[d]);
     }
-  if (!*text) append(text, "all cases");
+  const size_t precond = compare_find_dimension(table, "precond");
+  const char *common = precond < table->dimensions && !(left_out && left_out[precond]) ? row->value[precond] : NULL;
+  if (!*text) append(text, common ? common : "all cases");
 }
 #endif

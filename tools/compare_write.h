@@ -105,7 +105,7 @@ void compare_time(char text[COMPARE_DIGITS], double seconds);
 const char *compare_short_name(const char *matrix);
 const char *compare_title(const struct compare_dimension *dimension);
 /* Names a case by those of its values that vary among all cases, but for the dimensions left out: left_out[dimensions],
- * or NULL for none. */
+ * or NULL for none. Where none varies, by its preconditioner. */
 void compare_label(char text[COMPARE_LABEL], const struct compare_table *table, const struct compare_row *row,
                    const bool *left_out);
 
