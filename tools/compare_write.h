@@ -109,8 +109,8 @@ const char *compare_title(const struct compare_dimension *dimension);
 void compare_label(char text[COMPARE_LABEL], const struct compare_table *table, const struct compare_row *row,
                    const bool *left_out);
 
-/* compare_choice.c: the fastest case of a matrix that converged, the next, and the slowest; NULL where there is none.
- */
+/* compare_choice.c: the fastest case of a matrix that converged, the next, and the slowest; NULL where there is
+ * none. */
 struct compare_choice {
   const struct compare_row *best, *second, *slowest;
   size_t cases, converged;
