@@ -121,8 +121,9 @@ static int parse(struct line *line, int argc, char *argv[])
       .about = "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
                "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
                "a list a,b,c of values, and where it takes integers a range 0..3 too. An option that makes no\n"
-               "difference to a case is not multiplied. Each case runs in a process of its own: solve beside\n"
-               "compare, or what KARST_SOLVE in the environment names.",
+               "difference to a case is not multiplied; beside other preconditioners auto chooses level, ordering\n"
+               "and the like itself. Each case runs in a process of its own: solve beside compare, or what\n"
+               "KARST_SOLVE in the environment names.",
       .operand_names = "MATRIX...",
       .operand_count = argc,
       .operand = line->operand,

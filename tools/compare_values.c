@@ -96,8 +96,8 @@ static int check_device(const struct compare_plan *plan, const struct compare_na
 {
   long long number;
   if (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0) return TOOL_GO_ON;
-  if (strncmp(value, "cuda:", 5) == 0 && tool_integer(value + 5, 0, INT_MAX, &number)) return TOOL_GO_ON;
-  return fail_value(plan, name, value, "a device is cpu, cuda or cuda:N");
+  if (strncmp(value, "cuda:", 5) == 0 && tool_integer(value + 5, 0, 999, &number)) return TOOL_GO_ON;
+  return fail_value(plan, name, value, "a device is cpu, cuda or cuda:N, N from 0 to 999");
 }
 
 static int check_value(struct compare_plan *plan, const struct compare_name *name, const char *value)
