@@ -1,21 +1,12 @@
 /* solver.c - the solver as an object: ordering and scaling, preconditioner, Krylov method.
  *
- * setup runs the pattern half of each and then update; update runs the numeric halves; solve.c uses what they made. */
+ * setup runs the pattern half of each and then update; update runs the numeric halves. choice.c makes what they need,
+ * and solve.c uses it. */
 #include "solver.h"
 
-#include "analysis.h"
-#include "clock.h"
+#include "choice.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
-
-/* Options that are valid each, but not for the methods chosen. */
-static karst_status check_chosen(const karst_solver *solver)
-{
-  const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
-  const struct karst_precond_ops *precond = karst_precond_at(solver->context, (size_t)solver->chosen.precond);
-  karst_status status = karst_options_check(solver->context, solver->options, krylov->options, krylov->name);
-  return status ? status : karst_precond_check_options(solver->context, precond, solver->options);
-}
 
 karst_status karst_solver_create(karst_context *context, const karst_options *options, karst_solver **solver)
 {
@@ -33,7 +24,7 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   karst_methods_read(own, &(*solver)->chosen);
   karst_options_read(own, limit_rows, &(*solver)->limits);
   karst_count_object(context, 1);
-  status = check_chosen(*solver);
+  status = karst_choice_check(*solver);
   if (!status && karst_auto_is_chosen(context, &(*solver)->chosen))
     status = karst_options_copy(context, own, &(*solver)->given);
   if (!status) return KARST_SUCCESS;
@@ -57,41 +48,11 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   return status;
 }
 
-/* The solver no longer knows what set-up has made. */
-static void forget(karst_solver *solver)
-{
-  solver->krylov = NULL;
-  solver->reduced = (karst_reduced){0};
-  solver->precond = NULL;
-  solver->apart = NULL;
-  solver->parts = NULL;
-  solver->product = (karst_product){.multiply = solver->product.multiply, .user = solver->product.user};
-  solver->system = (karst_system){0};
-  solver->lagging = false;
-  solver->norm2 = solver->residual = solver->size = NULL;
-}
-
-/* Back to the state after create. */
-static void clear(karst_solver *solver)
-{
-  karst_krylov_destroy(solver->krylov);
-  karst_reduced_release(&solver->reduced);
-  karst_precond_destroy(solver->precond);
-  karst_matrix_destroy(solver->apart);
-  karst_parts_release(solver->parts);
-  karst_product_release(&solver->product);
-  karst_system_destroy(&solver->system);
-  solver->context->backend->release(solver->context, solver->norm2);
-  solver->context->backend->release(solver->context, solver->residual);
-  solver->context->backend->release(solver->context, solver->size);
-  forget(solver);
-}
-
 void karst_solver_destroy(karst_solver *solver)
 {
   if (!solver) return;
   karst_context *context = solver->context;
-  clear(solver);
+  karst_choice_clear(solver);
   karst_options_destroy(solver->options);
   karst_options_destroy(solver->given);
   karst_release(context, solver);
@@ -105,168 +66,11 @@ void karst_solver_monitor(karst_solver *solver, karst_monitor_function function,
   solver->monitor_user = user;
 }
 
-/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how
- * long the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
-static karst_operator choose_operators(karst_solver *solver)
-{
-  if (solver->product.multiply) {
-    solver->caller = karst_product_of_caller(&solver->product);
-    return karst_product_of_system(&solver->product);
-  }
-  solver->caller = karst_operator_of_matrix(solver->system.original);
-  karst_operator system = solver->caller;
-  system.data = solver->system.matrix;
-  return system;
-}
-
-/* Whether the preconditioner's exact elimination may be one of the caller's own matrix. */
-static bool may_reduce(const karst_solver *solver)
-{
-  return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
-         !solver->system.copy && !solver->apart;
-}
-
-/* Whether the driver works on the system that it leaves. */
-static bool can_reduce(const karst_solver *solver)
-{
-  return may_reduce(solver) && !solver->product.multiply && !solver->lagging;
-}
-
-/* Makes the driver, and the reduced system where it works on that; on failure neither is there. */
-static karst_status make_driver(const karst_solver *solver, const karst_operator *system, karst_reduced *reduced,
-                                karst_krylov **krylov)
-{
-  const struct karst_krylov_ops *ops = karst_krylov_table[solver->chosen.solver];
-  *reduced = (karst_reduced){0};
-  *krylov = NULL;
-  karst_status status = can_reduce(solver) ? karst_reduced_create(solver->precond, reduced) : KARST_SUCCESS;
-  if (status) return status;
-  karst_operator A = *system;
-  if (reduced->precond) {
-    A = karst_reduced_operator(reduced);
-    A.data = &solver->reduced; /* where it is to stay */
-  }
-  status = karst_krylov_create(ops, solver->options, &solver->limits, &A, solver->precond, krylov);
-  if (status) karst_reduced_release(reduced);
-  return status;
-}
-
-/* An operator or a factorization has come or gone, which may change the size of the driver's system. */
-static karst_status change_driver(karst_solver *solver)
-{
-  karst_reduced reduced;
-  karst_krylov *krylov;
-  const karst_operator system = choose_operators(solver);
-  if (can_reduce(solver) == karst_solver_is_reduced(solver)) {
-    if (!karst_solver_is_reduced(solver)) solver->krylov->A = system;
-    return KARST_SUCCESS;
-  }
-  const karst_status status = make_driver(solver, &system, &reduced, &krylov);
-  if (status) return status;
-  karst_krylov_destroy(solver->krylov);
-  karst_reduced_release(&solver->reduced);
-  solver->krylov = krylov;
-  solver->reduced = reduced;
-  return KARST_SUCCESS;
-}
-
 karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
-  karst_status status = karst_solver_check_idle(solver);
-  if (!status && multiply && solver->krylov) status = karst_product_prepare(&solver->product, &solver->system);
-  if (status) return status;
-  const karst_product before = solver->product;
-  solver->product.multiply = multiply;
-  solver->product.user = multiply ? user : NULL;
-  if (solver->krylov) status = change_driver(solver);
-  if (status) {
-    solver->product.multiply = before.multiply;
-    solver->product.user = before.user;
-    choose_operators(solver);
-  }
-  if (!solver->product.multiply) karst_product_release(&solver->product);
-  return status;
-}
-
-/* Makes the matrix that the preconditioner is to be made from where it keeps parts of the grid apart. */
-static karst_status make_parts(karst_solver *solver, const karst_analysis *analysis)
-{
-  karst_status status = KARST_SUCCESS;
-  if (solver->chosen.parts == 1) return KARST_SUCCESS;
-  if (analysis)
-    solver->parts = karst_parts_hold(analysis->parts);
-  else
-    status = karst_parts_create(solver->chosen.parts, &solver->system, &solver->parts);
-  return status ? status : karst_parts_copy(solver->parts, &solver->system, &solver->apart);
-}
-
-/* Makes the system and the preconditioner, with what the analysis has, which may be NULL. */
-static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  karst_context *context = solver->context;
-  const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
-  const struct karst_ordering_ops *ordering = karst_ordering_table[solver->chosen.ordering];
-  const karst_scale scale = (karst_scale)solver->chosen.scale;
-  karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
-  karst_status status = karst_precond_check(precond, solver->options, A);
-  if (!status && ordering->compute) status = karst_precond_check_order(precond, solver->options, A);
-  if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
-    karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
-               precond->name);
-  if (!status) status = karst_system_setup(ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
-  if (!status) status = make_parts(solver, analysis);
-  if (status) return status;
-  if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
-  const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
-  return karst_precond_prepare_with(precond, solver->options, matrix, analysed, &solver->precond);
-}
-
-/* Makes the Krylov method on them, and the work space of the solver itself. */
-static karst_status make_krylov(karst_solver *solver)
-{
-  karst_context *context = solver->context;
-  const int64_t rows = karst_matrix_rows(solver->system.original);
-  karst_status status =
-      solver->product.multiply ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
-  if (status) return status;
-  const karst_operator system = choose_operators(solver);
-  status = make_driver(solver, &system, &solver->reduced, &solver->krylov);
-  if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
-  const bool judges = karst_solver_is_scaled(solver) || may_reduce(solver);
-  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
-  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
-  return status;
-}
-
-/* The ordered and scaled copy of the matrix's values, and that without couplings between parts. Where it fails, nothing
- * is ready for a solve. */
-static karst_status take_values(karst_solver *solver)
-{
-  const double begin = karst_clock();
-  solver->generation = -1;
-  karst_status status = karst_system_update(&solver->system);
-  if (!status && solver->apart) karst_parts_update(solver->parts, &solver->system, solver->apart);
-  solver->time_transfer = karst_clock() - begin;
-  if (!status) solver->generation = solver->system.original->generation;
-  return status;
-}
-
-/* The numeric half of set-up. */
-static karst_status factor(karst_solver *solver)
-{
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
-  solver->factored = false;
-  solver->lagging = false;
-  karst_status status = take_values(solver);
-  if (!status) status = karst_precond_update(solver->precond);
-  if (!status) status = change_driver(solver);
-  if (status) {
-    solver->generation = -1;
-    return status;
-  }
-  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
-  return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
+  const karst_status status = karst_solver_check_idle(solver);
+  return status ? status : karst_choice_set_operator(solver, multiply, user);
 }
 
 static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
@@ -277,83 +81,25 @@ static karst_status check_setup(const karst_solver *solver, const karst_matrix *
   return karst_solver_check_idle(solver);
 }
 
-static karst_status make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  karst_status status = make_system(solver, A, analysis);
-  if (!status) status = make_krylov(solver);
-  if (!status) status = factor(solver);
-  if (status) clear(solver);
-  return status;
-}
-
-static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  solver->busy = "a set-up";
-  clear(solver);
-  const karst_status status = make(solver, A, analysis);
-  solver->busy = NULL;
-  return status;
-}
-
-/* What auto stands for with a matrix: the place on the ladder, and options and methods for it. */
-struct choice {
-  karst_auto automatic;
-  karst_options *options; /* NULL: the solver's stay, which do not choose auto */
-  karst_methods chosen;
-};
-
-static karst_status choose(const karst_solver *solver, const karst_matrix *A, struct choice *choice)
-{
-  *choice = (struct choice){.chosen = solver->chosen};
-  if (!solver->given) return KARST_SUCCESS;
-  karst_status status = karst_auto_begin(solver->given, true, A, &choice->automatic);
-  if (!status) status = karst_auto_options(&choice->automatic, solver->context, &choice->options);
-  if (!status) karst_methods_read(choice->options, &choice->chosen);
-  return status;
-}
-
-/* The solver takes the options over. */
-static void adopt(karst_solver *solver, const struct choice *choice)
-{
-  if (!choice->options) return;
-  karst_options_destroy(solver->options);
-  solver->options = choice->options;
-  solver->chosen = choice->chosen;
-  solver->automatic = choice->automatic;
-}
-
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
-  struct choice choice;
   karst_status status = check_setup(solver, A);
-  if (!status) status = choose(solver, A, &choice);
   if (status) return status;
-  adopt(solver, &choice);
-  status = set_up(solver, A, NULL);
-  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
-    status = karst_auto_options(&choice.automatic, solver->context, &choice.options);
-    if (status) return status;
-    karst_methods_read(choice.options, &choice.chosen);
-    adopt(solver, &choice);
-    status = set_up(solver, A, NULL);
-  }
+  solver->busy = "a set-up";
+  status = karst_choice_setup(solver, A);
+  solver->busy = NULL;
   return status;
 }
 
 karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  struct choice choice;
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
-  if (!status) status = choose(solver, A, &choice);
   if (status) return status;
-  status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
-  if (status) {
-    karst_options_destroy(choice.options);
-    return status;
-  }
-  adopt(solver, &choice);
-  return set_up(solver, A, analysis);
+  solver->busy = "a set-up";
+  status = karst_choice_setup_with(solver, A, analysis);
+  solver->busy = NULL;
+  return status;
 }
 
 karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysis **analysis)
@@ -379,40 +125,6 @@ karst_status karst_solver_check_idle(const karst_solver *solver)
                     solver->busy);
 }
 
-/* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
-static karst_status exchange(karst_solver *solver)
-{
-  karst_solver before = *solver;
-  karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
-  if (!status) {
-    const karst_matrix *A = before.system.original;
-    forget(solver);
-    karst_methods_read(solver->options, &solver->chosen);
-    status = make(solver, A, NULL);
-    if (!status) {
-      clear(&before);
-      karst_options_destroy(before.options);
-      return KARST_SUCCESS;
-    }
-    karst_options_destroy(solver->options);
-  }
-  before.automatic = solver->automatic;
-  *solver = before;
-  return status;
-}
-
-/* Of auto: the factors for new values are those of another choice where the last solve speaks for one. A choice that
- * cannot be made, for want of memory above all, is none. */
-static karst_status update_choice(karst_solver *solver)
-{
-  const int before = solver->automatic.at;
-  if (karst_auto_advance(&solver->automatic)) {
-    if (!exchange(solver)) return KARST_SUCCESS;
-    karst_auto_retreat(&solver->automatic, before);
-  }
-  return factor(solver);
-}
-
 karst_status karst_solver_update(karst_solver *solver)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
@@ -420,7 +132,7 @@ karst_status karst_solver_update(karst_solver *solver)
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   solver->busy = "an update";
-  status = solver->given ? update_choice(solver) : factor(solver);
+  status = karst_choice_update(solver);
   solver->busy = NULL;
   return status;
 }
@@ -434,14 +146,7 @@ karst_status karst_solver_keep(karst_solver *solver)
   if (!solver->factored)
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
-  status = take_values(solver);
-  if (!status) status = karst_precond_keep(solver->precond);
-  if (status) return status;
-  solver->lagging = true;
-  solver->automatic.due = false;
-  status = change_driver(solver);
-  if (status) solver->generation = -1;
-  return status;
+  return karst_choice_keep(solver);
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)
