@@ -270,11 +270,11 @@ static karst_status compare(karst_krylov *k, const karst_arnoldi *a)
     y[j] = -T->sine[j] * y[j + 1];
     y[j + 1] *= T->cosine[j];
   }
-  karst_status status = backend->upload(k->context, k->scalar + a->norm2 + 1, y, ((size_t)last + 1) * sizeof(double));
+  double *const coefficient = k->scalar + a->norm2 + 1, *const zero = coefficient + last + 1;
+  y[last + 1] = 0;
+  karst_status status = backend->upload(k->context, coefficient, y, ((size_t)last + 2) * sizeof(double));
   if (status) return status;
-  backend->fill(k->context, k->n, 0, k->r);
-  backend->combine(k->context, k->n, last + 1, 1, k->scalar + a->norm2 + 1, (const double *const *)k->vector, NULL,
-                   k->r, NULL);
+  backend->combine(k->context, k->n, last + 1, 1, coefficient, (const double *const *)k->vector, zero, k->r, NULL);
   return karst_krylov_compare(k, residual, k->r);
 }
 

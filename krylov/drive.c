@@ -118,11 +118,14 @@ static karst_status compute_residual(karst_krylov *k)
   const karst_residual_space space = {k->r, k->vector[0], k->norm2};
   const double certain = k->outer ? -1 : k->wanted; /* only the norm that is judged has to be */
   k->precise = k->false_claims > 0;
+  k->measured = false;
   karst_status status =
       k->A.residual(&k->A, k->b, k->x, certain, !k->outer && k->claimed, &space, &k->precise, &k->residual);
   k->judged = k->residual;
-  if (!status && k->outer)
+  if (!status && k->outer) {
     status = k->outer->measure(k->outer->user, k->x, k->wanted, k->claimed, k->precise, &k->judged);
+    k->measured = status == KARST_SUCCESS;
+  }
   if (!status && k->A.unread) status = look_at_unread(k);
   k->target = k->outer && k->outer->norm ? k->residual * (k->wanted / k->judged) : k->wanted;
   k->merit = k->judged;
@@ -272,7 +275,7 @@ static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
     karst_status status = compute_residual(k);
     if (status) return status;
   }
-  k->claimed = false;
+  k->claimed = k->measured = false;
   k->measure = k->compared_at = k->residual;
   k->goal = goal_for(k, k->by_precond ? k->wanted_merit : k->target);
   k->goal_atol = goal_for(k, k->target);
@@ -286,6 +289,7 @@ static void take_best(karst_krylov *k)
   k->merit = k->best_merit;
   k->judged = k->best_judged;
   k->kept_start = k->best_iteration == 0;
+  k->measured = false;
 }
 
 static void fall_back_on_best(karst_krylov *k)

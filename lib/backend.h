@@ -64,7 +64,7 @@ struct karst_backend {
   /* result[i] = x[i] . y for i < count */
   void (*dots)(karst_context *context, int64_t n, int count, const double *const *x, const double *y, double *result);
 
-  /* y = beta y + sign sum_i coefficient[i] x[i] for i < count; beta NULL stands for 1.
+  /* y = beta y + sign sum_i coefficient[i] x[i] for i < count; beta NULL stands for 1, and with a 0 y is not read.
    * norm2, unless NULL: y . y of the result. sign is 1 or -1. */
   void (*combine)(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
                   const double *const *x, const double *beta, double *y, double *norm2);

@@ -107,6 +107,7 @@ struct karst_krylov {
   double best_judged;             /* of the x whose merit is best_merit */
   int best_iteration;             /* after how many iterations best was x */
   bool kept_start;                /* the solve has ended with the start as the best x */
+  bool measured;                  /* x is what outer->measure has been given last */
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
   char not_finite_text[96];       /* where that text is, if it had to be composed */
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */

@@ -26,7 +26,8 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
 struct outer {
   const karst_solver *solver;
   const double *b;
-  double *x;         /* the caller's, which each measurement after the start's brings up to date */
+  double *x;         /* the caller's, which each measurement after the start's brings up to date: where the driver has
+                      * measured the x that it ends with, nothing is left to be done */
   double start_norm; /* of a reduced system: that of the caller's residual at the start, a NaN before it is known */
 };
 
@@ -120,7 +121,7 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
   const karst_status status =
       karst_krylov_solve(krylov, reduced->rhs, reduced->solution, rtol_target, solver->limits.atol, result);
   krylov->outer = NULL;
-  if (krylov->iterations == 0) return status;
+  if (krylov->iterations == 0 || krylov->measured) return status;
   if (!krylov->kept_start) {
     karst_reduced_leave(reduced, b, reduced->solution, x);
     return status;
@@ -149,7 +150,7 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   karst_system_enter(system, b, x);
   karst_status status = karst_krylov_solve(krylov, system->rhs, system->solution, rtol_target, atol, result);
   krylov->outer = NULL;
-  if (krylov->iterations == 0) return status;
+  if (krylov->iterations == 0 || krylov->measured) return status;
   karst_system_leave(system, system->solution, solver->residual, x);
   return status;
 }

@@ -65,6 +65,7 @@ static void check_combine(karst_context *context, int64_t n, int count, const do
   double *result = malloc((size_t)(n > 0 ? n : 1) * sizeof *result);
   make_bundle(context, n, count + 1, &x);
   for (int v = 0; v < count; v++) coefficient[v] = tap_random();
+  if (beta == 0) tap_need(context, karst_vector_fill(x.vector[count], NAN), "what is not read");
   tap_need(context, karst_device_doubles(context, count + 2, "coefficients", &scalars), "scalars");
   context->backend->upload(context, scalars, coefficient, (size_t)count * sizeof *coefficient);
   context->backend->upload(context, scalars + count, &beta, sizeof beta);
@@ -73,7 +74,7 @@ static void check_combine(karst_context *context, int64_t n, int count, const do
   tap_need(context, karst_vector_get(x.vector[count], n, result), "get");
   tap_need(context, context->backend->download(context, &norm2, scalars + count + 1, sizeof norm2), "download");
   for (int64_t i = 0; i < n; i++) {
-    double expected = beta * x.host[count][i];
+    double expected = beta == 0 ? 0 : beta * x.host[count][i];
     for (int v = 0; v < count; v++) expected -= coefficient[v] * x.host[v][i];
     worst = fmax(worst, fabs(expected - result[i]));
     sum += result[i] * result[i];
