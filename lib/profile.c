@@ -203,20 +203,19 @@ void karst_profile_destroy(karst_context *context)
 
 const struct karst_backend *karst_profile_backend(const karst_context *context) { return context->profiler->backend; }
 
-karst_status karst_context_profile(karst_context *context, int on)
+bool karst_profile_is_under_way(const karst_context *context)
 {
-  if (!context) return KARST_ERROR_ARGUMENT;
-  if (context->profiling && find_under_way(context->profiler))
-    return karst_fail(context, KARST_ERROR_ARGUMENT,
-                      "the profile cannot be switched from within one of the operations that it times");
-  karst_profile_stop(context);
-  if (!on) return KARST_SUCCESS;
+  return context->profiling && find_under_way(context->profiler);
+}
+
+karst_status karst_profile_start(karst_context *context, const struct karst_backend *timed)
+{
   karst_status status = context->profiler ? KARST_SUCCESS : create(context);
   if (status) return status;
   karst_profiler *profiler = context->profiler;
   profiler->rows = 0;
   profiler->backend = context->backend;
-  karst_profile_wrap(profiler->backend, &profiler->timed);
+  profiler->timed = *timed;
   status = make_marks(profiler);
   if (status) return status;
   context->backend = &profiler->timed;

@@ -28,14 +28,17 @@ void karst_profile_begin(karst_context *context, const char *what, const char *m
                          karst_timing *timing);
 void karst_profile_end(karst_timing *timing);
 
-/* Ends profiling before the device changes; the rows stay. */
+/* Whether this thread is within an operation that is timed. */
+bool karst_profile_is_under_way(const karst_context *context);
+
+/* The rows begin anew, and timed, of which the context has a copy, takes its backend's place. */
+karst_status karst_profile_start(karst_context *context, const struct karst_backend *timed);
+/* Ends profiling, also before the device changes; the rows stay. */
 void karst_profile_stop(karst_context *context);
 /* Does so, and gives the rows back. */
 void karst_profile_destroy(karst_context *context);
 
 /* The backend's own table, which is behind that of a profile. */
 const struct karst_backend *karst_profile_backend(const karst_context *context);
-/* Makes *timed: the operations of backend, each within begin and end. */
-void karst_profile_wrap(const struct karst_backend *backend, struct karst_backend *timed);
 
 #endif

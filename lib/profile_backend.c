@@ -27,22 +27,38 @@ static double of_product(const karst_matrix *A, int count)
   return of_scalars(karst_entries(A)) + of_pattern(A) + of_vectors(A, count);
 }
 
+/* The host counts only where its memory is the device's. */
+static double of_transfer(const karst_context *context, size_t bytes)
+{
+  return (karst_profile_backend(context)->host_memory ? 2 : 1) * (double)bytes;
+}
+
+static double of_permutation(karst_index count, int b)
+{
+  return of_indices(count) + of_scalars(2 * (int64_t)b * count);
+}
+
+/* An operation begins; returns the table with the function that does it. */
+static const struct karst_backend *begin(karst_context *context, const char *what, double bytes, karst_timing *timing)
+{
+  karst_profile_begin(context, what, NULL, bytes, timing);
+  return karst_profile_backend(context);
+}
+
 static karst_status upload(karst_context *context, void *to, const void *host, size_t bytes)
 {
-  const struct karst_backend *backend = karst_profile_backend(context);
   karst_timing timing;
-  karst_profile_begin(context, "upload", NULL, (backend->host_memory ? 2 : 1) * (double)bytes, &timing);
-  const karst_status status = backend->upload(context, to, host, bytes);
+  const karst_status status =
+      begin(context, "upload", of_transfer(context, bytes), &timing)->upload(context, to, host, bytes);
   karst_profile_end(&timing);
   return status;
 }
 
 static karst_status download(karst_context *context, void *host, const void *from, size_t bytes)
 {
-  const struct karst_backend *backend = karst_profile_backend(context);
   karst_timing timing;
-  karst_profile_begin(context, "download", NULL, (backend->host_memory ? 2 : 1) * (double)bytes, &timing);
-  const karst_status status = backend->download(context, host, from, bytes);
+  const karst_status status =
+      begin(context, "download", of_transfer(context, bytes), &timing)->download(context, host, from, bytes);
   karst_profile_end(&timing);
   return status;
 }
@@ -50,16 +66,14 @@ static karst_status download(karst_context *context, void *host, const void *fro
 static void copy(karst_context *context, int64_t n, const double *x, double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "copy", NULL, x == y ? 0 : of_scalars(2 * n), &timing);
-  karst_profile_backend(context)->copy(context, n, x, y);
+  begin(context, "copy", x == y ? 0 : of_scalars(2 * n), &timing)->copy(context, n, x, y);
   karst_profile_end(&timing);
 }
 
 static void fill(karst_context *context, int64_t n, double value, double *x)
 {
   karst_timing timing;
-  karst_profile_begin(context, "fill", NULL, of_scalars(n), &timing);
-  karst_profile_backend(context)->fill(context, n, value, x);
+  begin(context, "fill", of_scalars(n), &timing)->fill(context, n, value, x);
   karst_profile_end(&timing);
 }
 
@@ -68,8 +82,7 @@ static void dots(karst_context *context, int64_t n, int count, const double *con
   karst_timing timing;
   int read = 1;
   for (int i = 0; i < count; i++) read += x[i] != y;
-  karst_profile_begin(context, "dot products", NULL, of_scalars(read * n), &timing);
-  karst_profile_backend(context)->dots(context, n, count, x, y, result);
+  begin(context, "dot products", of_scalars(read * n), &timing)->dots(context, n, count, x, y, result);
   karst_profile_end(&timing);
 }
 
@@ -77,16 +90,15 @@ static void combine(karst_context *context, int64_t n, int count, double sign, c
                     const double *const *x, const double *beta, double *y, double *norm2)
 {
   karst_timing timing;
-  karst_profile_begin(context, "linear combination", NULL, of_scalars((count + 2) * n), &timing);
-  karst_profile_backend(context)->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
+  begin(context, "linear combination", of_scalars((count + 2) * n), &timing)
+      ->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
   karst_profile_end(&timing);
 }
 
 static void normalise(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "normalise", NULL, of_scalars(2 * n), &timing);
-  karst_profile_backend(context)->normalise(context, n, norm2, x, y);
+  begin(context, "normalise", of_scalars(2 * n), &timing)->normalise(context, n, norm2, x, y);
   karst_profile_end(&timing);
 }
 
@@ -94,8 +106,7 @@ static void quotient(karst_context *context, double sign, const double *a, const
                      const double *d, double *result)
 {
   karst_timing timing;
-  karst_profile_begin(context, "scalars", NULL, 0, &timing);
-  karst_profile_backend(context)->quotient(context, sign, a, b, c, d, result);
+  begin(context, "scalars", 0, &timing)->quotient(context, sign, a, b, c, d, result);
   karst_profile_end(&timing);
 }
 
@@ -103,8 +114,7 @@ static void gather(karst_context *context, karst_index count, int b, const karst
                    double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "gather", NULL, of_indices(count) + of_scalars(2 * (int64_t)b * count), &timing);
-  karst_profile_backend(context)->gather(context, count, b, index, x, y);
+  begin(context, "gather", of_permutation(count, b), &timing)->gather(context, count, b, index, x, y);
   karst_profile_end(&timing);
 }
 
@@ -112,16 +122,14 @@ static void scatter(karst_context *context, karst_index count, int b, const kars
                     double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "scatter", NULL, of_indices(count) + of_scalars(2 * (int64_t)b * count), &timing);
-  karst_profile_backend(context)->scatter(context, count, b, index, x, y);
+  begin(context, "scatter", of_permutation(count, b), &timing)->scatter(context, count, b, index, x, y);
   karst_profile_end(&timing);
 }
 
 static void multiply(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "matrix product", NULL, of_product(A, 2), &timing);
-  karst_profile_backend(context)->multiply(context, A, x, y);
+  begin(context, "matrix product", of_product(A, 2), &timing)->multiply(context, A, x, y);
   karst_profile_end(&timing);
 }
 
@@ -129,8 +137,7 @@ static void residual(karst_context *context, const karst_matrix *A, const double
                      double *norm2)
 {
   karst_timing timing;
-  karst_profile_begin(context, "residual", NULL, of_product(A, 3), &timing);
-  karst_profile_backend(context)->residual(context, A, b, x, r, norm2);
+  begin(context, "residual", of_product(A, 3), &timing)->residual(context, A, b, x, r, norm2);
   karst_profile_end(&timing);
 }
 
@@ -138,8 +145,7 @@ static void residual_bounded(karst_context *context, const karst_matrix *A, cons
                              double *size, double *norm2)
 {
   karst_timing timing;
-  karst_profile_begin(context, "residual with bound", NULL, of_product(A, 4), &timing);
-  karst_profile_backend(context)->residual_bounded(context, A, b, x, r, size, norm2);
+  begin(context, "residual with bound", of_product(A, 4), &timing)->residual_bounded(context, A, b, x, r, size, norm2);
   karst_profile_end(&timing);
 }
 
@@ -147,8 +153,7 @@ static void residual_precise(karst_context *context, const karst_matrix *A, cons
                              double *norm2)
 {
   karst_timing timing;
-  karst_profile_begin(context, "precise residual", NULL, of_product(A, 3), &timing);
-  karst_profile_backend(context)->residual_precise(context, A, b, x, r, norm2);
+  begin(context, "precise residual", of_product(A, 3), &timing)->residual_precise(context, A, b, x, r, norm2);
   karst_profile_end(&timing);
 }
 
@@ -156,9 +161,8 @@ static karst_status invert_diagonal(karst_context *context, const karst_matrix *
                                     double *inverse, karst_reason *reason, karst_index *block_row)
 {
   karst_timing timing;
-  karst_profile_begin(context, "invert diagonal", NULL, 2 * of_diagonal(A) + of_indices(A->block_rows), &timing);
-  const karst_status status =
-      karst_profile_backend(context)->invert_diagonal(context, A, diagonal, inverse, reason, block_row);
+  const karst_status status = begin(context, "invert diagonal", 2 * of_diagonal(A) + of_indices(A->block_rows), &timing)
+                                  ->invert_diagonal(context, A, diagonal, inverse, reason, block_row);
   karst_profile_end(&timing);
   return status;
 }
@@ -168,8 +172,8 @@ static void multiply_diagonal(karst_context *context, karst_index count, int b, 
 {
   karst_timing timing;
   const int64_t scalars = karst_block_offset(b, count) + 2 * (int64_t)b * count;
-  karst_profile_begin(context, "diagonal blocks product", NULL, of_scalars(scalars), &timing);
-  karst_profile_backend(context)->multiply_diagonal(context, count, b, S, x, y);
+  begin(context, "diagonal blocks product", of_scalars(scalars), &timing)
+      ->multiply_diagonal(context, count, b, S, x, y);
   karst_profile_end(&timing);
 }
 
@@ -177,65 +181,76 @@ static void scale_rows(karst_context *context, karst_matrix *A, const double *S)
 {
   karst_timing timing;
   const double bytes = of_scalars(2 * karst_entries(A)) + of_diagonal(A) + of_indices((int64_t)A->block_rows + 1);
-  karst_profile_begin(context, "scale matrix", NULL, bytes, &timing);
-  karst_profile_backend(context)->scale_rows(context, A, S);
+  begin(context, "scale matrix", bytes, &timing)->scale_rows(context, A, S);
   karst_profile_end(&timing);
 }
 
 static void diagonal_scale(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d)
 {
   karst_timing timing;
-  karst_profile_begin(context, "make scaling", NULL, of_vectors(A, 2) + of_indices(A->block_rows), &timing);
-  karst_profile_backend(context)->diagonal_scale(context, A, diagonal, d);
+  begin(context, "make scaling", of_vectors(A, 2) + of_indices(A->block_rows), &timing)
+      ->diagonal_scale(context, A, diagonal, d);
   karst_profile_end(&timing);
 }
 
 static void scale_symmetric(karst_context *context, karst_matrix *A, const double *d)
 {
   karst_timing timing;
-  karst_profile_begin(context, "scale matrix", NULL, of_scalars(karst_entries(A)) + of_product(A, 1), &timing);
-  karst_profile_backend(context)->scale_symmetric(context, A, d);
+  begin(context, "scale matrix", of_scalars(karst_entries(A)) + of_product(A, 1), &timing)
+      ->scale_symmetric(context, A, d);
   karst_profile_end(&timing);
 }
 
 static void multiply_elements(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "scale vector", NULL, of_scalars(3 * n), &timing);
-  karst_profile_backend(context)->multiply_elements(context, n, d, x, y);
+  begin(context, "scale vector", of_scalars(3 * n), &timing)->multiply_elements(context, n, d, x, y);
   karst_profile_end(&timing);
 }
 
 static void divide_elements(karst_context *context, int64_t n, const double *d, const double *x, double *y)
 {
   karst_timing timing;
-  karst_profile_begin(context, "scale vector", NULL, of_scalars(3 * n), &timing);
-  karst_profile_backend(context)->divide_elements(context, n, d, x, y);
+  begin(context, "scale vector", of_scalars(3 * n), &timing)->divide_elements(context, n, d, x, y);
   karst_profile_end(&timing);
 }
 
-void karst_profile_wrap(const struct karst_backend *backend, struct karst_backend *timed)
+/* The operations of a backend, each within begin and end. */
+static struct karst_backend wrap(const struct karst_backend *backend)
 {
-  *timed = *backend;
-  timed->upload = upload;
-  timed->download = download;
-  timed->copy = copy;
-  timed->fill = fill;
-  timed->dots = dots;
-  timed->combine = combine;
-  timed->normalise = normalise;
-  timed->quotient = quotient;
-  timed->gather = gather;
-  timed->scatter = scatter;
-  timed->multiply = multiply;
-  timed->residual = residual;
-  timed->residual_bounded = residual_bounded;
-  timed->residual_precise = residual_precise;
-  timed->invert_diagonal = invert_diagonal;
-  timed->multiply_diagonal = multiply_diagonal;
-  timed->scale_rows = scale_rows;
-  timed->diagonal_scale = diagonal_scale;
-  timed->scale_symmetric = scale_symmetric;
-  timed->multiply_elements = multiply_elements;
-  timed->divide_elements = divide_elements;
+  struct karst_backend timed = *backend;
+  timed.upload = upload;
+  timed.download = download;
+  timed.copy = copy;
+  timed.fill = fill;
+  timed.dots = dots;
+  timed.combine = combine;
+  timed.normalise = normalise;
+  timed.quotient = quotient;
+  timed.gather = gather;
+  timed.scatter = scatter;
+  timed.multiply = multiply;
+  timed.residual = residual;
+  timed.residual_bounded = residual_bounded;
+  timed.residual_precise = residual_precise;
+  timed.invert_diagonal = invert_diagonal;
+  timed.multiply_diagonal = multiply_diagonal;
+  timed.scale_rows = scale_rows;
+  timed.diagonal_scale = diagonal_scale;
+  timed.scale_symmetric = scale_symmetric;
+  timed.multiply_elements = multiply_elements;
+  timed.divide_elements = divide_elements;
+  return timed;
+}
+
+karst_status karst_context_profile(karst_context *context, int on)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (karst_profile_is_under_way(context))
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "the profile cannot be switched from within one of the operations that it times");
+  karst_profile_stop(context);
+  if (!on) return KARST_SUCCESS;
+  const struct karst_backend timed = wrap(context->backend);
+  return karst_profile_start(context, &timed);
 }

@@ -104,6 +104,20 @@ static void take_levels(const karst_boxes *boxes, karst_fgbilu_line *line, const
   }
 }
 
+karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *fgbilu)
+{
+  const karst_structured *cells = &fgbilu->analysis->cells;
+  const karst_fgbilu_space *space = fgbilu->plan;
+  const karst_index layer = cells->size[0] * cells->size[1];
+  return (karst_fgbilu_pass){.A = A,
+                             .cells = cells,
+                             .block_size = A->block_size,
+                             .stride = {-layer, -cells->size[0], -1, 1, cells->size[0], layer},
+                             .pivoting = fgbilu->pivoting,
+                             .factor = fgbilu->factor,
+                             .exchange = space->exchange};
+}
+
 void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,
                            const karst_fgbilu_pass *pass, bool backward)
 {

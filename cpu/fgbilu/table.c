@@ -100,20 +100,6 @@ static void plan_destroy(karst_context *context, karst_fgbilu *fgbilu)
   karst_release(context, space);
 }
 
-karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *fgbilu)
-{
-  const karst_structured *cells = &fgbilu->analysis->cells;
-  const karst_fgbilu_space *space = fgbilu->plan;
-  const karst_index layer = cells->size[0] * cells->size[1];
-  return (karst_fgbilu_pass){.A = A,
-                             .cells = cells,
-                             .block_size = A->block_size,
-                             .stride = {-layer, -cells->size[0], -1, 1, cells->size[0], layer},
-                             .pivoting = fgbilu->pivoting,
-                             .factor = fgbilu->factor,
-                             .exchange = space->exchange};
-}
-
 const struct karst_fgbilu_kernels karst_fgbilu_kernels_cpu = {
     .analyse = analyse,
     .analysis_destroy = analysis_destroy,

@@ -3,6 +3,8 @@
 #include "fgbilu.h"
 #include "tiles.h"
 
+#include <algorithm>
+
 #include <stdio.h>
 
 namespace
@@ -21,11 +23,20 @@ const karst_fgbilu_variant variants[] = {
      &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_acc_cuda},
 };
 
+/* Tells whether the GPU has the shared memory that tiles take for blocks of n. */
+bool tiles_fit(karst_context *context, int n)
+{
+  int most = 0;
+  if (n <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) return true; /* with the 48 KiB that every GPU has */
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
+  return std::max(karst_fgbilu_sweep_large_shared_cuda(n), karst_fgbilu_factor_large_shared_cuda(n)) <= (size_t)most;
+}
+
 /* Tells whether a style is for such blocks on the GPU at hand. */
 bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b)
 {
   return (variant->largest == 0 || b <= variant->largest) &&
-         (variant->style != KARST_FGBILU_TILES || karst_fgbilu_tiles_fit_cuda(context, b));
+         (variant->style != KARST_FGBILU_TILES || tiles_fit(context, b));
 }
 
 karst_status choose(karst_context *context, karst_fgbilu_style style, int b, const karst_fgbilu_variant **chosen)

@@ -51,14 +51,6 @@ karst_status order_tiles(karst_context *context, karst_fgbilu_tiles *tiles, int6
 
 } // namespace
 
-bool karst_fgbilu_tiles_fit_cuda(karst_context *context, int n)
-{
-  int most = 0;
-  if (n <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) return true; /* with the 48 KiB that every GPU has */
-  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
-  return std::max(karst_fgbilu_sweep_large_shared_cuda(n), karst_fgbilu_factor_large_shared_cuda(n)) <= (size_t)most;
-}
-
 cudaError_t karst_fgbilu_allow_shared_cuda(karst_context *context, const void *kernel, size_t largest)
 {
   cudaFuncAttributes own;

@@ -87,10 +87,9 @@ typedef struct karst_fgbilu_march {
   unsigned long long *finding;
 } karst_fgbilu_march;
 
-/* tiles.cu; the first tells whether the GPU has the shared memory that tiles take for blocks of n. */
-bool karst_fgbilu_tiles_fit_cuda(karst_context *context, int n);
-/* Lets a kernel take so many bytes of dynamic shared memory, or fewer where the GPU has no more. The limit is that of
- * the kernel in the whole process: all plans that launch it ask for the same number, that of its largest blocks. */
+/* tiles.cu: lets a kernel take so many bytes of dynamic shared memory, or fewer where the GPU has no more. The limit is
+ * that of the kernel in the whole process: all plans that launch it ask for the same number, that of its largest
+ * blocks. */
 cudaError_t karst_fgbilu_allow_shared_cuda(karst_context *context, const void *kernel, size_t largest);
 karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
                                          karst_fgbilu_analysis *analysis);

@@ -1,6 +1,6 @@
-/* parilu.h - what a preconditioner made by sweeps holds, and its pattern half. */
-#ifndef KARST_PRECOND_PARILU_H
-#define KARST_PRECOND_PARILU_H
+/* parilu_setup.h - what a preconditioner made by sweeps holds, and its pattern half. */
+#ifndef KARST_PRECOND_PARILU_SETUP_H
+#define KARST_PRECOND_PARILU_SETUP_H
 
 #include "ilu.h"
 #include "ilu_residual.h"
