@@ -115,6 +115,13 @@ karst_status tap_solver_create(karst_context *context, const tap_settings *setti
   return status;
 }
 
+karst_status tap_solver_setup(karst_context *context, const tap_settings *settings, const karst_matrix *A,
+                              karst_solver **solver)
+{
+  const karst_status status = tap_solver_create(context, settings, solver);
+  return status ? status : karst_solver_setup(*solver, A);
+}
+
 karst_status tap_precond_create(karst_context *context, const tap_settings *settings, const karst_matrix *A,
                                 karst_precond **precond)
 {

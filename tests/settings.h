@@ -37,6 +37,9 @@ karst_status tap_options_create(karst_context *context, const tap_settings *sett
 
 /* These call the library with options that live as long as the call. */
 karst_status tap_solver_create(karst_context *context, const tap_settings *settings, karst_solver **solver);
+/* The solver is the caller's to destroy also where it refuses the matrix. */
+karst_status tap_solver_setup(karst_context *context, const tap_settings *settings, const karst_matrix *A,
+                              karst_solver **solver);
 karst_status tap_precond_create(karst_context *context, const tap_settings *settings, const karst_matrix *A,
                                 karst_precond **precond);
 

@@ -29,8 +29,7 @@ static karst_result solve(karst_context *context, const tap_settings *options, c
 {
   karst_solver *solver;
   karst_result result;
-  tap_need(context, tap_solver_create(context, options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, options, A, &solver), "solver");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   karst_solver_destroy(solver);
   return result;

@@ -51,8 +51,7 @@ static karst_solver *make_solver(karst_context *context, const char *precond, do
   settings.solver = "cg";
   settings.precond = precond;
   settings.rtol = rtol;
-  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
   return solver;
 }
 

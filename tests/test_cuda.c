@@ -303,8 +303,7 @@ static karst_status solve(karst_context *context, void *user)
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
-  if (!status) status = tap_solver_create(context, &options, &solver);
-  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = tap_solver_setup(context, &options, A, &solver);
   if (!status) status = karst_solver_solve(solver, b, x, &result);
   karst_solver_destroy(solver);
   karst_vector_destroy(b);

@@ -138,8 +138,7 @@ static karst_status solve(karst_context *context, void *user)
     if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
     if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
     if (!status) status = karst_vector_fill(b, 1);
-    if (!status) status = tap_solver_create(context, &options, &solver);
-    if (!status) status = karst_solver_setup(solver, A);
+    if (!status) status = tap_solver_setup(context, &options, A, &solver);
     if (!status) status = karst_solver_solve(solver, b, x, &result);
     if (!status && result.reason < 0) status = KARST_ERROR_DEVICE;
     karst_solver_destroy(solver);

@@ -256,8 +256,7 @@ static int iterations_of(karst_context *context, const karst_matrix *A, const ch
   options.solver = driver;
   options.precond = precond;
   options.ordering = ordering;
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "set-up");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
   tap_need(context, karst_vector_fill(b, 1), "b");

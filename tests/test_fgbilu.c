@@ -312,8 +312,7 @@ static int iterations(karst_context *context, const tap_settings *options, const
   karst_solver *solver;
   karst_vector *b, *x;
   karst_result result;
-  tap_need(context, tap_solver_create(context, options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, options, A, &solver), "solver");
   tap_need(context, karst_vector_create(context, n, &b), "b");
   tap_need(context, karst_vector_create(context, n, &x), "x");
   tap_need(context, karst_vector_fill(b, 1), "b");

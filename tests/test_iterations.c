@@ -220,8 +220,7 @@ static karst_solver *solve(karst_context *context, const struct expectation *exp
 {
   karst_solver *solver;
   tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, tap_solver_create(context, options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, held), expected->matrix);
+  tap_need(context, tap_solver_setup(context, options, held, &solver), expected->matrix);
   tap_need(context, karst_solver_solve(solver, b, x, result), expected->matrix);
   return solver;
 }

@@ -76,8 +76,7 @@ static karst_solver *make_solver(const struct problem *p, const char *precond, c
   settings.scale = scale;
   settings.rtol = 1e-10;
   tap_need(p->context, karst_matrix_update_values(p->A, p->before), "values");
-  tap_need(p->context, tap_solver_create(p->context, &settings, &solver), "solver");
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, &settings, p->A, &solver), "solver");
   return solver;
 }
 

@@ -496,8 +496,7 @@ static void test_update(karst_context *context)
     karst_result first, second;
     double *host = need(calloc((size_t)p.n, sizeof *host));
     tap_need(context, karst_vector_create(context, p.n, &x), "x");
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, own.A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, own.A, &solver), "solver");
     tap_need(context, karst_solver_solve(solver, own.b, x, &first), "first solve");
     tap_need(context, karst_matrix_update_values(own.A, doubled), "new values");
     tap_need(context, karst_solver_update(solver), "update");
@@ -529,8 +528,7 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &vector), "x");
   tap_need(context, karst_vector_fill_random(b, 7), "b");
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   tap_need(context, karst_solver_solve(solver, b, vector, result), "solve");
   tap_need(context, karst_vector_get(vector, karst_matrix_rows(A), x), "x");
   karst_solver_destroy(solver);

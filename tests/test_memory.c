@@ -42,8 +42,7 @@ static karst_status solve(karst_context *context, void *user)
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
-  if (!status) status = tap_solver_create(context, &options, &solver);
-  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = tap_solver_setup(context, &options, A, &solver);
   if (!status) status = karst_solver_solve(solver, b, x, &result);
   if (!status) status = karst_solver_update(solver);
   karst_solver_destroy(solver);
@@ -96,8 +95,7 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
   tap_need(context, karst_vector_fill(b, 1), "fill");
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   long before = memory.calls;
   for (int i = 0; i < 3; i++) {
     tap_need(context, karst_solver_update(solver), "update");

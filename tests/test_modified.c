@@ -372,8 +372,7 @@ static int iterations_of(karst_context *context, const char *precond, int width,
   options.precond = precond;
   options.modified = modified;
   tap_need(context, karst_gallery_create(context, grid, 1, &A, NULL), grid);
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "set-up");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
   tap_need(context, karst_vector_fill_random(b, 7), "b");

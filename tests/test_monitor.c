@@ -75,8 +75,7 @@ static karst_solver *make_solver(const struct problem *p, const char *solver, co
 {
   const tap_settings settings = settings_for(solver, way, max_iterations);
   karst_solver *made;
-  tap_need(p->context, tap_solver_create(p->context, &settings, &made), "solver");
-  tap_need(p->context, karst_solver_setup(made, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, &settings, p->A, &made), "solver");
   return made;
 }
 

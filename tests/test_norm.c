@@ -56,8 +56,7 @@ static tap_settings settings_for(const struct run *run, double rtol)
 static karst_solver *make_solver(const struct problem *p, const tap_settings *settings)
 {
   karst_solver *solver;
-  tap_need(p->context, tap_solver_create(p->context, settings, &solver), "solver");
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
   return solver;
 }
 

@@ -230,8 +230,7 @@ static void test_cg(karst_context *context)
       karst_solver *solver;
       karst_result result;
       double size;
-      tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
-      tap_need(context, karst_solver_setup(solver, M), "setup");
+      tap_need(context, tap_solver_setup(context, &settings, M, &solver), "solver");
       tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "operator");
       tap_need(context, karst_vector_fill(x, 0), "start");
       tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
@@ -428,8 +427,7 @@ static void test_memory(void)
   tap_need(context, karst_vector_fill(b, 1), "b");
   tap_settings settings = settings_for("gmres", "rcm", "block");
   karst_solver *solver;
-  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
   tap_need(context, karst_solver_solve(solver, b, x, &plain), "solve");
   long failures = 0, wrong = 0;
   karst_status status = KARST_ERROR_NO_MEMORY;

@@ -68,8 +68,7 @@ static struct verdict run(const struct trial *trial)
   karst_matrix *A = make_matrix(trial);
   karst_vector *b = make_vector(trial, trial->b), *x = make_vector(trial, trial->start);
   karst_solver *solver;
-  tap_need(trial->context, tap_solver_create(trial->context, &trial->options, &solver), "solver");
-  tap_need(trial->context, karst_solver_setup(solver, A), "setup");
+  tap_need(trial->context, tap_solver_setup(trial->context, &trial->options, A, &solver), "solver");
   tap_need(trial->context, karst_solver_solve(solver, b, x, &verdict.result), "solve");
   tap_need(trial->context, karst_vector_get(x, trial->n, verdict.x), "x");
   snprintf(verdict.text, sizeof verdict.text, "%s", karst_solver_explain(solver));
@@ -309,8 +308,7 @@ static void test_slow_is_not_stagnated(karst_context *context)
   for (int side = 0; side < 2; side++) {
     options.side = side ? "left" : "right";
     tap_need(context, karst_vector_fill(x, 0), "x");
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 150 && result.relative_residual < 1,
            "gmres(2), %s, is slow but goes on: %.2e after %d iterations", options.side, result.relative_residual,
@@ -409,8 +407,7 @@ static void test_far_start(karst_context *context)
     tap_need(context, karst_vector_fill_random(x, 5), "start");
     tap_need(context, karst_vector_add(1e12, x, x), "start");
     const bool slow = strcmp(every_solver[s], "richardson") == 0;
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 16e-10 * (1 + 1e-3) &&

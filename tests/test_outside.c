@@ -90,8 +90,7 @@ static karst_solver *make_solver(const struct system *s, const struct variant *v
   options.restart = 4;
   options.rtol = 3e-16;
   options.max_iterations = 40;
-  tap_need(s->context, tap_solver_create(s->context, &options, &solver), "solver");
-  tap_need(s->context, karst_solver_setup(solver, s->A), "setup");
+  tap_need(s->context, tap_solver_setup(s->context, &options, s->A, &solver), "solver");
   return solver;
 }
 
@@ -210,8 +209,7 @@ static struct turns make_turns(const struct system *s)
   options.precond = "jacobi";
   options.max_iterations = 3;
   tap_need(s->context, tap_precond_create(s->context, &options, s->A, &turns.jacobi), "jacobi");
-  tap_need(s->context, tap_solver_create(s->context, &options, &turns.inner), "inner solver");
-  tap_need(s->context, karst_solver_setup(turns.inner, s->A), "inner setup");
+  tap_need(s->context, tap_solver_setup(s->context, &options, s->A, &turns.inner), "inner solver");
   tap_need(s->context, karst_vector_create(s->context, s->n, &turns.r), "r");
   tap_need(s->context, karst_vector_create(s->context, s->n, &turns.z), "z");
   return turns;
@@ -302,8 +300,7 @@ static void test_varying_in_a_solver(karst_context *context)
     options.solver = flexible[v].solver;
     options.scale = flexible[v].scale;
     options.ordering = "rcm";
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, s.A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, s.A, &solver), "solver");
     replace_apply(solver->precond);
     outside.varies = true;
     outside.calls = outside.fail_at = 0;
@@ -332,8 +329,7 @@ static void test_memory(karst_context *context)
     tap_settings_default(&options);
     options.solver = solvers[i];
     options.restart = RESTART;
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, s.A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, s.A, &solver), "solver");
     tap_need(context, karst_solver_get_info(solver, &info), "info");
     memory[i] = info.memory;
     karst_solver_destroy(solver);

@@ -72,8 +72,7 @@ static void a_forgotten_change_is_noticed(karst_context *context)
     tap_need(context, karst_vector_create(context, ROWS, &x), "x");
     tap_need(context, karst_vector_wrap(context, ROWS, value + 2, &inside), "vector");
     tap_need(context, karst_vector_fill(b, 1), "b");
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_ok(karst_solver_solve(solver, b, inside, &result) == KARST_ERROR_ARGUMENT,
            "a solution inside the values that the matrix refers to is refused");

@@ -95,8 +95,7 @@ static karst_vector *make_load(karst_context *context, int64_t n)
 static karst_solver *make_solver(karst_context *context, const tap_settings *settings, const karst_matrix *A)
 {
   karst_solver *solver;
-  tap_need(context, tap_solver_create(context, settings, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, settings, A, &solver), "solver");
   return solver;
 }
 
@@ -452,8 +451,7 @@ static karst_status run(karst_context *context, void *user)
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_fill(b, 1);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
-  if (!status) status = tap_solver_create(context, settings, &solver);
-  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = tap_solver_setup(context, settings, A, &solver);
   if (!status) status = karst_solver_get_analysis(solver, &analysis);
   if (!status) status = tap_solver_create(context, settings, &second);
   if (!status) status = karst_solver_setup_with(second, A, analysis);

@@ -47,8 +47,7 @@ static void set_up(karst_context *context, const char *spec, const tap_settings 
   tap_need(context, karst_vector_create(context, rows, &s->b), "b");
   tap_need(context, karst_vector_fill(s->b, 1), "b");
   tap_need(context, karst_vector_create(context, rows, &s->x), "x");
-  tap_need(context, tap_solver_create(context, settings, &s->solver), "solver");
-  tap_need(context, karst_solver_setup(s->solver, s->A), "setup");
+  tap_need(context, tap_solver_setup(context, settings, s->A, &s->solver), "solver");
   s->solution = calloc((size_t)rows, sizeof *s->solution);
   if (!s->solution) exit(1);
 }

@@ -73,8 +73,7 @@ static tap_settings settings_for(const char *ordering, const char *scale)
 static karst_solver *make_solver(const struct problem *p, const tap_settings *settings)
 {
   karst_solver *solver;
-  tap_need(p->context, tap_solver_create(p->context, settings, &solver), "solver");
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
   return solver;
 }
 
@@ -317,8 +316,7 @@ static karst_status use(karst_context *context, void *user)
   make_values(value, 0.01);
   karst_status status = add_method(context);
   if (!status) status = make_matrix(context, value, &A);
-  if (!status) status = tap_solver_create(context, &settings, &solver);
-  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = tap_solver_setup(context, &settings, A, &solver);
   if (!status) status = karst_vector_create(context, N, &b);
   if (!status) status = karst_vector_create(context, N, &x);
   if (!status) status = karst_vector_fill(b, 1);

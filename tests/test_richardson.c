@@ -79,8 +79,7 @@ static karst_result solve(const struct problem *p, const tap_settings *settings,
   karst_solver *solver;
   karst_result result;
   tap_need(p->context, karst_vector_fill(p->x, 0), "start");
-  tap_need(p->context, tap_solver_create(p->context, settings, &solver), "solver");
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
   if (history) karst_solver_monitor(solver, listen, history);
   tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
   karst_solver_destroy(solver);
@@ -272,8 +271,7 @@ static void test_accept(karst_context *context)
   karst_result result;
   double told = 0;
   tap_need(context, karst_vector_fill(p.x, 0), "start");
-  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, tap_solver_setup(context, &settings, p.A, &solver), "solver");
   karst_solver_monitor(solver, accept_at_three, &told);
   tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.iterations == 3 && result.residual == told,

@@ -32,8 +32,7 @@ static struct problem make_problem(karst_context *context, const char *spec, con
   tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
   tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
   tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
-  tap_need(context, tap_solver_create(context, &settings, &p.solver), "solver");
-  tap_need(context, karst_solver_setup(p.solver, p.A), "setup");
+  tap_need(context, tap_solver_setup(context, &settings, p.A, &p.solver), "solver");
   return p;
 }
 

@@ -59,8 +59,7 @@ static bool solve(karst_context *context, const char *precond, const char *triso
   tap_need(context, karst_vector_create(context, rows, &x), "x");
   tap_need(context, karst_vector_create(context, rows, &r), "r");
   tap_need(context, karst_vector_fill_random(b, 8), "b");
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "residual");

@@ -51,8 +51,7 @@ static karst_solver *make_solver(const struct problem *p, const char *name, stru
   options.rtol = limits.rtol;
   options.atol = limits.atol;
   options.max_iterations = limits.max_iterations;
-  tap_need(p->context, tap_solver_create(p->context, &options, &solver), "solver");
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  tap_need(p->context, tap_solver_setup(p->context, &options, p->A, &solver), "solver");
   return solver;
 }
 
