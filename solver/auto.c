@@ -1,6 +1,8 @@
 /* auto.c - see auto.h: the place on the ladder, which updates change by what solves have cost. */
 #include "auto.h"
 
+#include "auto_cost.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +21,8 @@ static const double least_digits = 0.3;
 /* With at most so many iterations the rung below is likely to converge, too. */
 static const int few_iterations = 20;
 
-/* Bytes that a GPU moves while it waits for a level set of a triangle: 0.4 us at 4 TB/s. */
-static const double level_bytes = 1.6e6;
+/* Where the residual has lost more, a solve that stagnates is near what rounding allows. */
+static const double most_digits = 6;
 
 extern const struct karst_precond_ops karst_precond_auto;
 
@@ -37,9 +39,10 @@ static karst_auto_freedom find_freedom(const karst_options *given)
   for (size_t i = 0; i < sizeof of_iluk / sizeof *of_iluk; i++)
     freedom.precond = freedom.precond && !karst_options_find(given, of_iluk[i]);
   karst_methods_read(given, &chosen);
-  freedom.rrb = freedom.precond && chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 &&
-                !karst_ordering_table[chosen.ordering]->compute &&
-                strcmp(karst_krylov_table[chosen.solver]->name, "bicgstab") != 0;
+  const char *driver = karst_krylov_table[chosen.solver]->name;
+  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0;
+  freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
+  freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && strcmp(driver, "bicgstab") != 0;
   return freedom;
 }
 
@@ -47,12 +50,12 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
 {
   const karst_auto_freedom freedom = find_freedom(given);
   const char *learn = karst_options_find(given, "auto-learn");
-  *choice = (karst_auto){.given = given, .orders = orders, .due = true};
+  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .stand_in = -1};
   choice->learn = !learn || strcmp(learn, "iterations") == 0 ? BY_ITERATIONS
                   : strcmp(learn, "time") == 0               ? BY_TIME
                                                              : NEVER;
   for (int i = 0; i < KARST_AUTO_RUNGS; i++) choice->cost[i] = NAN;
-  karst_status status = karst_auto_rules(A, &freedom, &choice->ladder);
+  karst_status status = karst_auto_rules(A, karst_context_is_host(A->context), &freedom, &choice->ladder);
   choice->at = choice->best = choice->ladder.start;
   memcpy(choice->reason, choice->ladder.reason, sizeof choice->reason);
   return status;
@@ -102,43 +105,6 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
   return status ? status : karst_precond_put_text(precond, "auto_reason", choice->reason);
 }
 
-static double find_number(const karst_precond *precond, const char *name)
-{
-  karst_value value;
-  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
-    if (strcmp(value.name, name) == 0) return value.number;
-  return 0;
-}
-
-/* Bytes that an iteration moves: A, the factors, and the driver's vectors once. */
-static double iteration_bytes(const karst_auto_sample *sample)
-{
-  const karst_matrix *A = sample->A;
-  const karst_precond *M = sample->krylov->M;
-  const double block = (double)A->block_size * A->block_size, width = 8 + sizeof(karst_index) / block;
-  const double matrix = width * (double)karst_entries(A);
-  const double vectors = 8.0 * (double)karst_matrix_rows(A) * (double)sample->krylov->need.vectors;
-  const double factors = width * (double)M->factor_entries + (strcmp(M->ops->name, "dilu") == 0 ? matrix : 0);
-  const double levels = find_number(M, "levels_lower") + find_number(M, "levels_upper");
-  return matrix + vectors + factors + (karst_context_is_host(A->context) ? 0 : level_bytes * levels);
-}
-
-/* What a factorization takes, in the bytes that would take as long: measured on 20 systems as 20 to 40 times the bytes
- * of the factors, more where their rows are longer. */
-static double update_bytes(const karst_auto_sample *sample)
-{
-  const double entries = (double)sample->krylov->M->factor_entries;
-  return 8 * entries * (16 + entries / (double)karst_matrix_rows(sample->A));
-}
-
-/* How a solve has ended for want of a better preconditioner. What the matrix, the right-hand side or the monitor is to
- * blame for tells nothing. */
-static bool has_failed(karst_reason reason)
-{
-  return reason < 0 && reason != KARST_NOT_FINITE && reason != KARST_OUT_OF_RANGE && reason != KARST_STOPPED &&
-         reason != KARST_INDEFINITE_OPERATOR;
-}
-
 /* The decimal digits that the norm which the driver judges by has lost. */
 static double count_digits(const karst_krylov *krylov)
 {
@@ -146,55 +112,119 @@ static double count_digits(const karst_krylov *krylov)
   return fmin(log10(krylov->start_merit / krylov->merit), 16);
 }
 
+/* Whether a solve has ended for want of a better preconditioner. What the matrix, the right-hand side, the limits or the
+ * monitor is to blame for tells nothing, nor does a norm to reach below what rounding allows. */
+static bool has_failed(const karst_auto_sample *sample)
+{
+  const karst_result *result = sample->result;
+  const karst_krylov_limits *limits = sample->krylov->limits;
+  switch (result->reason) {
+  case KARST_NOT_FINITE:
+  case KARST_OUT_OF_RANGE:
+  case KARST_STOPPED:
+  case KARST_INDEFINITE_OPERATOR:
+    return false;
+  case KARST_SINGULAR_BLOCK:
+  case KARST_INDEFINITE_PRECOND:
+    return true;
+  default:
+    break;
+  }
+  if (result->reason >= 0 || (limits->rtol == 0 && limits->atol == 0)) return false;
+  if (result->reason == KARST_ITERATION_LIMIT) return result->iterations > 0;
+  return !(result->reason == KARST_STAGNATED && count_digits(sample->krylov) > most_digits);
+}
+
+/* One failure of what has converged before is laid at the door of the values. */
+static void blame(karst_auto *choice)
+{
+  if (choice->at == choice->best && isfinite(choice->cost[choice->at]))
+    choice->failed = true;
+  else
+    choice->cost[choice->at] = INFINITY;
+}
+
+/* The cost of an update and of a solve by as many digits as the first that was measured. */
+static double find_cost(const karst_auto *choice, const karst_auto_sample *sample, double digits, double *update)
+{
+  const bool timed = choice->learn == BY_TIME;
+  *update = timed ? sample->time_update : karst_auto_update_bytes(sample);
+  return *update + (timed ? sample->time_solve : sample->result->iterations * karst_auto_iteration_bytes(sample)) *
+                       choice->digits / digits;
+}
+
+/* Goes back to that rung from now on. */
+static void trust(karst_auto *choice, int best)
+{
+  choice->best = best;
+  choice->doubted = false;
+  choice->stand_in = -1;
+}
+
 void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample)
 {
   if (!choice->due || choice->learn == NEVER) return;
   choice->due = false;
-  if (has_failed(sample->result->reason)) {
-    choice->cost[choice->at] = INFINITY;
+  if (has_failed(sample)) {
+    blame(choice);
     return;
   }
   const double digits = count_digits(sample->krylov);
   if (sample->result->reason <= 0 || sample->result->iterations == 0 || !(digits >= least_digits)) return;
   if (choice->digits == 0) choice->digits = digits;
-  const bool timed = choice->learn == BY_TIME;
-  const double update = timed ? sample->time_update : update_bytes(sample);
-  const double solve = timed ? sample->time_solve : sample->result->iterations * iteration_bytes(sample);
-  const double cost = update + solve * choice->digits / digits;
+  double update;
+  const double cost = find_cost(choice, sample, digits, &update);
   char text[WORDS];
   choice->cost[choice->at] = cost;
   if (choice->at != choice->best) {
-    if (!(cost < gain * choice->cost[choice->best])) return;
+    choice->stand_in = choice->doubted ? choice->at : -1;
+    if (!choice->ladder.climbs || !(cost < gain * choice->cost[choice->best])) return;
     snprintf(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s", cost / choice->cost[choice->best],
              describe(choice, choice->best, text));
-    choice->best = choice->at;
   }
+  trust(choice, choice->at);
   choice->step = cost - update > update ? 1 : sample->result->iterations <= few_iterations ? -1 : 0;
 }
 
-/* The rung above one that has failed, else the one below, which has not failed; else the rules' choice. */
+/* The nearest rung above the best one that has not failed, else the nearest below; where all have, the best one if it
+ * has converged before, else the rules' choice. */
 static int find_refuge(const karst_auto *choice)
 {
-  for (int i = choice->at + 1; i < choice->ladder.count; i++)
+  for (int i = choice->best + 1; i < choice->ladder.count; i++)
     if (!isinf(choice->cost[i])) return i;
-  for (int i = choice->at - 1; i >= 0; i--)
+  for (int i = choice->best - 1; i >= 0; i--)
     if (!isinf(choice->cost[i])) return i;
-  return choice->ladder.start;
+  return choice->failed ? choice->best : choice->ladder.start;
 }
 
-/* The rung in use has failed, or is a trial that has ended. */
-static void leave(karst_auto *choice)
+/* The best rung has failed. Where it had converged before, another one stands in for it, and it gets a second chance
+ * with the next values. Where it fails again, what has stood in with success takes its place. */
+static void replace(karst_auto *choice)
 {
-  const bool failed = isinf(choice->cost[choice->at]);
+  const int stood = choice->stand_in;
   char text[WORDS];
+  snprintf(choice->reason, sizeof choice->reason, "%s has failed", describe(choice, choice->best, text));
+  choice->settled = true;
+  choice->at = stood >= 0 ? stood : find_refuge(choice);
+  choice->doubted = true;
+  if (choice->failed && stood < 0) return;
+  choice->cost[choice->best] = INFINITY;
+  trust(choice, choice->at);
+}
+
+/* A trial, or what has stood in for the best rung, has ended. */
+static void return_to_best(karst_auto *choice)
+{
+  char text[WORDS], other[WORDS];
   describe(choice, choice->at, text);
   choice->settled = true;
-  if (failed)
+  if (isinf(choice->cost[choice->at]))
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
+  else if (choice->doubted)
+    snprintf(choice->reason, sizeof choice->reason, "%s has converged before", describe(choice, choice->best, other));
   else
     snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
              choice->cost[choice->at] / choice->cost[choice->best]);
-  if (choice->at == choice->best) choice->best = find_refuge(choice);
   choice->at = choice->best;
 }
 
@@ -216,30 +246,59 @@ static bool begin_trial(karst_auto *choice)
 bool karst_auto_advance(karst_auto *choice)
 {
   const int before = choice->at;
-  const double cost = choice->cost[before];
   choice->due = true;
-  if (isnan(cost)) return false;
-  if (isinf(cost) || before != choice->best)
-    leave(choice);
-  else if (!begin_trial(choice))
+  if (choice->at != choice->best) {
+    if (!isnan(choice->cost[before])) return_to_best(choice);
+  } else if (choice->failed || isinf(choice->cost[before])) {
+    replace(choice);
+  } else if (!isnan(choice->cost[before]) && !begin_trial(choice)) {
     choice->settled = true;
+  }
+  choice->failed = false;
   return choice->at != before;
 }
 
 bool karst_auto_refuse(karst_auto *choice)
 {
+  karst_auto_rung *rung = &choice->ladder.rung[choice->at];
+  if (strcmp(rung->precond, "fgbilu") == 0) { /* the rules have not looked at all rows */
+    *rung = (karst_auto_rung){"iluk", rung->ordering, 0};
+    snprintf(choice->reason, sizeof choice->reason, "fgbilu has failed");
+    return true;
+  }
+  if (choice->ladder.climbs) return false; /* all others ask the same of a matrix */
   const int before = choice->at;
-  if (choice->ladder.climbs) return false; /* all rungs ask the same of a matrix */
-  choice->cost[before] = INFINITY;
-  leave(choice);
-  return !isinf(choice->cost[choice->at]);
+  blame(choice);
+  karst_auto_advance(choice);
+  return choice->at != before && !isinf(choice->cost[choice->at]);
 }
 
-void karst_auto_retreat(karst_auto *choice, int before)
+/* Errors that speak of the choice, and not of the machine or the call. */
+static bool is_of_choice(karst_status status)
+{
+  return status == KARST_ERROR_MATRIX || status == KARST_ERROR_OPTION || status == KARST_ERROR_NOT_BUILT ||
+         status == KARST_ERROR_INDEX_OVERFLOW;
+}
+
+bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
 {
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s could not be made", describe(choice, choice->at, text));
-  choice->cost[choice->at] = INFINITY;
+  if (is_of_choice(status))
+    choice->cost[choice->at] = INFINITY;
+  else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
+    choice->cost[before] = NAN;
   choice->settled = true;
-  choice->at = choice->best = before;
+  choice->at = before;
+  trust(choice, before);
+  return is_of_choice(status);
+}
+
+bool karst_auto_begin_at(karst_auto *choice, int i)
+{
+  const bool more = i < choice->ladder.count;
+  choice->at = choice->best = more ? i : choice->ladder.start;
+  snprintf(choice->reason, sizeof choice->reason, "%s",
+           more ? "the analysis is of this choice" : choice->ladder.reason);
+  return more;
 }

@@ -27,20 +27,25 @@ typedef struct karst_auto_ladder {
 typedef struct karst_auto_freedom {
   bool precond; /* no option was given that iluk has; where one was, iluk is chosen */
   bool level;
-  bool rrb; /* precond, and the preconditioner is made from the matrix as it is, for a driver that rrb does not break */
+  bool grid;   /* precond, and the rows stay in the order of the grid */
+  bool rrb;    /* the preconditioner is made from the matrix as it is, for a driver that rrb does not break */
+  bool recurs; /* many iterations cost the driver no restart */
 } karst_auto_freedom;
 
-/* Chooses by some hundred rows of A, and for block size 1 by their values. Takes host memory for a number a block row
- * and, on a GPU, for those values, and gives it back. */
-karst_status karst_auto_rules(const karst_matrix *A, const karst_auto_freedom *freedom, karst_auto_ladder *ladder);
+/* Chooses for A on the host, or on a GPU, by what auto_look.h tells of it. */
+karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
+                              karst_auto_ladder *ladder);
 
 typedef struct karst_auto {
   const karst_options *given; /* the caller's, of whoever has this */
   int learn;                  /* how solves are measured: a number of auto.c's own */
   bool orders;                /* there is a solver, which orders the rows */
   karst_auto_ladder ladder;
-  int at, best;                  /* the rung in use, and the cheapest of those measured */
+  int at, best;                  /* the rung in use, and the one to go back to: the cheapest of those measured */
   double cost[KARST_AUTO_RUNGS]; /* of an update and a solve; a NaN: not measured; infinite: it failed */
+  bool failed;                   /* the last solve, or update, with the best rung, though it had converged before */
+  bool doubted;                  /* the best rung failed so, and has not converged since */
+  int stand_in;                  /* the rung that has converged in its place since, or -1 */
   int step;                      /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
   bool settled;                  /* no rung is tried any more, unless the one in use fails */
   bool due;                      /* the next solve is the first with the factors at hand, and is measured */
@@ -70,9 +75,13 @@ typedef struct karst_auto_sample {
 void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample);
 /* Before an update: moves to the rung for the next solve. Whether it is another one than before. */
 bool karst_auto_advance(karst_auto *choice);
-/* A set-up has refused the matrix: moves to another rung than the one in use, or returns false. */
+/* A set-up or an update has refused the matrix: moves to another rung than the one in use, or returns false. */
 bool karst_auto_refuse(karst_auto *choice);
-/* The rung that advance has moved to could not be made: back to the one before. */
-void karst_auto_retreat(karst_auto *choice, int before);
+/* The rung that advance has moved to could not be made, for the matrix or (status) for another reason: back to the one
+ * before. Whether that rung can serve all the same, or the update fails. */
+bool karst_auto_retreat(karst_auto *choice, int before, karst_status status);
+/* Before a set-up with an analysis: begins at rung i instead, to see whether the analysis is that of it; behind the last
+ * one that of the rules again, and then false. */
+bool karst_auto_begin_at(karst_auto *choice, int i);
 
 #endif

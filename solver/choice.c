@@ -267,12 +267,31 @@ karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
   return status;
 }
 
+/* Whether the analysis fits; where auto has learnt since the rules chose, the choice becomes that of the analysis. */
+static karst_status check_analysis(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                                   struct choice *choice)
+{
+  const karst_options *options = choice->options ? choice->options : solver->options;
+  karst_status status = karst_analysis_check(analysis, A, &choice->chosen, options);
+  if (!choice->options) return status;
+  for (int i = 0; status == KARST_ERROR_ARGUMENT || status == KARST_ERROR_OPTION; i++) {
+    const bool more = karst_auto_begin_at(&choice->automatic, i);
+    karst_options_destroy(choice->options);
+    status = karst_auto_options(&choice->automatic, solver->context, &choice->options);
+    if (status) return status;
+    karst_methods_read(choice->options, &choice->chosen);
+    status = karst_analysis_check(analysis, A, &choice->chosen, choice->options);
+    if (!more) return status;
+  }
+  return status;
+}
+
 karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   struct choice choice;
   karst_status status = choose(solver, A, &choice);
   if (status) return status;
-  status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
+  status = check_analysis(solver, A, analysis, &choice);
   if (status) {
     karst_options_destroy(choice.options);
     return status;
@@ -303,16 +322,21 @@ static karst_status exchange(karst_solver *solver)
   return status;
 }
 
-/* Of auto: the factors for new values are those of another choice where the last solve speaks for one. A choice that
- * cannot be made, for want of memory above all, is none. */
+/* Of auto: the factors for new values are those of another choice where the last solve speaks for one, or the values
+ * do. A choice that the matrix does not allow is none; what else keeps it from being made, such as want of memory, ends
+ * the update, and the next one goes on with the choice before. */
 static karst_status update_choice(karst_solver *solver)
 {
   const int before = solver->automatic.at;
-  if (karst_auto_advance(&solver->automatic)) {
-    if (!exchange(solver)) return KARST_SUCCESS;
-    karst_auto_retreat(&solver->automatic, before);
+  karst_status status = KARST_SUCCESS;
+  bool other = karst_auto_advance(&solver->automatic);
+  if (!other) {
+    status = factor(solver);
+    other = status == KARST_ERROR_MATRIX && karst_auto_refuse(&solver->automatic);
+    if (!other) return status;
   }
-  return factor(solver);
+  status = exchange(solver);
+  return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
 }
 
 karst_status karst_choice_update(karst_solver *solver)

@@ -31,6 +31,11 @@ static karst_status create(karst_context *context, const karst_options *options,
   if (!status) status = karst_auto_begin(options, false, A, &choice);
   if (!status) status = karst_auto_options(&choice, context, &concrete);
   if (!status) status = make(context, concrete, A, precond);
+  while (status == KARST_ERROR_MATRIX && concrete && karst_auto_refuse(&choice)) {
+    karst_options_destroy(concrete);
+    status = karst_auto_options(&choice, context, &concrete);
+    if (!status) status = make(context, concrete, A, precond);
+  }
   karst_options_destroy(concrete);
   if (status) return status;
   status = karst_auto_report(&choice, *precond);

@@ -1,0 +1,274 @@
+/* test_auto_learn.c - how auto learns between updates: trials, failures, and what tells nothing of a choice. */
+#include "config.h"
+
+#include "auto_solver.h"
+#include "failing_allocator.h"
+
+#include <stdlib.h>
+
+enum { CYCLES = 12 };
+
+/* What a loop of updates has chosen. */
+struct cycle {
+  char choice[CYCLES][VALUE];
+  int iterations[CYCLES], changes;
+  double last; /* of x, so that bits can be compared */
+};
+
+static void run_cycles(const struct problem *p, const char *const (*given)[2], struct cycle *cycle)
+{
+  karst_solver *solver = make_solver(p, given);
+  *cycle = (struct cycle){.changes = 0};
+  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  for (int i = 0; i < CYCLES; i++) {
+    if (i > 0) tap_need(p->context, karst_solver_update(solver), "update");
+    cycle->iterations[i] = solve(p, solver).iterations;
+    text_of(solver, "auto_choice", cycle->choice[i]);
+    cycle->changes += i > 0 && strcmp(cycle->choice[i], cycle->choice[i - 1]) != 0;
+  }
+  tap_need(p->context, karst_vector_norm(p->x, &cycle->last), "norm");
+  karst_solver_destroy(solver);
+}
+
+static void test_learning(karst_context *context)
+{
+  struct problem p = make_problem(context, "convdiff:16x16x16", 0);
+  struct cycle one, other, still;
+  run_cycles(&p, NULL, &one);
+  run_cycles(&p, NULL, &other);
+  bool same = one.last == other.last;
+  for (int i = 0; i < CYCLES; i++)
+    same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
+  tap_ok(same, "each run makes the same choices, and has the same bits");
+  tap_ok(one.changes >= 1 && one.changes <= 7, "some neighbours are tried: %d changes", one.changes);
+  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then it stays: %s", one.choice[CYCLES - 1]);
+  run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
+  tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no changes nothing");
+  run_cycles(&p, GIVEN({"level", "1"}), &still);
+  tap_ok(still.changes == 0, "nor are there trials where the level is given");
+  run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
+  tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn time ends too");
+  destroy_problem(&p);
+}
+
+static void test_failures(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  karst_solver *solver = make_solver(&p, GIVEN({"max-iterations", "2"}));
+  char choice[VALUE], reason[VALUE];
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason == KARST_ITERATION_LIMIT, "the first choice fails");
+  tap_need(context, karst_solver_update(solver), "update");
+  text_of(solver, "auto_choice", choice);
+  text_of(solver, "auto_reason", reason);
+  tap_ok(strcmp(choice, karst_context_is_host(context) ? "--precond iluk --level 2 --ordering natural"
+                                                       : "--precond iluk --level 1 --ordering natural") == 0 &&
+             strstr(reason, "has failed"),
+         "the next level takes its place: %s: %s", choice, reason);
+  for (int i = 0; i < CYCLES; i++) {
+    solve(&p, solver);
+    tap_need(context, karst_solver_update(solver), "update");
+  }
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1000), "limits");
+  tap_ok(solve(&p, solver).reason > 0, "when all have failed there is still one to solve with");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* What a solve that tells nothing of a choice leaves behind. */
+static void expect_no_change(const struct problem *p, karst_solver *solver, const char *why)
+{
+  char before[VALUE], after[VALUE];
+  text_of(solver, "auto_choice", before);
+  for (int i = 0; i < 3; i++) {
+    const karst_result result = solve(p, solver);
+    if (result.reason >= 0) tap_note("it is %d", (int)result.reason);
+    tap_need(p->context, karst_solver_update(solver), "update");
+  }
+  text_of(solver, "auto_choice", after);
+  tap_ok(strcmp(before, after) == 0, "%s: %s stays", why, before);
+}
+
+static void test_limits(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson3d:12x12x12", 0), q = make_problem(context, "jump2d:60x60", 2);
+  karst_solver *solver = make_solver(&p, NULL);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 0), "limits");
+  expect_no_change(&p, solver, "no iteration was allowed");
+  tap_need(context, karst_solver_set_tolerances(solver, 0, 0, 60), "limits");
+  expect_no_change(&p, solver, "a norm of zero was asked for");
+  karst_solver_destroy(solver);
+  solver = make_solver(&q, NULL);
+  tap_need(context, karst_solver_setup(solver, q.A), "setup");
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");
+  const karst_result result = solve(&q, solver);
+  const bool rounded = result.reason == KARST_STAGNATED && result.relative_residual < 1e-6;
+  tap_ok(rounded || !karst_context_is_host(context), "rounding ends a solve at %.1e", result.relative_residual);
+  if (rounded) expect_no_change(&q, solver, "no smaller residual can be had");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  destroy_problem(&q);
+}
+
+/* The values of a matrix, to which those of its diagonal's scalars add shift, all times factor. */
+static double *copy_values(const karst_matrix *A, double factor, double shift)
+{
+  const int b = karst_matrix_block_size(A);
+  const int64_t count = karst_matrix_blocks(A) * b * b;
+  double *value = calloc((size_t)count, sizeof *value);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  for (int64_t k = 0; k < count; k++) value[k] = factor * karst_matrix_value(A)[k];
+  for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int q = 0; q < b && column[k] == i; q++) value[(int64_t)k * b * b + (int64_t)q * (b + 1)] += shift;
+  return value;
+}
+
+/* One update with other values and one solve; what was chosen for it. */
+static karst_result step(const struct problem *p, karst_solver *solver, const double *value, char choice[VALUE])
+{
+  tap_need(p->context, karst_matrix_update_values(p->A, value), "values");
+  tap_need(p->context, karst_solver_update(solver), "update");
+  text_of(solver, "auto_choice", choice);
+  return solve(p, solver);
+}
+
+/* rrb breaks down with one set of values, and refuses another; both times it comes back, and not if it fails again. */
+static void test_second_chance(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, NULL);
+  char choice[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *sound = copy_values(copy, 1, 0), *negative = copy_values(copy, -1, 0), *skew = copy_values(copy, 1, 0);
+  skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(step(&p, solver, negative, choice).reason == KARST_INDEFINITE_PRECOND && strstr(choice, "rrb"),
+         "negative values are none for rrb");
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "%s stands in", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
+  step(&p, solver, skew, choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that stay so: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "it has had its chance: %s", choice);
+  free(sound);
+  free(negative);
+  free(skew);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* Values for which a trial fails: the choice before comes back, and stays while it converges. */
+static void test_failed_trial(karst_context *context)
+{
+  struct problem p = make_problem(context, "anisotropic:60x60x1", 2);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"rtol", "1e-10"}));
+  char first[VALUE], choice[VALUE], last[VALUE];
+  int changes = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "anisotropic:60x60x1", 2, &copy, NULL), "matrix");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0, "the first system converges");
+  text_of(solver, "auto_choice", first);
+  snprintf(last, sizeof last, "%s", first);
+  for (int t = 1; t < CYCLES; t++) {
+    double *value = copy_values(copy, 1, -0.1 / (t + 1));
+    const karst_reason reason = step(&p, solver, value, choice).reason;
+    if (karst_context_is_host(context))
+      tap_ok(t == 1 ? reason == KARST_STAGNATED && strcmp(choice, first) != 0
+                    : reason > 0 && strcmp(choice, first) == 0,
+             "update %d: %s", t, choice);
+    changes += strcmp(choice, last) != 0;
+    snprintf(last, sizeof last, "%s", choice);
+    free(value);
+  }
+  tap_ok(changes <= 7, "%d changes", changes);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* A solver that has learnt gives its analysis to one that has not. */
+static void test_learnt_analysis(karst_context *context)
+{
+  struct problem p = make_problem(context, "convdiff:12x12x12", 0);
+  karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
+  karst_solver *third = make_solver(&p, GIVEN({"level", "4"}));
+  karst_analysis *analysis;
+  char choice[VALUE], same[VALUE];
+  tap_need(context, karst_solver_setup(one, p.A), "setup");
+  text_of(one, "auto_choice", choice);
+  for (int i = 0; i < CYCLES && strcmp(text_of(one, "auto_choice", same), choice) == 0; i++) {
+    solve(&p, one);
+    tap_need(context, karst_solver_update(one), "update");
+  }
+  tap_ok(strcmp(choice, same) != 0, "%s gives way to %s", choice, same);
+  tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
+  const karst_status status = karst_solver_setup_with(other, p.A, analysis);
+  tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,
+         "with its analysis another solver begins there: %s", status ? karst_context_error(context) : choice);
+  tap_ok(solve(&p, other).iterations == solve(&p, one).iterations, "and iterates alike");
+  const karst_status refused = karst_solver_setup_with(third, p.A, analysis);
+  tap_ok(refused == KARST_ERROR_ARGUMENT, "one with a level of its own is refused: %s", karst_context_error(context));
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(one);
+  karst_solver_destroy(other);
+  karst_solver_destroy(third);
+  destroy_problem(&p);
+}
+
+/* An update that finds no memory for a trial says so, and the next goes on with what there is. */
+static void test_update_without_memory(void)
+{
+  bool sound = true;
+  long n = 0, failed = 0;
+  for (bool met = true; met && sound; n++) {
+    struct failing_allocator memory = {.fail_at = 0};
+    karst_allocator allocator = failing_allocator(&memory);
+    karst_context *context;
+    char before[VALUE], after[VALUE];
+    tap_need(NULL, karst_context_create(&allocator, &context), "context");
+    struct problem p = make_problem(context, "convdiff:5x5x5", 0);
+    karst_solver *solver = make_solver(&p, NULL);
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    text_of(solver, "auto_choice", before);
+    solve(&p, solver);
+    memory.fail_at = memory.calls + n + 1;
+    const karst_status status = karst_solver_update(solver);
+    met = memory.calls >= memory.fail_at;
+    memory.fail_at = 0;
+    sound = met ? status == KARST_ERROR_NO_MEMORY : status == KARST_SUCCESS;
+    failed += status == KARST_ERROR_NO_MEMORY;
+    for (int i = 0; i < 3 && sound; i++)
+      sound = karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0 &&
+              (!met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
+    karst_solver_destroy(solver);
+    destroy_problem(&p);
+    karst_context_destroy(context);
+    sound = sound && memory.outstanding == 0;
+  }
+  tap_ok(sound && failed > 3, "the update after each of %ld without memory goes on with the former choice", failed);
+}
+
+int main(void)
+{
+  tap_each_device(test_learning, "learning");
+  tap_each_device(test_failures, "failures");
+  tap_each_device(test_limits, "limits");
+  tap_each_device(test_second_chance, "a second chance");
+  tap_each_device(test_failed_trial, "a failed trial");
+  tap_each_device(test_learnt_analysis, "an analysis of what was learnt");
+  test_update_without_memory();
+  return tap_done();
+}
