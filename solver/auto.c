@@ -112,8 +112,8 @@ static double count_digits(const karst_krylov *krylov)
   return fmin(log10(krylov->start_merit / krylov->merit), 16);
 }
 
-/* Whether a solve has ended for want of a better preconditioner. What the matrix, the right-hand side, the limits or the
- * monitor is to blame for tells nothing, nor does a norm to reach below what rounding allows. */
+/* Whether a solve has ended for want of a better preconditioner. What the matrix, the right-hand side, the limits or
+ * the monitor is to blame for tells nothing, nor does a norm to reach below what rounding allows. */
 static bool has_failed(const karst_auto_sample *sample)
 {
   const karst_result *result = sample->result;
@@ -282,16 +282,19 @@ static bool is_of_choice(karst_status status)
 
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
 {
+  const bool spare = !isinf(choice->cost[before]); /* a trial, which what there is does without */
+  const bool goes_on = is_of_choice(status) || (spare && status == KARST_ERROR_NO_MEMORY);
   char text[WORDS];
-  snprintf(choice->reason, sizeof choice->reason, "%s could not be made", describe(choice, choice->at, text));
-  if (is_of_choice(status))
+  snprintf(choice->reason, sizeof choice->reason, "%s could not be made%s", describe(choice, choice->at, text),
+           status == KARST_ERROR_NO_MEMORY ? " for want of memory" : "");
+  if (goes_on)
     choice->cost[choice->at] = INFINITY;
-  else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
+  else if (!spare) /* so that the next update goes on with it */
     choice->cost[before] = NAN;
   choice->settled = true;
   choice->at = before;
   trust(choice, before);
-  return is_of_choice(status);
+  return goes_on;
 }
 
 bool karst_auto_begin_at(karst_auto *choice, int i)

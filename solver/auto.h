@@ -80,8 +80,8 @@ bool karst_auto_refuse(karst_auto *choice);
 /* The rung that advance has moved to could not be made, for the matrix or (status) for another reason: back to the one
  * before. Whether that rung can serve all the same, or the update fails. */
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status);
-/* Before a set-up with an analysis: begins at rung i instead, to see whether the analysis is that of it; behind the last
- * one that of the rules again, and then false. */
+/* Before a set-up with an analysis: begins at rung i instead, to see whether the analysis is that of it; behind the
+ * last one that of the rules again, and then false. */
 bool karst_auto_begin_at(karst_auto *choice, int i);
 
 #endif

@@ -21,8 +21,8 @@ static double count_levels(const karst_precond *M)
   return find_number(M, "levels_lower") + find_number(M, "levels_upper") + find_number(M, "hyperplanes");
 }
 
-/* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves what
- * it has. */
+/* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves
+ * what it has. */
 static double product_bytes(const karst_auto_sample *sample)
 {
   const karst_matrix *A = sample->A;

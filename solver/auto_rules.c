@@ -40,8 +40,8 @@ static const struct rule host_rules[] = {
     {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
 };
 
-/* Those of a GPU, where set-up is the host's and each level set takes its time, from measuring 13 systems, where neither
- * of the next two fits. */
+/* Those of a GPU, where set-up is the host's and each level set takes its time, from measuring 13 systems: for what
+ * neither fgbilu nor block Jacobi suits. */
 static const struct rule device_rules[] = {
     {1.77, 0, 3, little_fill, "higher levels are cheap, with few level sets"},
     {DENSE, 0, 0, "natural", "a higher level takes the host longer than it saves"},
@@ -98,8 +98,8 @@ static void make_jacobi(const struct rule *rule, karst_auto_ladder *ladder)
   snprintf(ladder->reason, sizeof ladder->reason, "diagonals dominate, and block Jacobi waits for no level set");
 }
 
-/* Whether block Jacobi will need few iterations, or iterations that are cheap: diagonals dominate, and either some rows
- * couple to very many others or the couplings of a row are much alike, and many iterations would not be many restarts. */
+/* Whether block Jacobi costs less than waiting for level sets: diagonals dominate, and either some rows couple to very
+ * many others, or couplings are much alike and many iterations would not be many restarts. */
 static bool suits_jacobi(const karst_auto_look *look, const karst_auto_freedom *freedom)
 {
   if (!freedom->precond || !freedom->level || !look->dominated) return false;

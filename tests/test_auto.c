@@ -270,6 +270,24 @@ static void test_command(void)
   tap_ok(run->status == 2 && strstr(run->err, "iterations|time|no"), "another way to learn is refused: %s", run->err);
 }
 
+/* The plan by which doc/tables/README.md measures auto. */
+static void test_plan(void)
+{
+#ifdef HAVE_JANSSON
+  const char *source = getenv("srcdir");
+  char plan[512];
+  cli_need("compare");
+  snprintf(plan, sizeof plan, "%s/doc/tables/auto.json", source ? source : ".");
+  const struct cli_run *run = CLI_RUN("compare", "--plan", plan, "--device", "cpu", "--solver", "gmres", "--dry-run");
+  int cases = 0, automatic = 0;
+  for (const char *at = run->out; (at = strstr(at, "precond=")); at++, cases++)
+    automatic += strncmp(at, "precond=auto", 12) == 0;
+  tap_ok(run->status == 0 && automatic == 15 && cases == 12 * automatic, "the plan of the tables has %d cases", cases);
+#else
+  tap_skip("this build is without jansson", "the plan of the tables");
+#endif
+}
+
 int main(void)
 {
   char plane[] = "poisson2d:8x8", box[] = "poisson3d:4x4x4";
@@ -285,5 +303,6 @@ int main(void)
   fail_each_allocation(set_up, plane, "auto for a plane");
   fail_each_allocation(set_up, box, "auto for a box");
   test_command();
+  test_plan();
   return tap_done();
 }
