@@ -62,7 +62,7 @@ static void test_respect(karst_context *context)
   expect(context, "poisson2d:40x40", 0, GIVEN({"level", "3"}, {"ordering", "rcm"}), given, given);
   expect(context, "poisson2d:40x40", 0, GIVEN({"solver", "gmres"}, {"ordering", "rcm"}),
          "--precond iluk --level 2 --ordering rcm", "--precond iluk --level 3 --ordering rcm");
-  expect(context, "poisson3d:12x12x12", 0, GIVEN({"solver", "fgmres"}, {"ordering", "rcm"}),
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"solver", "fgmres"}, {"ordering", "rcm"}),
          "--precond iluk --level 1 --ordering rcm", "--precond jacobi --ordering rcm");
   expect(context, "poisson2d:40x40", 0, GIVEN({"level", "0"}), "--precond iluk --level 0 --ordering rcm",
          LITTLE_FILL("--precond iluk --level 0"));
