@@ -323,8 +323,8 @@ static karst_status exchange(karst_solver *solver)
 }
 
 /* Of auto: the factors for new values are those of another choice where the last solve speaks for one, or the values
- * do. A choice that the matrix does not allow is none, nor is a trial that there is no memory for; what else keeps a choice
- * from being made ends the update, and the next one goes on with the choice before. */
+ * do. A choice that the matrix does not allow is none, nor is a trial that there is no memory for; what else keeps a
+ * choice from being made ends the update, and the next one goes on with the choice before. */
 static karst_status update_choice(karst_solver *solver)
 {
   const int before = solver->automatic.at;
