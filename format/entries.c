@@ -40,7 +40,7 @@ static bool is_entry(const char *line)
     line = karst_parse_integer(line, &index);
     if (line) line = karst_skip_spaces(line);
   }
-  if (line) line = karst_parse_real(line, &value);
+  if (line) line = karst_parse_fortran(line, &value);
   return line && *karst_skip_spaces(line) == '\0';
 }
 
@@ -99,7 +99,7 @@ static karst_status parse_entry(const reader *r, const char *text, entry *e)
   end = karst_parse_integer(text, &e->column);
   if (!end || e->column < 1 || e->column > r->header.columns) return refuse_index(r, text, "column");
   text = karst_skip_spaces(end);
-  end = karst_parse_real(text, &e->value);
+  end = karst_parse_fortran(text, &e->value);
   if (!end || (r->header.integer && e->value != trunc(e->value))) return refuse_value(r, text);
   text = karst_skip_spaces(end);
   if (*text != '\0') return karst_input_fail(r->input, "'%s' follows the value", karst_quote_word(text, word));

@@ -36,7 +36,7 @@ static karst_status read_number(karst_input *input, const char *line, bool integ
   char word[KARST_WORD_SIZE];
   karst_status status = grow(n);
   if (status) return status;
-  const char *end = karst_parse_real(line, &n->values[n->count]);
+  const char *end = karst_parse_fortran(line, &n->values[n->count]);
   if (!end || (integer && n->values[n->count] != trunc(n->values[n->count])))
     return karst_input_fail(input, "the value '%s' is not a finite number%s", karst_quote_word(line, word),
                             integer ? " without a fraction" : "");

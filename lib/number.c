@@ -10,6 +10,7 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,17 @@ static const char *scan_digits(const char *p, bool fraction, decimal *number)
   return p;
 }
 
-/* Adds the exponent after an e. Returns NULL if no exponent follows. */
+/* Returns where the exponent begins behind the digits that end at p, or NULL where there is none. Fortran leaves the
+ * letter out of an exponent of three digits. */
+static const char *find_exponent(const char *p, bool fortran)
+{
+  if (*p == 'e' || *p == 'E') return p + 1;
+  if (!fortran) return NULL;
+  if (*p == 'd' || *p == 'D') return p + 1;
+  return (*p == '-' || *p == '+') && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3]) && !is_digit(p[4]) ? p : NULL;
+}
+
+/* Adds the exponent. Returns NULL if no exponent follows. */
 static const char *scan_exponent(const char *p, decimal *number)
 {
   const int enough = 100000; /* large enough for strtod to give infinity or zero */
@@ -98,7 +109,23 @@ static const char *read_decimal(const char *text, double *value)
   return end;
 }
 
-const char *karst_parse_real(const char *text, double *value)
+/* Reads the number from text to end by strtod, which knows no exponent but that behind an e. exponent: where it begins
+ * behind the mantissa, or NULL. */
+static bool read_slowly(const char *text, const char *mantissa_end, const char *exponent, const char *end,
+                        double *value)
+{
+  if (!exponent || *mantissa_end == 'e' || *mantissa_end == 'E') return read_decimal(text, value) == end;
+  const size_t size = (size_t)(end - text) + 2;
+  char *copy = malloc(size);
+  if (!copy) return false;
+  const int length =
+      snprintf(copy, size, "%.*se%.*s", (int)(mantissa_end - text), text, (int)(end - exponent), exponent);
+  const bool whole = read_decimal(copy, value) == copy + length;
+  free(copy);
+  return whole;
+}
+
+static const char *parse(const char *text, bool fortran, double *value)
 {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -111,18 +138,23 @@ const char *karst_parse_real(const char *text, double *value)
     p = scan_digits(p, true, &number);
     some = some || p > start;
   }
-  if (some && (*p == 'e' || *p == 'E')) p = scan_exponent(p + 1, &number);
+  const char *mantissa_end = p, *exponent = some ? find_exponent(p, fortran) : NULL;
+  if (exponent) p = scan_exponent(exponent, &number);
   if (!some || !p || !is_end(*p)) return NULL;
   bool exact = FLT_EVAL_METHOD == 0 && !number.dropped && number.digits <= UINT64_C(1) << 53;
   if (exact && number.exponent >= -22 && number.exponent <= 22) {
     double magnitude = (double)number.digits;
     magnitude = number.exponent < 0 ? magnitude / power[-number.exponent] : magnitude * power[number.exponent];
     *value = *text == '-' ? -magnitude : magnitude;
-  } else if (read_decimal(text, value) != p) {
+  } else if (!read_slowly(text, mantissa_end, exponent, p, value)) {
     return NULL;
   }
   return isfinite(*value) ? p : NULL;
 }
+
+const char *karst_parse_real(const char *text, double *value) { return parse(text, false, value); }
+
+const char *karst_parse_fortran(const char *text, double *value) { return parse(text, true, value); }
 
 /* Copies the first length characters, or as many as there is room for, and replaces those that are not printable. */
 static const char *quote(const char *text, size_t length, char word[KARST_WORD_SIZE])

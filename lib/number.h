@@ -10,6 +10,9 @@
  * whatever the program's locale. */
 const char *karst_parse_integer(const char *text, int64_t *value);
 const char *karst_parse_real(const char *text, double *value);
+/* For numbers in files: as karst_parse_real, and also as Fortran prints them, 1.5D+03 or 1.5d3, and 1.5-103 where the
+ * width leaves no room for the letter. */
+const char *karst_parse_fortran(const char *text, double *value);
 
 /* Whether text is "60", "60x220" or "60x220x85", of whole numbers from 1 to largest; missing sizes are 1. */
 bool karst_parse_sizes(const char *text, int64_t largest, int64_t size[3]);

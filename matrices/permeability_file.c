@@ -46,7 +46,8 @@ static karst_status read_word(karst_input *input, char *word, int64_t *repeat, d
   karst_quote_word(word, quoted);
   *repeat = 1;
   if (number) *number++ = '\0';
-  if (!karst_parse_real(number ? number : word, value) || (number && !karst_parse_integer(word, repeat)) || *repeat < 1)
+  if (!karst_parse_fortran(number ? number : word, value) || (number && !karst_parse_integer(word, repeat)) ||
+      *repeat < 1)
     return karst_input_fail(input, "\"%s\" is neither a number nor n*number", quoted);
   if (*value < 0) return karst_input_fail(input, "the permeability %s is negative", quoted);
   if (*value > permeability_max)

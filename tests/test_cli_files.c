@@ -321,6 +321,8 @@ static void test_rutherford_boeing(void)
   tap_write("small.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n2 1 1.5\n1 2 -1.5\n3 2 -2\n2 3 2\n",
             -1);
   tap_ok(agree(mtx, rb), "a skew-symmetric one is expanded");
+  tap_write("small.rb", HEADER("rza", "3 3 2 0") "1 2 3 3\n2 3\n0.15D+01 -.2d1\n", -1);
+  tap_ok(agree(mtx, rb), "Fortran's D exponents are read");
 }
 
 static void test_rutherford_boeing_errors(void)
@@ -345,7 +347,9 @@ static void test_rutherford_boeing_errors(void)
       {"values cut short", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1\n"},
       {"text among the values", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1 one\n"},
       {"NaN", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1 nan\n"},
-      {"Fortran's D exponents", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0D+00 2.0D+00\n"},
+      {"a D without an exponent, by its line", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0D+00 2.0D+\n"},
+      {"an exponent twice, by its line", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0D+00 2.0D1e2\n"},
+      {"a D exponent too large, by its line", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0D+999 1\n"},
       {"an exponent too large, by its line", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1.0E+999 1\n"},
       {"an infinity, by its line", HEADER("rua", "2 2 2 0") "1 2 3\n1 2\n1\n-1e400\n"},
       {"sizes beyond the file, by their line", HEADER("rua", "1000000000 1000000000 1 0") "1 2 3\n1\n1\n"},

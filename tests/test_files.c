@@ -41,6 +41,7 @@ static const example examples[] = {
     {"symmetric", MARKET "real symmetric\n3 3 4\n1 1 1\n3 1 4\n2 2 2\n3 2 5\n", 3, 1, 6, {1, 0, 4, 0, 2, 5, 4, 5, 0}},
     {"skew-symmetric", MARKET "real skew-symmetric\n3 3 2\n2 1 4\n3 2 -5\n", 3, 1, 4, {0, -4, 0, 4, 0, 5, 0, -5, 0}},
     {"integer", MARKET "integer symmetric\n2 2 2\n1 1 12345678901\n2 1 -3\n", 2, 1, 3, {12345678901, -3, -3, 0}},
+    {"Fortran's exponents", MARKET "real general\n2 2 2\n1 1 1.5D+03\n2 2 25d-2\n", 2, 1, 2, {1500, 0, 0, 0.25}},
     {"double", MARKET "double general\n1 1 1\n1 1 1e-3\n", 1, 1, 1, {1e-3}},
     {"empty rows", MARKET "real general\n3 3 1\n2 3 6\n", 3, 1, 1, {0, 0, 0, 0, 0, 6, 0, 0, 0}},
     {"no entries", MARKET "real general\n2 2 0\n", 2, 1, 0, {0}},
@@ -141,6 +142,32 @@ static void test_numbers(void)
   tap_ok(same, "numbers at the limits of double precision are read as strtod reads them");
 }
 
+/* Numbers in files may be as Fortran prints them; those of options may not, for programs read those with strtod. */
+static void test_fortran(void)
+{
+  const char *const texts[][2] = {{"1.5D+03", "1.5e3"},
+                                  {"1.5d3", "1.5e3"},
+                                  {"-.25D-01", "-.25e-1"},
+                                  {"0.12345678901234567890123D+02", "0.12345678901234567890123e2"},
+                                  {"0.17976931348623157D+309", "0.17976931348623157e309"},
+                                  {"0.1234567890123456-102", "0.1234567890123456e-102"},
+                                  {"0.1234567890123456+103", "0.1234567890123456e103"},
+                                  {"1e5", "1e5"},
+                                  {"2.5E-310", "2.5e-310"}};
+  const char *const wrong[] = {"1.5D", "1.5D+", "D3", "1.5D3.5", "1.5D3e2", "1.5DD3", "1.5-12", "1.5-1234", "1D400"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    double parsed = 0;
+    const char *text = texts[i][0], *end = karst_parse_fortran(text, &parsed);
+    tap_ok(end == text + strlen(text) && same_bits(parsed, strtod(texts[i][1], NULL)), "%s is %.17g", text, parsed);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    double parsed;
+    tap_ok(!karst_parse_fortran(wrong[i], &parsed), "%s is no number", wrong[i]);
+  }
+  double parsed;
+  tap_ok(!karst_parse_real("1D3", &parsed) && !karst_parse_real("1-103", &parsed), "nor are they outside files");
+}
+
 /* A program whose locale has a decimal comma reads and writes decimal points. */
 static void test_locale(karst_context *context)
 {
@@ -177,10 +204,10 @@ static void test_vectors(karst_context *context)
 {
   const double expected[] = {1, -2.5, 1e-3, 4};
   const char *const texts[] = {
-      "1\n-2.5\n1e-3\n4\n", "# x\n\n% y\n  1 \r\n-2.5\n# z\n\t1e-3\n4",
+      "1\n-2.5\n1e-3\n4\n", "0.1D+01\n-2.5d0\n1D-3\n4\n", "# x\n\n% y\n  1 \r\n-2.5\n# z\n\t1e-3\n4",
       "%%MatrixMarket matrix array real general\n% ISTL_STRUCT blocked 3 1\n4 1\n1\n\n-2.5\n1e-3\n4\n\n"};
   karst_vector *vector;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     tap_need(context, karst_vector_read(context, tap_write("vector.txt", texts[i], -1), &vector), "vector");
     tap_ok(holds(vector, 4, expected), "a small vector, form %d", i);
     karst_vector_destroy(vector);
@@ -340,6 +367,7 @@ int main(void)
   test_examples(context);
   test_block_size(context);
   test_numbers();
+  test_fortran();
   test_locale(context);
   test_vectors(context);
   test_beside(context);

@@ -7,9 +7,9 @@
  * Hermitian or rectangular; assembled or elements.
  *
  * RBio separates numbers at blanks and ignores what follows a number in its field. Numbers without a blank between
- * them, Fortran's D exponents and other text would become wrong values, so that the characters are checked first. The
- * check also finds the line number for errors, which RBio does not know. RBio is under the GPL, so that only the
- * commands use it, and not the library. */
+ * them and other text would become wrong values, so that the words are checked first. The check also finds the line
+ * number for errors, which RBio does not know. Fortran's D exponents, which it does not know either, become e in a copy
+ * without a name. RBio is under the GPL, so that only the commands use it, and not the library. */
 #include "config.h"
 
 #include "rutherford_boeing.h"
@@ -69,18 +69,38 @@ static const char *error_text(int64_t code)
   return "RBio cannot read it";
 }
 
-/* Returns the first character of a line of numbers that RBio would not read as Fortran does, or NULL. */
+/* Returns the first character of a line that is no part of a decimal number between blanks, or NULL. */
 static const char *strange_character(const char *line)
 {
-  static const char allowed[] = "0123456789+-.eE \r\n";
-  const char *strange = line + strspn(line, allowed);
-  if (*strange) return strange;
-  for (const char *sign = line; (sign = strpbrk(sign, "+-")); sign++)
-    if (sign != line && !strchr(" eE", sign[-1])) return sign;
+  static const char blanks[] = " \r\n", digits[] = "0123456789";
+  for (const char *p = line + strspn(line, blanks); *p; p += strspn(p, blanks)) {
+    p += *p == '+' || *p == '-';
+    size_t mantissa = strspn(p, digits);
+    p += mantissa;
+    if (*p == '.') {
+      mantissa += strspn(++p, digits);
+      p += strspn(p, digits);
+    }
+    if (mantissa == 0) return p;
+    if (*p && strchr("eEdD", *p)) {
+      p++;
+      p += *p == '+' || *p == '-';
+      if (!isdigit((unsigned char)*p)) return p;
+      p += strspn(p, digits);
+    }
+    if (*p && !strchr(blanks, *p)) return p;
+  }
   return NULL;
 }
 
-static int check_characters(const char *path)
+/* Whether a line, of those from 1, is of the header; a fifth one begins with the type of the right-hand side. */
+static bool is_header(long long number, const char *line)
+{
+  return number <= 4 || (number == 5 && strchr("FfMm", line[0]));
+}
+
+/* fortran: whether numbers have Fortran's D exponents. */
+static int check_numbers(const char *path, bool *fortran)
 {
   char *line = NULL;
   size_t capacity = 0;
@@ -88,8 +108,9 @@ static int check_characters(const char *path)
   FILE *file = fopen(path, "r");
   if (!file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
   for (long long number = 1; status == TOOL_GO_ON && getline(&line, &capacity, file) >= 0; number++) {
-    if (number <= 4 || (number == 5 && strchr("FfMm", line[0]))) continue;
+    if (is_header(number, line)) continue;
     const char *strange = strange_character(line);
+    *fortran = *fortran || strpbrk(line, "dD");
     if (!strange) continue;
     status = tool_fail(TOOL_FAILED, "%s, line %lld, column %td: numbers must be decimal and set apart by blanks", path,
                        number, strange - line + 1);
@@ -98,6 +119,24 @@ static int check_characters(const char *path)
   free(line);
   fclose(file);
   return status;
+}
+
+/* Copies a file to one that has e in the place of d and D. */
+static int copy_with_e(const char *path, FILE *copy)
+{
+  char *line = NULL;
+  size_t capacity = 0;
+  FILE *file = fopen(path, "r");
+  if (!file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  for (long long number = 1; getline(&line, &capacity, file) >= 0; number++) {
+    for (char *letter = line; !is_header(number, line) && (letter = strpbrk(letter, "dD"));) *letter = 'e';
+    fputs(line, copy);
+  }
+  const bool read = !ferror(file);
+  free(line);
+  fclose(file);
+  if (read && fflush(copy) == 0 && !ferror(copy)) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "%s cannot be copied: %s", path, strerror(errno));
 }
 
 /* Refuses sizes on line 3 that are too large for the file, because RBio allocates its arrays by them. Each start, index
@@ -122,8 +161,9 @@ static int check_sizes(const char *path)
                    rows, columns, entries, (long long)info.st_size);
 }
 
-/* Reports the first line with a number that overflows double precision, which RBio has read as infinity. */
-static int refuse_infinity(const char *path)
+/* Reports the first line with a number that overflows double precision, which RBio has read as infinity. path: the file
+ * or its copy. */
+static int refuse_infinity(const char *name, const char *path)
 {
   char *line = NULL, *end;
   size_t capacity = 0;
@@ -138,7 +178,7 @@ static int refuse_infinity(const char *path)
   }
   free(line);
   if (file) fclose(file);
-  return tool_fail(TOOL_FAILED, "%s, line %lld: a value is not a finite number", path, found);
+  return tool_fail(TOOL_FAILED, "%s, line %lld: a value is not a finite number", name, found);
 }
 
 /* Turns compressed columns with ascending rows into compressed rows with ascending columns. */
@@ -180,7 +220,8 @@ struct content {
   double *value;
 };
 
-static int take_over(karst_context *context, const char *path, const struct content *content, karst_matrix **matrix)
+static int take_over(karst_context *context, const char *path, const char *copy, const struct content *content,
+                     karst_matrix **matrix)
 {
   const int64_t limit = KARST_INDEX_BITS == 64 ? INT64_MAX : INT32_MAX;
   if (content->kind == 1) return tool_fail(TOOL_FAILED, "%s: a pattern without values cannot be solved", path);
@@ -191,33 +232,49 @@ static int take_over(karst_context *context, const char *path, const struct cont
   if (content->rows >= limit || content->start[content->rows] > limit)
     return tool_fail(TOOL_FAILED, "%s: more entries than 32 bits can count: configure with --enable-int64", path);
   for (int64_t k = 0; k < content->start[content->rows]; k++)
-    if (!isfinite(content->value[k])) return refuse_infinity(path);
+    if (!isfinite(content->value[k])) return refuse_infinity(path, copy);
   return transpose(context, content->rows, content->start, content->row, content->value, matrix);
 }
 
-int read_rutherford_boeing(karst_context *context, const char *path, karst_matrix **matrix)
+/* Reads the file that path names. name: for sentences. */
+static int read_numbers(karst_context *context, const char *name, const char *path, karst_matrix **matrix)
 {
   char title[73], key[9], type[4];
   int64_t symmetry, size, zeros;
   struct content content = {0};
-  *matrix = NULL;
-  int status = check_sizes(path);
-  if (status == TOOL_GO_ON) status = check_characters(path);
-  if (status != TOOL_GO_ON) return status;
-  char *name = strdup(path); /* RBio takes no const */
-  if (!name) return tool_fail_memory("a file name");
-  int64_t code = RBread(name, true, 0, title, key, type, &content.rows, &content.columns, &content.kind, &symmetry,
+  char *writable = strdup(path); /* RBio takes no const */
+  if (!writable) return tool_fail_memory("a file name");
+  int64_t code = RBread(writable, true, 0, title, key, type, &content.rows, &content.columns, &content.kind, &symmetry,
                         &size, &zeros, &content.start, &content.row, &content.value, NULL, NULL, NULL);
-  free(name);
+  free(writable);
+  int status = TOOL_GO_ON;
   if (code == RBIO_OUT_OF_MEMORY)
-    status = tool_fail_memory(path);
+    status = tool_fail_memory(name);
   else if (code)
-    status = tool_fail(TOOL_FAILED, "%s: %s", path, error_text(code));
+    status = tool_fail(TOOL_FAILED, "%s: %s", name, error_text(code));
   else
-    status = take_over(context, path, &content, matrix);
+    status = take_over(context, name, path, &content, matrix);
   free(content.start);
   free(content.row);
   free(content.value);
+  return status;
+}
+
+int read_rutherford_boeing(karst_context *context, const char *path, karst_matrix **matrix)
+{
+  char descriptor[32];
+  bool fortran = false;
+  *matrix = NULL;
+  int status = check_sizes(path);
+  if (status == TOOL_GO_ON) status = check_numbers(path, &fortran);
+  if (status != TOOL_GO_ON || !fortran)
+    return status == TOOL_GO_ON ? read_numbers(context, path, path, matrix) : status;
+  FILE *copy = tmpfile();
+  if (!copy) return tool_fail(TOOL_FAILED, "%s cannot be copied: %s", path, strerror(errno));
+  snprintf(descriptor, sizeof descriptor, "/dev/fd/%d", fileno(copy));
+  status = copy_with_e(path, copy);
+  if (status == TOOL_GO_ON) status = read_numbers(context, path, descriptor, matrix);
+  fclose(copy);
   return status;
 }
 
