@@ -1,5 +1,6 @@
 /* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves no right-hand side of another matrix
- * there, and solve says which file it has read. Other matrix files of the same NAME keep their right-hand side. */
+ * there, takes none away without --force, and solve says which file it has read. Other matrix files of the same NAME
+ * keep their right-hand side. */
 #include "config.h"
 
 #include "cli.h"
@@ -31,42 +32,6 @@ static void clear(void)
   rmdir(in_folder("o_b.mtx"));
 }
 
-static void test_convert(void)
-{
-  char o[512];
-  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
-  bool written = CLI_RUN("convert", "blackoil:2x2x2", o)->status == 0 && is_there("o_b.mtx");
-  const struct cli_run *run = CLI_RUN("convert", "poisson2d:6x4", o);
-  tap_ok(written && run->status == 0 && !is_there("o_b.mtx") && strstr(run->err, "note: removed ") &&
-             strstr(run->err, "o_b.mtx"),
-         "convert removes the right-hand side of the matrix before, and says so");
-  tap_note("%s", run->err);
-  run = CLI_RUN("solve", o);
-  tap_ok(run->status == 0 && strstr(run->out, "rhs         ones"), "solve does not read the removed right-hand side");
-  CLI_RUN("convert", "blackoil:2x2x2", o);
-  run = CLI_RUN("convert", "poisson2d:6x4", o, "--quiet");
-  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "convert --quiet removes it without a note");
-  tap_write("f/o_b.mtx.gz", "7\n", -1);
-  run = CLI_RUN("convert", "poisson2d:6x4", o);
-  tap_ok(run->status == 0 && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"),
-         "convert removes a compressed right-hand side too");
-  tap_write("f/o_b.mtx.gz", "7\n", -1);
-  run = CLI_RUN("convert", "blackoil:2x2x2", o);
-  tap_ok(run->status == 0 && is_there("o_b.mtx") && !is_there("o_b.mtx.gz") && strstr(run->err, "o_b.mtx.gz"),
-         "convert removes it also if the new matrix has a right-hand side");
-  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"));
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
-         "a right-hand side that another matrix file of the name may need is not removed: %s", run->err);
-  run = CLI_RUN("convert", o, in_folder("o.kbsr"));
-  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("diff", o, in_folder("o.kbsr"))->status == 0,
-         "the same system in another form goes beside it");
-  clear();
-  mkdir(in_folder("o_b.mtx"), 0755);
-  run = CLI_RUN("convert", "poisson2d:6x4", o);
-  tap_ok(run->status == 0 && is_there("o_b.mtx"), "a folder of the name is no right-hand side");
-  clear();
-}
-
 /* Returns whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is unchanged. */
 static bool is_refused(const struct cli_run *run, const char *output, const char *name, const char *text)
 {
@@ -74,6 +39,64 @@ static bool is_refused(const struct cli_run *run, const char *output, const char
   if (text) now[slurp(in_folder(name), now, sizeof now - 1)] = '\0';
   return run->status == 2 && cli_is_one_sentence(run, "convert") && !is_there(output) && is_there(name) == !!text &&
          (!text || strcmp(now, text) == 0);
+}
+
+/* What stands beside OUTPUT is another matrix's, and the user's. */
+static void test_another(void)
+{
+  static const char *const names[] = {"o_b.mtx", "o_b.mtx.gz"}, *const files[] = {"f/o_b.mtx", "f/o_b.mtx.gz"};
+  char o[512];
+  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  for (int i = 0; i < 4; i++) {
+    const char *matrix = i / 2 ? "blackoil:2x2x2" : "poisson2d:6x4", *name = names[i % 2];
+    tap_write(files[i % 2], "7\n", -1);
+    const struct cli_run *run = CLI_RUN("convert", matrix, o);
+    tap_ok(is_refused(run, "o.mtx", name, "7\n") && strstr(run->err, name) && strstr(run->err, "--force") &&
+               strstr(run->err, i / 2 ? "has another one" : "has none"),
+           "%s of another matrix stays: %s", name, run->err);
+    run = CLI_RUN("convert", matrix, o, "--force");
+    tap_ok(run->status == 0 && is_there("o_b.mtx") == (i / 2 == 1) && !is_there("o_b.mtx.gz") &&
+               !strstr(run->err, "note: removed ") == (i == 2) && CLI_RUN("solve", o)->status == 0,
+           "unless --force is given: %s", run->err);
+    clear();
+  }
+  tap_write("f/o_b.mtx", "7\n", -1);
+  const struct cli_run *run = CLI_RUN("convert", "poisson2d:6x4", o, "--force", "--quiet");
+  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "convert --force --quiet says nothing");
+  clear();
+}
+
+static void test_convert(void)
+{
+  char o[512], text[65536];
+  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  bool written = CLI_RUN("convert", "blackoil:2x2x2", o)->status == 0 && is_there("o_b.mtx");
+  const struct cli_run *run = CLI_RUN("convert", "blackoil:2x2x2", o);
+  tap_ok(written && run->status == 0 && !run->err[0], "the same conversion can be repeated: %s", run->err);
+  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"));
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
+         "a right-hand side that another matrix file of the name may need is not removed: %s", run->err);
+  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"), "--force");
+  tap_ok(run->status == 2 && is_there("o_b.mtx") && !is_there("o.kbsr"), "nor is it with --force: %s", run->err);
+  text[slurp(in_folder("o_b.mtx"), text, sizeof text - 1)] = '\0';
+  run = CLI_RUN("convert", o, in_folder("o.kbsr"), "--negate", "--quiet");
+  tap_ok(is_refused(run, "o.kbsr", "o_b.mtx", text), "the matrix that is converted keeps its right-hand side: %s",
+         run->err);
+  run = CLI_RUN("convert", o, in_folder("o.kbsr"));
+  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("diff", o, in_folder("o.kbsr"))->status == 0,
+         "the same system in another form goes beside it");
+  unlink(in_folder("o.kbsr"));
+  run = CLI_RUN("convert", o, o, "--negate", "--quiet");
+  tap_ok(run->status == 0 && CLI_RUN("solve", o, "--quiet")->status == 0, "a system is negated in its place: %s",
+         run->err);
+  char now[65536];
+  now[slurp(in_folder("o_b.mtx"), now, sizeof now - 1)] = '\0';
+  tap_ok(strcmp(now, text) != 0, "with its right-hand side");
+  clear();
+  mkdir(in_folder("o_b.mtx"), 0755);
+  run = CLI_RUN("convert", "poisson2d:6x4", o);
+  tap_ok(run->status == 0 && is_there("o_b.mtx"), "a folder of the name is no right-hand side");
+  clear();
 }
 
 /* Other matrices of the same NAME, in any format, keep the right-hand side beside them, or stay without one. */
@@ -110,7 +133,7 @@ static void test_siblings(void)
   }
   tap_write("f/o.old.mtx", "a matrix\n", -1);
   tap_write("f/o_b.mtx", "7\n", -1);
-  run = CLI_RUN("convert", "poisson2d:6x4", o);
+  run = CLI_RUN("convert", "poisson2d:6x4", o, "--force");
   tap_ok(run->status == 0 && !is_there("o_b.mtx"), "a file that has its own beside it does not count: %s", run->err);
   clear();
   char input[512];
@@ -168,6 +191,7 @@ int main(void)
   cli_need("convert");
   snprintf(folder, sizeof folder, "%s", tap_scratch("f"));
   mkdir(folder, 0755);
+  test_another();
   test_convert();
   test_siblings();
   test_source();

@@ -71,9 +71,9 @@ static void test_convert(void)
   for (int i = 0; i < 2; i++) {
     bool written = CLI_RUN("convert", "deadoil:4x3x2", path(files[i]))->status == 0;
     tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "4x3x2"), "convert writes the grid to %s", files[i]);
-    written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "find")->status == 0;
+    written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "find", "--force")->status == 0;
     tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "2x2x1"), "convert writes the grid that it finds");
-    written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "1x4")->status == 0;
+    written = CLI_RUN("convert", path("plain.mtx"), path(files[i]), "--grid", "1x4", "--force")->status == 0;
     tap_ok(written && reports(CLI_RUN("solve", path(files[i])), "1x4x1"), "or is given");
   }
   remove(path("o.kbsr"));

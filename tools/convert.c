@@ -1,6 +1,7 @@
 /* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format. The right-hand
- * side that comes with the matrix is written beside it, and that of the file in whose place it is written is removed.
- * Other matrix files of the same NAME keep their right-hand side; if they cannot, nothing is written. */
+ * side that comes with the matrix is written beside it. A file there that would be read as its right-hand side and is
+ * another is replaced or removed with --force alone; other matrix files of the same NAME keep theirs in any case.
+ * Otherwise nothing is written. */
 #include "beside.h"
 #include "grid.h"
 #include "input.h"
@@ -27,32 +28,29 @@ static bool is_file(const char *path)
   return stat(path, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-/* Removes an earlier right-hand side of the output file, unless rhs was read from it. */
-static int remove_stale(const char *stale, const karst_vector *rhs, bool quiet)
+static int remove_other(const char *path, bool quiet)
 {
   char text[600];
-  if (rhs && *karst_vector_source(rhs) && tool_same_file(stale, karst_vector_source(rhs))) return TOOL_GO_ON;
-  if (unlink(stale) != 0)
-    return tool_fail(TOOL_FAILED, "%s belongs to another matrix and cannot be removed: %s", stale, strerror(errno));
-  snprintf(text, sizeof text, "removed %s, the right-hand side of another matrix", stale);
+  if (unlink(path) != 0)
+    return tool_fail(TOOL_FAILED, "%s belongs to another matrix and cannot be removed: %s", path, strerror(errno));
+  snprintf(text, sizeof text, "removed %s, the right-hand side of another matrix", path);
   if (!quiet) tool_message(NULL, KARST_MESSAGE_NOTE, text);
   return TOOL_GO_ON;
 }
 
-/* The two files beside OUTPUT that would be read as its right-hand side. In the end at most one exists and holds it. */
+/* The two files beside OUTPUT that would be read as its right-hand side. */
 struct beside {
   char *plain, *packed;
-  bool has_plain, has_packed; /* whether each exists before the conversion */
+  bool has_plain, has_packed;     /* whether each exists before the conversion */
+  bool plain_other, packed_other; /* and is not the right-hand side of OUTPUT */
 };
 
-/* Returns whether rhs was read from the file path, or is equal to what the file holds. */
-static bool is_of(karst_context *context, const karst_vector *rhs, int64_t length, const char *path)
+/* Returns whether the file path holds these values. */
+static bool holds(karst_context *context, const karst_vector *rhs, int64_t length, const char *path)
 {
   karst_vector *old;
   double *value = NULL, *old_value = NULL;
-  if (!rhs) return false;
-  if (*karst_vector_source(rhs) && tool_same_file(path, karst_vector_source(rhs))) return true;
-  if (karst_vector_read(context, path, &old)) return false;
+  if (!rhs || karst_vector_read(context, path, &old)) return false;
   bool same = karst_vector_length(old) == length && tool_vector_to_host(context, rhs, length, &value) == TOOL_GO_ON &&
               tool_vector_to_host(context, old, length, &old_value) == TOOL_GO_ON &&
               memcmp(value, old_value, (size_t)length * sizeof *value) == 0;
@@ -62,49 +60,61 @@ static bool is_of(karst_context *context, const karst_vector *rhs, int64_t lengt
   return same;
 }
 
-/* Returns a file beside OUTPUT that would be created, replaced or removed, which changes the right-hand side of other
- * matrices beside it; NULL if nothing changes. */
-static const char *find_change(karst_context *context, const karst_vector *rhs, int64_t length,
-                               const struct beside *beside)
+/* Returns whether a file beside OUTPUT is another right-hand side than rhs. Where OUTPUT takes the place of INPUT, the
+ * one that was read with INPUT is not: it gets the new values with the matrix. */
+static bool is_other(karst_context *context, const karst_vector *rhs, int64_t length, const char *path, bool in_place)
 {
-  if (beside->has_plain && !is_of(context, rhs, length, beside->plain)) return beside->plain;
-  if (beside->has_packed && !is_of(context, rhs, length, beside->packed)) return beside->packed;
-  return rhs && !beside->has_plain && !beside->has_packed ? beside->plain : NULL;
+  if (in_place && rhs && *karst_vector_source(rhs) && tool_same_file(path, karst_vector_source(rhs))) return false;
+  return !holds(context, rhs, length, path);
 }
 
-/* Refuses to change the right-hand side of another file of the same NAME. INPUT is excepted, as its right-hand side is
- * that of the new matrix. */
-static int look_beside(karst_context *context, const char *input, const char *output, const karst_matrix *matrix,
-                       const karst_vector *rhs, struct beside *beside)
+static int find_beside(karst_context *context, const char *input, const char *output, const karst_vector *rhs,
+                       int64_t length, struct beside *beside)
 {
-  char *sibling;
+  const bool in_place = tool_same_file(input, output);
   *beside = (struct beside){.plain = tool_path_beside(output, TOOL_BESIDE_PLAIN)};
   if (beside->plain) beside->packed = tool_path_beside(output, TOOL_BESIDE_PACKED);
   if (!beside->packed) return TOOL_FAILED;
   beside->has_plain = is_file(beside->plain);
   beside->has_packed = is_file(beside->packed);
-  if (!rhs && !beside->has_plain && !beside->has_packed) return TOOL_GO_ON;
+  beside->plain_other = beside->has_plain && is_other(context, rhs, length, beside->plain, in_place);
+  beside->packed_other = beside->has_packed && is_other(context, rhs, length, beside->packed, in_place);
+  return TOOL_GO_ON;
+}
+
+/* Refuses to change the right-hand side of another file of the same NAME, and, without force, to replace or remove one
+ * that is there. INPUT is excepted from the files, as its right-hand side is that of the new matrix. */
+static int check_beside(const char *input, const char *output, const karst_vector *rhs, const struct beside *beside,
+                        bool force)
+{
+  char *sibling;
+  const char *other = beside->plain_other ? beside->plain : beside->packed_other ? beside->packed : NULL;
+  const bool made = rhs && !beside->has_plain && !beside->has_packed;
+  if (!other && !made) return TOOL_GO_ON;
   int exit_status = tool_find_sibling(output, input, &sibling);
-  if (exit_status != TOOL_GO_ON || !sibling) return exit_status;
-  const char *change = find_change(context, rhs, rhs ? rhs_length(matrix, rhs) : 0, beside);
-  if (change)
+  if (exit_status == TOOL_GO_ON && sibling)
     exit_status = tool_fail(TOOL_FAILED,
                             "%s, which would be the right-hand side of %s too, is to be %s: choose another name than "
                             "%s",
-                            change, sibling, is_file(change) ? "replaced or removed" : "made", output);
+                            other ? other : beside->plain, sibling, other ? "replaced or removed" : "made", output);
+  else if (exit_status == TOOL_GO_ON && other && !force)
+    exit_status = tool_fail(TOOL_FAILED,
+                            "%s would be read as the right-hand side of %s, which has %s: choose another name than "
+                            "%s, or --force, which %s it",
+                            other, output, rhs ? "another one" : "none", output, rhs ? "replaces" : "removes");
   free(sibling);
   return exit_status;
 }
 
-static int settle_beside(karst_context *context, const karst_matrix *matrix, const karst_vector *rhs,
-                         const struct beside *beside, bool quiet)
+static int settle_beside(karst_context *context, const karst_vector *rhs, int64_t length, const struct beside *beside,
+                         bool quiet)
 {
   int exit_status = TOOL_GO_ON;
   if (rhs)
-    exit_status = tool_write_vector(context, rhs, rhs_length(matrix, rhs), beside->plain);
+    exit_status = tool_write_vector(context, rhs, length, beside->plain);
   else if (beside->has_plain)
-    exit_status = remove_stale(beside->plain, NULL, quiet);
-  if (exit_status == TOOL_GO_ON && beside->has_packed) exit_status = remove_stale(beside->packed, rhs, quiet);
+    exit_status = remove_other(beside->plain, quiet);
+  if (exit_status == TOOL_GO_ON && beside->packed_other) exit_status = remove_other(beside->packed, quiet);
   return exit_status;
 }
 
@@ -114,7 +124,7 @@ struct settings {
   int block;
   const char *grid_text;
   struct tool_grid grid;
-  bool negate, stored_triangle, insert_diagonal, quiet;
+  bool negate, stored_triangle, insert_diagonal, force, quiet;
 };
 
 /* Tells what is done to the matrix. inserted: the number of diagonal blocks. */
@@ -153,16 +163,17 @@ static int convert(karst_context *context, const struct settings *settings)
   const char *input = settings->input, *output = settings->output;
   karst_matrix *matrix;
   karst_vector *rhs;
-  struct beside beside;
+  struct beside beside = {0};
   int exit_status = load(context, settings, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  beside = (struct beside){0};
+  const int64_t length = rhs ? rhs_length(matrix, rhs) : 0;
   exit_status = tool_set_grid(context, &settings->grid, input, matrix);
-  if (exit_status == TOOL_GO_ON) exit_status = look_beside(context, input, output, matrix, rhs, &beside);
+  if (exit_status == TOOL_GO_ON) exit_status = find_beside(context, input, output, rhs, length, &beside);
+  if (exit_status == TOOL_GO_ON) exit_status = check_beside(input, output, rhs, &beside, settings->force);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_matrix_write(matrix, output);
     exit_status =
-        status ? tool_fail_library(context, status) : settle_beside(context, matrix, rhs, &beside, settings->quiet);
+        status ? tool_fail_library(context, status) : settle_beside(context, rhs, length, &beside, settings->quiet);
   }
   free(beside.plain);
   free(beside.packed);
@@ -190,13 +201,16 @@ int main(int argc, char *argv[])
       {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
        TOOL_SWITCH,
        {.flag = &settings.insert_diagonal}},
+      {{"force", "", "", "replace or remove another matrix's right-hand side that stands beside OUTPUT"},
+       TOOL_SWITCH,
+       {.flag = &settings.force}},
       {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &settings.quiet}},
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz or\n"
-               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx, and\n"
-               "one that was there for another matrix is removed.\n"
+               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx.\n"
+               "Where another one is there, nothing is written without --force.\n"
                "MATRIX may be a pipe; - is standard input.",
       .operand_names = "MATRIX OUTPUT",
       .operand_count = 2,
