@@ -93,6 +93,7 @@ assert result.reason > 0 and abs(x - u).max() < 1e-9, (result.reason, abs(x - u)
 solver.update(2 * A.data)
 x, result = solver.solve(dense @ u)
 assert result.reason > 0 and abs(2 * x - u).max() < 1e-9
+assert solver.explain().startswith("converged after"), solver.explain()
 def fails(error, call):
     try:
         call()
@@ -101,18 +102,32 @@ def fails(error, call):
     raise AssertionError("no error")
 fails(ValueError, lambda: solver.solve(u[1:]))
 fails(ValueError, lambda: solver.update(A.data[1:]))
+fails(TypeError, lambda: solver.solve(1j * u))
+fails(TypeError, lambda: solver.update(1j * A.data))
 fails(RuntimeError, lambda: Solver(A, precond="nonsense"))
 A.data = A.data[:, :1, :]
 fails(ValueError, lambda: Solver(A))
+fails(ValueError, lambda: Solver(dense))
 end
   python "$scratch/use_numpy.py"
 }
 
-# What the manual shows.
+# What the manual shows, without a warning, and forms that are not taken as they are.
 with_scipy()
 {
   sed -n '/^    import numpy/,/^$/s/^    //p' "$docdir/doc/manual.md" >"$scratch/use_scipy.py" &&
-    python "$scratch/use_scipy.py" >"$scratch/says" && cat "$scratch/says" && grep -q '^True' "$scratch/says"
+    cat >>"$scratch/use_scipy.py" <<'end' && python -W error "$scratch/use_scipy.py"
+assert result.reason > 0 and abs(2 * A @ x - 1).max() < 1e-8
+for form in "coo", "csc", "dia", "lil":
+    try:
+        Solver(A.asformat(form))
+    except ValueError as refusal:
+        assert "CSR" in str(refusal)
+    else:
+        raise AssertionError(form)
+y, result = Solver(A.tocsr()).solve(np.ones(200))
+assert result.reason > 0 and abs(2 * x - y).max() < 1e-6
+end
 }
 
 # Each file of the folders that a text refers to is there, for the folders are those of the sources.
