@@ -23,8 +23,7 @@ struct solve_profile {
 };
 
 /* Updates the solver once more and solves A x = b from zero with an x of its own, on a GPU again for its kernels, and
- * fills the profile. The solver keeps no
- * monitor. Returns TOOL_GO_ON or an exit status. */
+ * fills the profile. The solver keeps no monitor. Returns TOOL_GO_ON or an exit status. */
 int solve_take_profile(karst_context *context, karst_solver *solver, const karst_vector *b,
                        struct solve_profile *profile);
 /* Prints the profile as a table. undisturbed: seconds of an update and a solve without a profile. */
