@@ -9,14 +9,15 @@ if ! command -v pkg-config >/dev/null; then
   exit 0
 fi
 
+variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
+
 # A description of the library as it lies in the build tree, where the shared one may be missing.
 if [ -e "$builddir/.libs/libkarst.so" ]; then
   libraries="-L$builddir/.libs -lkarst -Wl,-rpath,$builddir/.libs"
 else
-  libraries="$builddir/.libs/libkarst.a $(sed -n 's/^Libs.private: *//p' "$builddir/karst.pc")"
+  libraries="$builddir/.libs/libkarst.a $(variable STATIC_LIBS)"
 fi
 sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$builddir/karst.pc" >"$scratch/karst.pc"
-variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
 example=$srcdir/examples/twophase
 cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
 
