@@ -141,6 +141,14 @@ links_lead_somewhere()
   done | grep .
 }
 
+# The lines that README and the manual compile with, as they stand there and in an empty folder.
+as_written()
+{
+  line=$(sed -n "s|^    \($2 examples/.*\)|\1|p" "$docdir/$1" | head -n 1)
+  mkdir -p "$scratch/written" && ln -sfn "$docdir/examples" "$scratch/written/examples" && [ "$line" ] &&
+    (cd "$scratch/written" && unset LD_LIBRARY_PATH && eval "$line")
+}
+
 has_a_man_page() { [ -f "$mandir/man1/karst-$1.1" ]; }
 
 with_cmake()
@@ -279,6 +287,16 @@ else
   else
     skip "what the manual shows of Python works" "no scipy"
   fi
+fi
+if command -v cc >/dev/null; then
+  check "README's line compiles the first program" as_written README.md cc
+else
+  skip "README's line compiles the first program" "no cc"
+fi
+if command -v c++ >/dev/null && has_cxx17 2>/dev/null; then
+  check "the manual's line compiles the program in C++" as_written doc/manual.md 'c++ -std=c++17'
+else
+  skip "the manual's line compiles the program in C++" "no c++ for C++17"
 fi
 check "what the installed texts refer to is installed" links_lead_somewhere
 check "a program for version 0.1 does not compile" refuses_programs_for_0_1

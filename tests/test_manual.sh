@@ -1,6 +1,6 @@
 #!/bin/sh
 # The manual and the man pages are up to date with the commands and with karst.h, and what the manual shows compiles.
-echo 1..10
+echo 1..12
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 header=$builddir/include/karst.h manual=$srcdir/doc/manual.md
@@ -83,3 +83,11 @@ fi
 missing=$("$builddir/tools/solve" --help | sed -n '/^solvers:/,/^gallery:/s/^  \([a-z0-9-]*\) .*/\1/p' |
   while read -r name; do grep -q "\`$name\`" "$manual" || echo "$name"; done)
 report 10 "the manual has every method of solve" "$missing"
+
+keys=$("$builddir/tools/solve" --help | sed -n '/^gallery:/,$p' | grep -o '[a-z]*=' | sort -u)
+for text in manual.md karst-solve.1; do
+  missing=$(for key in $keys; do grep -q "\(^\|[^a-z]\)$key" "$srcdir/doc/$text" || echo "$key"; done)
+  [ "$(echo "$keys" | wc -l)" -gt 12 ] || missing="too few were found in --help: $keys"
+  [ $text = manual.md ] && number=11 || number=12
+  report $number "$text has every key of the gallery's problems" "$missing"
+done
