@@ -30,7 +30,7 @@ report()
 }
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
-echo 1..18
+echo 1..26
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
   ${MAKE:-make} CC="$(variable CC)" CFLAGS="$(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" 2>&1 >/dev/null)"
 
@@ -95,6 +95,17 @@ report "a symmetric reservoir stays symmetric" "$(awk '
   }
   function max(a, b) { return a > b ? a : b }' "$scratch/mirror-saturation.txt")"
 
+# Nothing flows through a cell without permeability. Where no cell has any, the wells lack an equation for their
+# pressure, and no step can be done.
+{ head -n 200 "$scratch/constant"; echo 0; head -n 240 "$scratch/constant"; } >"$scratch/hole"
+run --grid 21x21 --perm "$scratch/hole" --days 100
+report "a cell may be tight" "$(lost)"
+yes 0 | head -n 441 >"$scratch/tight"
+run --grid 21x21 --perm "$scratch/tight"
+status=$?
+report "where no step can be done it says why" "$([ $status = 2 ] && tail -n 1 "$scratch/output" |
+  grep -q '^twophase: no step is short enough: .*singular' || tail -n 3 "$scratch/output")"
+
 # With s the saturation from 0 to 1 and M = 10 the ratio of viscosities the fractional flow is f = s^2 / (s^2 +
 # (1 - s)^2 / M). Its tangent from 0 touches at s_f = 1 / sqrt(1 + M), so that the front is at the fraction f(s_f) / s_f
 # of the mobile pore volumes that have come in: 0.15 / 0.6 f / s_f of each half. Implicit steps with upwind mobilities
@@ -125,23 +136,48 @@ refuses()
 refuses "an option that is unknown is refused" --levels 1
 refuses "a value that is no number is refused" --days soon
 refuses "a grid that is none is refused" --grid 10x10x10x10
+refuses "a grid that is too small for its wells is refused" --grid 1x1x9
 echo '1 2 3' | tr ' ' '\n' >"$scratch/short"
 refuses "a file with too few numbers is refused" --perm "$scratch/short"
 
 report "--help names the settings" \
   "$("$scratch/twophase" --help | grep -c -E '^--(grid|perm|days|device) ' | grep -v '^4$')"
 
-# Without a folder for programs gnuplot is not found, and the shell of popen is.
+# What cannot be written is refused before the run. Without a folder for programs gnuplot is not found, and the shell of
+# popen is.
+refuses "a folder for pictures that is missing is refused" --grid 5x5 --days 1 --pictures "$scratch/none"
+refuses "a solution that cannot be written is refused" --grid 5x5 --days 1 --solution "$scratch/none/solution.mtx"
+cp "$scratch/constant" "$scratch/rock"
+refuses "a solution that would replace the rock is refused" --grid 21x21 --perm "$scratch/rock" \
+  --solution "$scratch/rock"
+report "and the rock is as it was" "$(cmp "$scratch/constant" "$scratch/rock" 2>&1)"
 mkdir "$scratch/empty" "$scratch/pictures"
-(PATH=$scratch/empty && run --grid 5x5 --days 1 --pictures "$scratch/pictures")
-report "without gnuplot it says so and goes on" "$(lost
-  [ "$(grep -c 'no picture: gnuplot' "$scratch/output")" = 10 ] || cat "$scratch/output")"
+PATH_OF_PROGRAMS=$PATH
+PATH=$scratch/empty
+run --grid 5x5 --days 1 --pictures "$scratch/pictures"
+status=$?
+PATH=$PATH_OF_PROGRAMS
+report "without gnuplot pictures are refused" "$([ $status = 2 ] && grep -q gnuplot "$scratch/output" &&
+  [ "$(wc -l <"$scratch/output")" = 1 ] || cat "$scratch/output")"
+if [ -c /dev/full ]; then
+  "$scratch/twophase" --grid 5x5 --days 1 >/dev/full 2>"$scratch/output"
+  status=$?
+  report "a log that cannot be written is said" \
+    "$([ $status = 2 ] && grep -q 'standard output' "$scratch/output" || cat "$scratch/output")"
+else
+  number=$((number + 1))
+  echo "ok $number - a log that cannot be written is said # SKIP no /dev/full"
+fi
+# A shell would make a command of this name, and a string of gnuplot would end in it.
+folder="$scratch/it's \"\$(touch harm)\""
+mkdir "$folder"
 number=$((number + 1))
 if ! command -v gnuplot >/dev/null; then
   echo "ok $number - pictures are drawn # SKIP no gnuplot"
   exit 0
 fi
 number=$((number - 1))
-run --grid 5x5 --days 10 --pictures "$scratch/pictures"
-report "pictures are drawn" \
-  "$([ "$(head -c 4 "$scratch/pictures/day-0010.png" | tail -c 3)" = PNG ] || cat "$scratch/output")"
+run --grid 5x5 --days 10 --pictures "$folder"
+report "pictures are drawn, and the folder's name may hold any character" "$(
+  [ "$(head -c 4 "$folder/day-0010.png" | tail -c 3)" = PNG ] && [ ! -e harm ] &&
+    [ "$(ls "$folder" | wc -l)" = 11 ] || { cat "$scratch/output" && ls "$folder"; })"

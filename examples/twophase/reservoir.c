@@ -79,8 +79,7 @@ static void make_pattern(struct reservoir *r, karst_index *end)
 
 void reservoir_create(karst_context *context, const char *const file[3], uint64_t seed, struct reservoir *r)
 {
-  const karst_index nx = r->size[0], ny = r->size[1], nz = r->size[2],
-                    wells = ny > 1 ? 5 : 3; /* less without corners */
+  const karst_index nx = r->size[0], ny = r->size[1], nz = r->size[2], wells = ny > 1 ? 5 : 3; /* at both ends */
   const karst_index top[5] = {nx / 2 + nx * (ny / 2), 0, nx - 1, nx * (ny - 1), nx * ny - 1};
   r->cells = nx * ny * nz, r->rows = r->cells + wells;
   const size_t cells = (size_t)r->cells, rows = (size_t)r->rows, most = 3 * cells + (size_t)(wells * nz);

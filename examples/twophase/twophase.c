@@ -1,7 +1,6 @@
 /* twophase.c - a fully implicit simulator of water that drives oil out of a reservoir, as a client of Karst.
  *
- *     make && ./twophase --grid 60x220x2 --perm permx.txt --permz permz.txt --poro poro.txt --pictures .
- *
+ *     make && ./twophase --grid 60x220x2 --perm permx.gz --permz permz.gz --poro poro.gz --pictures .
  * Unknowns are pressure and saturation in each cell and bottom-hole pressure and rate of each well: blocks of 2 by 2.
  * A step is done by Newton's method, x = x - J^-1 R. One that cannot be done is cut and tried again. The solver is set
  * up once and updated with each J. Its solves are inexact: a residual that has fallen from |R'| to |R| asks for the
@@ -27,14 +26,13 @@ static struct {
                        {"--threads", "1", "a number from 1 on: of threads of the CPU"},
                        {"--rtol", "0.1", "a number from 0 on: the largest relative tolerance of a linear solve"},
                        {"--max-iterations", "1000", "a number from 0 on: of iterations of a linear solve"},
-                       {"--pictures", "", "folder for a picture after each tenth of the time"},
+                       {"--pictures", "", "folder for a picture of the start and after each tenth of the time"},
                        {"--solution", "", "file for the unknowns, cell by cell, then well by well"},
                        {"--fail", "0", "a number N: spoils matrix N of Newton's method by a NaN, 2N by zeros"}};
 static const double first_step = 0.01, most_steps = 100, growth = 1.2, cut = 0.5, least_step = 1e-6; /* of the time */
 static const double most_iterations = 15, limit = 0.2; /* of Newton's method; of a saturation's change in one of them */
 static const double tightest = 1e-6, well_tolerance = 1e-6;         /* of a linear solve, relative; bar, m3/day */
 static const double cell_tolerance = 1e-7, total_tolerance = 1e-12; /* of balances, in pore volumes; errors add up */
-
 static karst_context *context;
 static struct reservoir r = {.size = {1, 1, 1}};
 static karst_matrix *A;
@@ -94,6 +92,7 @@ static void create(const karst_options *options)
   must(context, karst_solver_setup(solver, A));
 }
 
+/* Whether each balance holds, and their sums: what a step leaves over would add up. */
 static bool converged(double dt)
 {
   double total[PHASES] = {0, 0};
@@ -148,25 +147,25 @@ static const char *step(double dt)
   return failure;
 }
 
-/* Draws the top layer as folder/day-NNNN.png, in the colours of viridis: legible in grey, and to the colour-blind. */
-static bool draw(const char *folder, double day)
+/* Draws the top layer as day-NNNN.png, in colours that are legible in grey, and to the colour-blind; false: it could
+ * not. The shell reads the folder from a variable, so that its name may hold any character. */
+static bool draw(double day)
 {
   static const char *const title[2] = {"pressure [bar]", "saturation of water"}, *const range[2] = {"*:*", "0.2:0.8"};
+  static const char command[] = "exec 2>/dev/null; type gnuplot >&2 && gnuplot | cat >\"$FILE\" && test -s \"$FILE\"";
   const double *const d = reservoir_cell_size;
-  signal(SIGPIPE, SIG_IGN);                              /* Where gnuplot is missing or gives up, pclose tells. */
-  FILE *gnuplot = popen("gnuplot >/dev/null 2>&1", "w"); // NOLINT(cert-env33-c): a fixed command
+  char path[4096];
+  snprintf(path, sizeof path, "%s/day-%04.0f.png", setting[PICTURES].value, day);
+  signal(SIGPIPE, SIG_IGN); /* Where gnuplot is missing or gives up, pclose tells. */
+  FILE *gnuplot = setenv("FILE", path, 1) ? NULL : popen(command, "w"); // NOLINT(cert-env33-c): a fixed command
   if (!gnuplot) return false;
-  fprintf(gnuplot,
-          "set terminal png size 840,620\nset output '%s/day-%04.0f.png'\nset multiplot layout 1,2 title 'day %.0f'\n"
-          "set palette defined (0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', "
-          "6 '#a0da39', 7 '#fde725')\nset size ratio -1\nset autoscale xfix\nset autoscale yfix\nunset key\n"
-          "set xtics 100 out\nset ytics 100 out\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n",
-          folder, day, day);
+  fprintf(gnuplot, "set terminal png size 840,620\nset multiplot layout 1,2 title 'day %.0f'\nunset key\n", day);
+  fprintf(gnuplot, "set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#fde725')\n"
+                   "set size ratio -1\nset autoscale fix\nset xtics 100\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n");
   for (int u = 0; u < 2; u++) {
     fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
-    for (int j = 0, k = 0; j < r.size[1]; j++)
-      for (int i = 0; i < r.size[0]; i++, k++)
-        fprintf(gnuplot, "%g %g %g\n", d[0] * (i + 0.5), d[1] * (j + 0.5), x[2 * k + u]);
+    for (int k = 0, nx = r.size[0]; k < nx * r.size[1]; k++)
+      fprintf(gnuplot, "%g %g %g\n", d[0] * (k % nx + 0.5), d[1] * ((double)(k / nx) + 0.5), x[2 * k + u]);
     fprintf(gnuplot, "e\n");
   }
   return pclose(gnuplot) == 0;
@@ -178,33 +177,31 @@ static void simulate(double days)
   const double begin = seconds(), longest = days / most_steps;
   double time = 0, dt = first_step * longest, error[PHASES] = {0, 0};
   double expected[PHASES] = {flow_amount(&r, WATER, x), flow_amount(&r, OIL, x)};
-  int steps = 0, cuts = 0, tenths = 0;
+  int steps = 0, cuts = 0;
   printf("step  time [day]    dt [day]  Newton  linear   error of water     of oil\n");
   while (time < days) {
     const double length = fmin(dt, days - time);
     const char *const failure = step(length);
     printf("%4d  %10.4f  %10.4f  %6d  %6d   ", steps + 1, time + length, length, iterations, linear); /* in all */
     if (failure) {
-      printf("cut: %s\n", failure);
-      cuts++, dt = cut * length;
+      printf("cut: %s\n", failure), cuts++, dt = cut * length;
       if (dt < least_step * longest) stop("no step is short enough", failure);
       continue;
     }
     for (int a = 0; a < PHASES; a++) error[a] = flow_amount(&r, a, x) / (expected[a] -= length * outflow[a]) - 1;
     printf("%14.1e  %9.1e\n", error[WATER], error[OIL]);
+    const int tenths = (int)(10 * time / days);
     time = length < dt ? days : time + length;
     steps++, dt = fmin(growth * dt, longest);
-    const int tenth = (int)(10 * time / days);
-    if (tenth > tenths && *setting[PICTURES].value && !draw(setting[PICTURES].value, time))
-      fprintf(stderr, "twophase: no picture: gnuplot is missing or cannot write there\n");
-    tenths = tenth;
+    if (*setting[PICTURES].value && (int)(10 * time / days) > tenths && !draw(time))
+      fprintf(stderr, "twophase: no picture of day %.0f: gnuplot has failed, or the disk is full\n", time);
   }
   const double end = seconds(), percent = 100 * linear_seconds / (end - begin);
   must(context, karst_solver_setup(solver, A));
   must(context, karst_context_synchronize(context));
   printf("\n%d steps, %d cuts, %d Newton and %d linear iterations\n", steps, cuts, iterations, linear);
   printf("mass error   water %.1e, oil %.1e of what is there\n", error[WATER], error[OIL]);
-  printf("time         %.2f s, %.0f %% of it for linear systems; an update %.2f ms, a set-up %.2f ms\n", end - begin,
+  printf("time         %.2f s, %.0f %% of it for linear systems; an update %.3f ms, a set-up %.3f ms\n", end - begin,
          percent, 1e3 * update_seconds / iterations, 1e3 * (seconds() - end));
 }
 
@@ -213,7 +210,7 @@ int main(int argc, char **argv)
   karst_options *options;
   if (argc == 2 && strcmp(argv[1], "--help") == 0) {
     for (int k = 0; k < SETTINGS; k++) printf("%-16s %s [%s]\n", setting[k].name, setting[k].help, setting[k].value);
-    return printf("and the options of the library, such as --level [1]\n") < 0;
+    return printf("and the options of the library, such as --level [1]; files may be compressed (.gz)\n") < 0;
   }
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* so that a log shows each step as it ends */
   if (karst_context_create(NULL, &context)) stop("Karst", "not enough memory");
@@ -221,13 +218,18 @@ int main(int argc, char **argv)
   must(context, karst_options_set(options, "level", "1"));
   read_arguments(argv + 1, options);
   create(options);
+  const char *const path = setting[SOLUTION].value; /* Outputs that cannot be written are refused before the run. */
+  for (int k = PERM; k <= PORO && *path; k++)
+    if (strcmp(path, setting[k].value) == 0) stop(path, "the solution would replace a file that is read");
+  FILE *file = *path ? fopen(path, "a") : NULL;
+  if (*path && (!file || fclose(file))) stop(path, "cannot be written");
+  if (*setting[PICTURES].value && !draw(0)) stop("--pictures", "gnuplot is missing, or cannot write into this folder");
   printf("grid %s, seed %s, %s\n", setting[GRID].value, setting[SEED].value, karst_context_device(context));
   simulate(number(DAYS, 1e-6));
   must(context, karst_vector_set(b, karst_vector_length(b), x));
-  if (*setting[SOLUTION].value) must(context, karst_vector_write(b, setting[SOLUTION].value));
-  karst_solver_destroy(solver), karst_matrix_destroy(A);
-  karst_vector_destroy(dx), karst_vector_destroy(b);
-  reservoir_destroy(&r), free(x);
-  karst_options_destroy(options), karst_context_destroy(context);
+  if (*path) must(context, karst_vector_write(b, path));
+  karst_solver_destroy(solver), karst_matrix_destroy(A), karst_vector_destroy(dx), karst_vector_destroy(b);
+  karst_options_destroy(options), karst_context_destroy(context), reservoir_destroy(&r), free(x);
+  if (fflush(stdout) || ferror(stdout)) stop("standard output", "cannot be written");
   return 0;
 }

@@ -30,13 +30,12 @@ struct reservoir {
   karst_index *row_start, *column, *diagonal;    /* the pattern of the Jacobian, its diagonal blocks [rows] */
 };
 
-/* These end the program, must where a call of the library has failed. */
+/* These end the program with a sentence, must where a call of the library has failed. */
 static inline _Noreturn void stop(const char *what, const char *why)
 {
   fprintf(stderr, "twophase: %s: %s\n", what, why);
   exit(2);
 }
-/* Ends it where a call of the library has failed. */
 static inline void must(const karst_context *context, karst_status status)
 {
   if (status) stop(karst_status_text(status), karst_context_error(context));
