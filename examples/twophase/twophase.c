@@ -165,7 +165,7 @@ static bool draw(double day)
   for (int u = 0; u < 2; u++) {
     fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
     for (int k = 0, nx = r.size[0]; k < nx * r.size[1]; k++)
-      fprintf(gnuplot, "%g %g %g\n", d[0] * (k % nx + 0.5), d[1] * ((double)(k / nx) + 0.5), x[2 * k + u]);
+      fprintf(gnuplot, "%g %g %g\n", d[0] * (k % nx + 0.5), d[1] * (floor(1.0 * k / nx) + 0.5), x[2 * k + u]);
     fprintf(gnuplot, "e\n");
   }
   return pclose(gnuplot) == 0;
