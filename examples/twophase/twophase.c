@@ -159,11 +159,11 @@ static bool draw(double day)
   signal(SIGPIPE, SIG_IGN); /* Where gnuplot is missing or gives up, pclose tells. */
   FILE *gnuplot = setenv("FILE", path, 1) ? NULL : popen(command, "w"); // NOLINT(cert-env33-c): a fixed command
   if (!gnuplot) return false;
-  fprintf(gnuplot, "set terminal png size 840,620\nset multiplot layout 1,2 title 'day %.0f'\nunset key\n", day);
+  fprintf(gnuplot, "set terminal png size 840,620\nset multiplot layout 1,2 title 'day %.0f'\nset xtics 100\n", day);
   fprintf(gnuplot, "set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#fde725')\n"
-                   "set size ratio -1\nset autoscale fix\nset xtics 100\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n");
+                   "set size ratio -1\nset autoscale fix\nset ytics 100\nset xlabel 'x [m]'\nset ylabel 'y [m]'\n");
   for (int u = 0; u < 2; u++) {
-    fprintf(gnuplot, "set title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
+    fprintf(gnuplot, "unset key\nset title '%s'\nset cbrange [%s]\nplot '-' with image\n", title[u], range[u]);
     for (int k = 0, nx = r.size[0]; k < nx * r.size[1]; k++)
       fprintf(gnuplot, "%g %g %g\n", d[0] * (k % nx + 0.5), d[1] * (floor(1.0 * k / nx) + 0.5), x[2 * k + u]);
     fprintf(gnuplot, "e\n");
