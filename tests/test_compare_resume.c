@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,6 +92,15 @@ static long count_lines(const char *path)
   return lines;
 }
 
+/* Waits until nobody has the results locked: where compare is killed as it starts a case, that process may hold the
+ * file a moment longer, before the system ends it. */
+static void wait_for_lock(void)
+{
+  const int file = open(disturbed, O_RDWR);
+  for (int i = 0; i < 1000 && file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0; i++) usleep(10000);
+  if (file >= 0) close(file);
+}
+
 /* Runs the batch, kills it as soon as it has so many rows, and returns how many there are. */
 static long run_and_kill(long rows)
 {
@@ -109,6 +119,7 @@ static long run_and_kill(long rows)
     }
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
+    wait_for_lock();
     break;
   }
   rows = count_lines(disturbed);
