@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int fail_file(const char *path) { return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno)); }
@@ -24,13 +25,25 @@ static int check_regular(const char *path, int file)
                                  : tool_fail(TOOL_FAILED, "%s: the results need a file of their own", path);
 }
 
+/* Waits for a second at most: a compare that was killed while it started a case leaves the lock to that process, which
+ * has it until solve takes its place. */
+static bool lock(int file)
+{
+  const struct timespec pause = {0, 20 * 1000 * 1000};
+  for (int i = 0; flock(file, LOCK_EX | LOCK_NB) != 0; i++) {
+    if (errno != EWOULDBLOCK || i == 50) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
+
 int compare_results_open(struct compare_results *results, const char *path)
 {
   *results = (struct compare_results){.path = path, .file = -1};
   results->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   if (results->file < 0) return fail_file(path);
   int status = check_regular(path, results->file);
-  if (status == TOOL_GO_ON && flock(results->file, LOCK_EX | LOCK_NB) != 0)
+  if (status == TOOL_GO_ON && !lock(results->file))
     status = errno == EWOULDBLOCK
                  ? tool_fail(TOOL_FAILED, "%s: another compare is writing to it; --results names another file", path)
                  : fail_file(path);
