@@ -55,7 +55,8 @@ static int run_cases(struct batch *batch)
   compare_progress_end(&progress);
   if (status != TOOL_NO) return status;
   return tool_fail(TOOL_NO,
-                   "interrupted after %zu of %zu cases; the same command goes on from there, with the rows in %s",
+                   "interrupted after %zu of %zu cases; the same command goes on, with the rows in %s, and with "
+                   "--tables-only it writes the tables of these",
                    finished, batch->cases.count, batch->settings.results);
 }
 

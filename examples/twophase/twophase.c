@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     if (strcmp(path, setting[k].value) == 0) stop(path, "the solution would replace a file that is read");
   FILE *file = *path ? fopen(path, "a") : NULL;
   if (*path && (!file || fclose(file))) stop(path, "cannot be written");
-  if (*setting[PICTURES].value && !draw(0)) stop("--pictures", "gnuplot is missing, or cannot write into this folder");
+  if (*setting[PICTURES].value && !draw(0)) stop("--pictures", "no gnuplot, or no such folder that it can write into");
   printf("grid %s, seed %s, %s\n", setting[GRID].value, setting[SEED].value, karst_context_device(context));
   simulate(number(DAYS, 1e-6));
   must(context, karst_vector_set(b, karst_vector_length(b), x));
