@@ -31,6 +31,7 @@ void tool_start(const char *path)
   program = slash ? slash + 1 : path;
   if (strncmp(program, "lt-", 3) == 0) program += 3;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 const char *tool_name(void) { return program; }

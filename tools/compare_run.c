@@ -41,7 +41,6 @@ void compare_catch_signals(void)
   for (size_t i = 0; i < INTERRUPTS; i++)
     if (sigaction(interrupts[i], NULL, &known) == 0 && known.sa_handler != SIG_IGN)
       sigaction(interrupts[i], &action, NULL);
-  signal(SIGXFSZ, SIG_IGN); /* a results file that may grow no more is a sentence */
 }
 
 bool compare_interrupted(void) { return interrupted != 0; }
