@@ -193,6 +193,30 @@ static void test_failure(void)
   free(before);
 }
 
+/* A link is followed, also to a file that is not there, and a file with two names keeps both. */
+static void test_places(void)
+{
+  struct stat a, b;
+  char target[512], link_path[512], one[512], other[512];
+  snprintf(target, sizeof target, "%s", path("target.svg"));
+  snprintf(link_path, sizeof link_path, "%s", path("link.svg"));
+  snprintf(one, sizeof one, "%s", path("one.svg"));
+  snprintf(other, sizeof other, "%s", path("other.svg"));
+  bool fine = symlink("target.svg", link_path) == 0;
+  for (int i = 0; i < 2; i++) {
+    const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--plot", link_path, "--quiet");
+    fine = fine && run->status == 0 && lstat(link_path, &a) == 0 && S_ISLNK(a.st_mode) && lstat(target, &b) == 0 &&
+           S_ISREG(b.st_mode) && strstr(read_picture(target), "</svg>");
+    tap_ok(fine, "a link leads to the picture, %s: %s", i ? "to replace" : "new", run->err);
+  }
+  tap_write("one.svg", "text", -1);
+  fine = link(one, other) == 0;
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--spy", other, "--quiet");
+  tap_ok(fine && run->status == 0 && stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino &&
+             strstr(read_picture(one), "</svg>"),
+         "a picture with two names keeps both: %s", run->err);
+}
+
 /* What is refused before any work. */
 static void test_refusals(void)
 {
@@ -234,6 +258,7 @@ int main(void)
   test_strange_histories();
   test_spy();
   test_names();
+  test_places();
   test_failure();
   return tap_done();
 }

@@ -1,7 +1,7 @@
 /* output.c - checks and replaces output files; see output.h. The checks mirror what the library does. It follows links,
- * and replaces a file that it may write to, in place if the folder takes no new files. A new file needs a folder that
- * takes one. The tools use only what karst.h declares, so that they repeat folder_length and follow_links of
- * format/place.c. */
+ * and replaces a file that it may write to, in place if it has several names or the folder takes no new files. A new
+ * file needs a folder that takes one. The tools use only what karst.h declares, so that they repeat folder_length and
+ * follow_links of format/place.c. */
 #include "output.h"
 
 #include <errno.h>
@@ -109,42 +109,69 @@ static bool copy(FILE *from, FILE *to)
   return !lost && !ferror(from);
 }
 
-/* Copies the content to a new file beside target, which then takes its place. Returns false, with errno, where that
- * cannot be. */
-static bool replace(FILE *content, const char *target, mode_t mode)
+/* The permissions of a file that takes the place of another, or of none. */
+static mode_t mode_of(const char *path)
+{
+  struct stat file;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return stat(path, &file) == 0 ? file.st_mode & 07777 : 0666 & ~mask;
+}
+
+char *tool_draft(const char *path)
 {
   static const char ending[] = ".XXXXXX";
-  char *path = malloc(strlen(target) + sizeof ending);
-  if (!path) return false;
-  sprintf(path, "%s%s", target, ending);
-  const int descriptor = mkstemp(path);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-  bool done = file && copy(content, file) && fchmod(descriptor, mode) == 0;
-  if (file) done &= fclose(file) == 0;
-  done = done && rename(path, target) == 0;
+  struct stat file;
+  errno = 0;
+  if (stat(path, &file) == 0 && !(S_ISREG(file.st_mode) && file.st_nlink == 1)) return NULL;
+  char *target = follow_links(path), *draft = target ? malloc(strlen(target) + sizeof ending) : NULL;
+  if (draft) sprintf(draft, "%s%s", target, ending);
+  const int descriptor = draft ? mkstemp(draft) : -1;
+  const bool made = descriptor >= 0 && fchmod(descriptor, mode_of(path)) == 0;
+  const int error = made || errno == EACCES || errno == EPERM || errno == EROFS || errno == ENAMETOOLONG ? 0 : errno;
+  if (descriptor >= 0) close(descriptor);
+  if (descriptor >= 0 && !made) unlink(draft);
+  free(target);
+  errno = error;
+  if (made) return draft;
+  free(draft);
+  errno = error;
+  return NULL;
+}
+
+bool tool_draft_place(const char *draft, const char *path)
+{
+  char *target = follow_links(path);
+  const bool done = target && rename(draft, target) == 0;
   const int error = errno;
-  if (descriptor >= 0 && !done) unlink(path);
-  free(path);
+  free(target);
   errno = error;
   return done;
 }
 
+/* Writes the content into the file of this name itself. */
+static bool fill(FILE *content, const char *path)
+{
+  FILE *file = fopen(path, "wb");
+  if (!file) return false;
+  errno = 0;
+  const bool copied = copy(content, file);
+  return fclose(file) == 0 && copied;
+}
+
 int tool_write_whole(FILE *content, const char *path)
 {
-  struct stat status;
-  const bool there = stat(path, &status) == 0;
-  char *target = there ? realpath(path, NULL) : strdup(path);
-  const mode_t mask = umask(0);
-  umask(mask);
-  errno = 0;
-  bool done = target && (!there || S_ISREG(status.st_mode)) &&
-              replace(content, target, there ? status.st_mode & 07777 : 0666 & ~mask);
-  if (!done && errno != ENOSPC && errno != EFBIG) {
-    FILE *file = fopen(path, "wb");
-    errno = 0;
-    done = file && copy(content, file);
-    if (file) done &= fclose(file) == 0;
+  char *draft = tool_draft(path);
+  bool done = false;
+  if (draft) {
+    done = fill(content, draft) && tool_draft_place(draft, path);
+    const int error = errno;
+    if (!done) unlink(draft);
+    free(draft);
+    errno = error;
+    if (!done && (error == EPERM || error == EACCES)) done = fill(content, path); /* another's, in a sticky folder */
+  } else if (errno == 0) {
+    done = fill(content, path);
   }
-  free(target);
   return done ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
 }
