@@ -3,6 +3,7 @@
 
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
+#include "output.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -12,19 +13,19 @@
 
 int compare_open(const char *path, FILE **file)
 {
-  errno = 0;
-  *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-  return *file ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  *file = strcmp(path, "-") == 0 ? stdout : tmpfile();
+  return *file ? TOOL_GO_ON
+               : tool_fail(TOOL_FAILED, "%s: a temporary file for it cannot be made: %s", path, strerror(errno));
 }
 
 int compare_close(FILE *file, const char *path, int status)
 {
   if (file == stdout) return status; /* tool_finish looks at it */
-  errno = 0;
-  const bool lost = ferror(file) != 0;
-  const bool closed = fclose(file) == 0;
-  if (status != TOOL_GO_ON || (closed && !lost)) return status;
-  return tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
+  if (status == TOOL_GO_ON && (fflush(file) != 0 || ferror(file)))
+    status = tool_fail(TOOL_FAILED, "%s: its temporary file cannot be written; is the disk full?", path);
+  if (status == TOOL_GO_ON) status = tool_write_whole(file, path);
+  fclose(file);
+  return status;
 }
 
 void compare_print_html(FILE *file, const char *text)

@@ -86,8 +86,8 @@ bool compare_is_place(const struct compare_dimension *dimension);
 /* Whether two cases do the same on any matrix: all values are equal, where they run included. */
 bool compare_same_method(const struct compare_table *table, const struct compare_row *a, const struct compare_row *b);
 
-/* compare_text.c: opens a file, "-" being standard output, and closes it, unless status says that another error has
- * been reported already. */
+/* compare_text.c: opens what a file, "-" being standard output, is to hold, and puts it in place whole, unless status
+ * says that another error has been reported already. */
 int compare_open(const char *path, FILE **file);
 int compare_close(FILE *file, const char *path, int status);
 /* Prints a text so that no reader of the format takes part of it for more than text. */
