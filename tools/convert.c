@@ -43,6 +43,8 @@ struct beside {
   char *plain, *packed;
   bool has_plain, has_packed;     /* whether each exists before the conversion */
   bool plain_other, packed_other; /* and is not the right-hand side of OUTPUT */
+  char *draft;                    /* to take the place of the plain one, or NULL */
+  bool has_draft;                 /* which it has not taken yet */
 };
 
 /* Returns whether the file path holds these values. */
@@ -106,11 +108,25 @@ static int check_beside(const char *input, const char *output, const karst_vecto
   return exit_status;
 }
 
-static int settle_beside(karst_context *context, const karst_vector *rhs, int64_t length, const struct beside *beside,
+/* Writes the right-hand side into a draft, so that a matrix gets its place only when both are whole. Where there can be
+ * no draft, the right-hand side waits for the matrix. */
+static int draft_rhs(karst_context *context, const karst_vector *rhs, int64_t length, struct beside *beside)
+{
+  if (!rhs) return TOOL_GO_ON;
+  beside->draft = tool_draft(beside->plain);
+  if (!beside->draft) return errno == 0 ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", beside->plain, strerror(errno));
+  tool_rename(beside->draft, beside->plain);
+  beside->has_draft = true;
+  return tool_write_vector(context, rhs, length, beside->draft);
+}
+
+static int settle_beside(karst_context *context, const karst_vector *rhs, int64_t length, struct beside *beside,
                          bool quiet)
 {
   int exit_status = TOOL_GO_ON;
-  if (rhs)
+  if (rhs && beside->has_draft && tool_draft_place(beside->draft, beside->plain))
+    beside->has_draft = false;
+  else if (rhs)
     exit_status = tool_write_vector(context, rhs, length, beside->plain);
   else if (beside->has_plain)
     exit_status = remove_other(beside->plain, quiet);
@@ -170,13 +186,16 @@ static int convert(karst_context *context, const struct settings *settings)
   exit_status = tool_set_grid(context, &settings->grid, input, matrix);
   if (exit_status == TOOL_GO_ON) exit_status = find_beside(context, input, output, rhs, length, &beside);
   if (exit_status == TOOL_GO_ON) exit_status = check_beside(input, output, rhs, &beside, settings->force);
+  if (exit_status == TOOL_GO_ON) exit_status = draft_rhs(context, rhs, length, &beside);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_matrix_write(matrix, output);
     exit_status =
         status ? tool_fail_library(context, status) : settle_beside(context, rhs, length, &beside, settings->quiet);
   }
+  if (beside.has_draft) unlink(beside.draft);
   free(beside.plain);
   free(beside.packed);
+  free(beside.draft);
   karst_vector_destroy(rhs);
   karst_matrix_destroy(matrix);
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
