@@ -91,7 +91,6 @@ static bool run(FILE *script, FILE *picture, FILE *complaint)
   posix_spawn_file_actions_t actions;
   pid_t child, ended;
   int status = 0;
-  if (fflush(script) != 0 || ferror(script) || lseek(fileno(script), 0, SEEK_SET) != 0) return false;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
@@ -126,6 +125,12 @@ static bool is_whole(FILE *picture, bool svg)
   return svg ? strstr(tail, "</svg>") != NULL : count == 32 && memcmp(tail + 24, "IEND", 4) == 0;
 }
 
+/* Whether the script is whole and stands at its begin. */
+static bool finish_script(FILE *script)
+{
+  return fflush(script) == 0 && !ferror(script) && lseek(fileno(script), 0, SEEK_SET) == 0;
+}
+
 int tool_gnuplot_end(struct tool_gnuplot *plot)
 {
   FILE *script = plot->script, *picture, *complaint = NULL;
@@ -133,7 +138,11 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
   int status = TOOL_FAILED;
   plot->script = NULL;
   if (!script) return TOOL_GO_ON;
-  picture = open_nameless();
+  const bool finished = finish_script(script);
+  if (!finished)
+    tool_fail(TOOL_FAILED, "%s: the temporary file with gnuplot's commands cannot be written; is the disk full?",
+              plot->path);
+  picture = finished ? open_nameless() : NULL;
   if (picture) complaint = open_nameless();
   if (complaint && run(script, picture, complaint)) {
     status =
