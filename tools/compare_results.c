@@ -3,7 +3,7 @@
  *
  * A line is appended by one write, and cut off again where the disk takes only a part of it. Where the machine itself
  * has died meanwhile, the file may end in a part of a line: it is dropped. Any other line that is no row is an error,
- * for the file may be of something else. */
+ * for the file may be something else. */
 #include "compare.h"
 
 #include <errno.h>
@@ -87,6 +87,13 @@ static int give(struct compare_cases *cases, json_t *row, bool all)
   return TOOL_GO_ON;
 }
 
+/* Whether a last line without its end may be the begin of a row, and not a line of another file, which is to stay. */
+static bool is_torn(const char *line, size_t length)
+{
+  static const char begin[] = "{\"karst_compare\":";
+  return strncmp(line, begin, length < sizeof begin - 1 ? length : sizeof begin - 1) == 0;
+}
+
 static int read_lines(struct compare_results *results, FILE *file, struct compare_cases *cases, bool all)
 {
   char *line = NULL;
@@ -104,7 +111,7 @@ static int read_lines(struct compare_results *results, FILE *file, struct compar
       continue;
     }
     json_decref(row);
-    if (!row && !ends)
+    if (!row && !ends && is_torn(line, (size_t)length))
       results->stray = (long)length;
     else
       status = tool_fail(TOOL_FAILED, "%s: line %ld is no row of a results file of compare%s%s", results->path, number,
