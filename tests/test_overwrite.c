@@ -14,7 +14,7 @@
 static const char tiny[] = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n";
 static const char vector[] = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
 
-enum { PATHS = 8, LENGTH = 600 };
+enum { PATHS = 16, LENGTH = 600 };
 
 /* The path of a scratch file, or of a name that begins with it, in one of a few buffers. */
 static const char *in_scratch(const char *name)
@@ -79,6 +79,20 @@ static void test_compare(void)
   expect(CLI_RUN("compare", matrix, "--rhs", rhs, "--results", results, "--json", rhs), "compare", rhs, vector,
          "a right-hand side that is named stays");
   tap_ok(access(results, F_OK) != 0, "nothing has run");
+  expect(CLI_RUN("compare", matrix, "--results", matrix), "compare", matrix, tiny, "results are not the matrix");
+  expect(CLI_RUN("compare", matrix, "--results", beside), "compare", beside, vector, "nor what is beside it");
+  expect(CLI_RUN("compare", "poisson2d:2x1", "--rhs", rhs, "--results", rhs), "compare", rhs, vector,
+         "nor a right-hand side that is named");
+  const char *options = in_scratch("options.txt"), *perm = in_scratch("perm.txt");
+  char problem[LENGTH + 40];
+  tap_write("options.txt", "level 1\n", -1);
+  tap_write("perm.txt", "1 2 3 4", -1);
+  snprintf(problem, sizeof problem, "blackoil:2x2x1,perm=%s", perm);
+  expect(CLI_RUN("compare", problem, "--results", perm), "compare", perm, "1 2 3 4", "nor a file of a problem");
+  expect(CLI_RUN("compare", matrix, "--options", options, "--results", options), "compare", options, "level 1\n",
+         "nor a file of options");
+  expect(CLI_RUN("compare", matrix, "--options", options, "--results", results, "--csv", options), "compare", options,
+         "level 1\n", "which is no table either");
   const struct cli_run *run = CLI_RUN("compare", matrix, "--results", results, "--quiet", "--csv", "/dev/null");
   tap_ok(run->status == 0 && access(results, F_OK) == 0, "a batch");
   expect(CLI_RUN("compare", "--tables-only", "--results", results, "--csv", matrix), "compare", matrix, tiny,
@@ -100,6 +114,11 @@ static void test_report(void)
   expect(CLI_RUN("compare", "poisson2d:4x4", "--results", in_scratch("r.jsonl"), "--report", folder), "compare", page,
          "<html>mine</html>\n", "a page of another program stays");
   unlink(page);
+  const char *picture = in_scratch("report/best.svg");
+  tap_write("report/best.svg", "<svg>mine</svg>\n", -1);
+  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", in_scratch("r.jsonl"), "--report", folder), "compare",
+         picture, "<svg>mine</svg>\n", "a picture of another program stays");
+  unlink(picture);
   const char *target = in_scratch("target.txt"), *link = in_scratch("report/best.svg");
   tap_write("target.txt", "text\n", -1);
   if (symlink(target, link) != 0) tap_note("no links here");

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* By this the program knows a page of its own. */
 static const char own_title[] = "<title>Comparison of ";
@@ -47,11 +48,12 @@ static bool is_own(const char *page)
   return strstr(text, own_title) != NULL;
 }
 
-/* Refuses a folder whose page is another's, or where a link would lead what is written elsewhere. */
+/* Refuses a folder whose page or pictures are another's, or where a link would lead what is written elsewhere. */
 static int check_contents(const char *folder, const char *page)
 {
   struct stat file;
   DIR *directory = opendir(folder);
+  const bool has_page = access(page, F_OK) == 0;
   int status = TOOL_GO_ON;
   for (struct dirent *entry; directory && status == TOOL_GO_ON && (entry = readdir(directory));) {
     const size_t length = strlen(entry->d_name);
@@ -59,6 +61,9 @@ static int check_contents(const char *folder, const char *page)
     if ((picture || strcmp(entry->d_name, "index.html") == 0) &&
         fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(file.st_mode))
       status = tool_fail(TOOL_FAILED, "%s/%s is no file that a report may replace", folder, entry->d_name);
+    else if (picture && !has_page)
+      status = tool_fail(TOOL_FAILED, "%s/%s belongs to no report of compare, and stays: choose another folder", folder,
+                         entry->d_name);
   }
   if (directory) closedir(directory);
   if (status == TOOL_GO_ON && !is_own(page))
