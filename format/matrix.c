@@ -69,7 +69,7 @@ static karst_status read_matrix(karst_context *context, const char *path, int bl
   karst_matrix *read = NULL;
   karst_market_header header = {.block_size = block_size};
   if (matrix) *matrix = NULL;
-  if (!context || !matrix) return KARST_ERROR_ARGUMENT;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
   if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the file's own",

@@ -170,8 +170,12 @@ static void test_arguments(karst_context *context)
     check_refusal(context, status, KARST_ERROR_ARGUMENT, matrix, "block size", "a block size out of range");
   }
   check_refusal(context, karst_matrix_read(context, NULL, 0, &matrix), KARST_ERROR_ARGUMENT, matrix, "NULL", "no path");
+  check_refusal(context, karst_matrix_read(context, path, 0, NULL), KARST_ERROR_ARGUMENT, NULL,
+                "the place for the matrix is NULL", "no place for a matrix");
   check_refusal(context, karst_vector_read(context, NULL, &vector), KARST_ERROR_ARGUMENT, vector, "NULL",
                 "no path of a vector");
+  check_refusal(context, karst_matrix_read_stored(context, path, 0, NULL), KARST_ERROR_ARGUMENT, NULL,
+                "the place for the matrix is NULL", "nor for one of a stored triangle");
   check_refusal(context, karst_vector_read_beside(context, NULL, &vector), KARST_ERROR_ARGUMENT, vector, "NULL",
                 "no path of a matrix");
   check_refusal(context, karst_vector_read_beside(context, tap_scratch("absent.mtx"), &vector), KARST_ERROR_FILE,
