@@ -125,7 +125,12 @@ static void test_bad_plans(void)
       {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [{\"results\": \"x\"}]}", "\"results\" is unknown"},
       {"{\"matrices\": \"poisson2d:4x4\"\n \"level\": 1}", "line 2"},
       {"{\"level\": 1, \"level\": 2}", "duplicate"},
-      {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "--time-limit takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "bad.json: time-limit takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"memory_limit\": \"4X\"}", "bad.json: memory-limit takes"},
+      {"{\"max-iterations\": 1, \"max_iterations\": 2}", "\"max-iterations\" and \"max_iterations\" are one name"},
+      {"{\"first\": \"jacobi\", \"first.precond\": \"rrb\"}", "\"first\" and \"first.precond\" are one name"},
+      {"{\"time-limit\": 1, \"time_limit\": 2}", "\"time-limit\" and \"time_limit\" are one name"},
+      {"{\"cases\": [{\"insert_diagonal\": true, \"insert-diagonal\": false}]}", "are one name"},
       {"{\"matrices\": \"poisson2d:4x4\", \"memory-limit\": [1]}", "\"memory-limit\" takes one text"},
       {"{\"matrices\": \"poisson2d:4x4\\u0000\"}", "column 34: a text has a NUL"},
       {"[]", "is an object"},
@@ -177,6 +182,9 @@ static void test_bad_arguments(void)
     tap_ok(fine, "%s %s is refused", bad[i][0], bad[i][1]);
     if (!fine) tap_note("%s%s", run->err, run->out);
   }
+  run = DRY("poisson2d:4x4", "--precond=jacobi,iluk", "--level=0", "--baseline=precond=jacobi,level=0");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no case has all of these"),
+        "a baseline whose values no case has together is refused");
   run = DRY("--level=1");
   check(run, run->status == 2 && strstr(run->err, "no matrix"), "no matrix is refused");
   run = DRY("nowhere.mtx");
@@ -333,6 +341,9 @@ static void test_levels_by_blocks(void)
   run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=level=7");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "the cases have 0, 1, 2\n"),
         "and not with one that none has");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=block=1,level=1,block=2");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no case has all of these"),
+        "nor with values that cases have, but none together");
   run = CLI_RUN("compare", "poisson2d:13x13", "poisson2d:14x14", "--tables-only", "--results", results);
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no row of these 2 cases"),
         "tables of other cases than those of the rows are refused");

@@ -31,6 +31,9 @@ struct compare_limits {
 struct compare_plan;
 /* Reads the command line; the values of cases go to the plan. */
 int compare_settings_parse(struct compare_settings *settings, struct compare_plan *plan, int argc, char *argv[]);
+/* Reads the limits into limits, which may be NULL. plan: the file that errors are blamed on, or NULL where it is the
+ * command line. Such of the command line are looked for before a plan is read. */
+int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits);
 /* Puts defaults where nothing was given, and reads the limits and the list of outcomes. */
 int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits);
 /* The name of setting number i of those that a plan may give, or NULL; *text: its place in settings, which may be

@@ -62,6 +62,28 @@ static int check_value(const struct compare_cases *cases, const struct wanted *w
                    wanted->value, list, all ? "" : ", ...");
 }
 
+/* Whether a case has all of the values, or may turn out to. */
+static bool has_all(const struct compare_cases *cases, size_t i, const struct wanted *wanted, size_t count)
+{
+  const struct compare_case *one = &cases->at[i];
+  for (size_t k = 0; k < count; k++) {
+    char number[32];
+    const char *value = value_of(one, wanted[k].name.name, number);
+    if (!is_left(one, wanted[k].name.name) && !(value && strcmp(value, wanted[k].value) == 0)) return false;
+  }
+  return true;
+}
+
+/* Refuses values that cases have, but none has them together. */
+static int check_together(const struct compare_cases *cases, const struct wanted *wanted, size_t count,
+                          const char *given)
+{
+  size_t i = 0;
+  while (i < cases->count && !has_all(cases, i, wanted, count)) i++;
+  if (i < cases->count || cases->count == 0) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "--baseline %s: no case has all of these values", given);
+}
+
 static int fail_part(const char *given)
 {
   char *list = NULL;
@@ -109,20 +131,24 @@ static bool has_devices(const struct compare_cases *cases)
 int compare_choose_basis(const struct compare_plan *plan, const struct compare_cases *cases, const char *given,
                          char **basis)
 {
-  size_t length, part;
+  size_t length, part, parts = 1, count = 0;
   int status = TOOL_GO_ON;
   *basis = NULL;
   if (!given && !has_devices(cases)) return TOOL_GO_ON;
   if (!given) given = "device=cpu";
-  FILE *memory = open_memstream(basis, &length);
-  if (!memory) return tool_fail_memory("the baseline");
-  for (const char *at = given; at && status == TOOL_GO_ON; at = at[part] ? at + part + 1 : NULL) {
-    struct wanted wanted;
+  for (const char *c = given; *c; c++) parts += *c == ',';
+  struct wanted *wanted = malloc(parts * sizeof *wanted);
+  FILE *memory = wanted ? open_memstream(basis, &length) : NULL;
+  for (const char *at = given; memory && at && status == TOOL_GO_ON; at = at[part] ? at + part + 1 : NULL) {
     part = strcspn(at, ",");
-    status = read_part(plan, at, part, given, &wanted);
-    if (status == TOOL_GO_ON) status = check_value(cases, &wanted);
-    if (status == TOOL_GO_ON) fprintf(memory, "%s%s=%s", at == given ? "" : ",", wanted.name.name, wanted.value);
+    status = read_part(plan, at, part, given, &wanted[count]);
+    if (status == TOOL_GO_ON) status = check_value(cases, &wanted[count]);
+    if (status != TOOL_GO_ON) break;
+    fprintf(memory, "%s%s=%s", count > 0 ? "," : "", wanted[count].name.name, wanted[count].value);
+    count++;
   }
-  if (fclose(memory) != 0 && status == TOOL_GO_ON) status = tool_fail_memory("the baseline");
-  return status;
+  if (memory && status == TOOL_GO_ON) status = check_together(cases, wanted, count, given);
+  free(wanted);
+  if (!memory) return tool_fail_memory("the baseline");
+  return fclose(memory) != 0 && status == TOOL_GO_ON ? tool_fail_memory("the baseline") : status;
 }

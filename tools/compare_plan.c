@@ -73,14 +73,13 @@ static json_t *as_text(json_t *object, const char *key, json_t *value)
 }
 
 /* Gives a setting of the batch the text of a value, unless the command line has given one. *known: whether the key is
- * one. */
+ * one; dashed: its name. */
 static int read_setting(const struct compare_plan *plan, json_t *object, const char *key, json_t *value,
-                        struct compare_settings *settings, bool *known)
+                        struct compare_settings *settings, char dashed[64], bool *known)
 {
   const char *name, **text;
-  char dashed[64];
   bool takes_number;
-  snprintf(dashed, sizeof dashed, "%s", key);
+  snprintf(dashed, 64, "%s", key);
   for (char *c = dashed; *c; c++)
     if (*c == '_') *c = '-';
   *known = false;
@@ -115,24 +114,47 @@ static int fail_unknown(const struct compare_plan *plan, const char *key)
   return status;
 }
 
+/* Refuses a second key that means the same, such as max_iterations beside max-iterations: one would be lost. keys: the
+ * keys of the object by what they mean. */
+static int note_key(const struct compare_plan *plan, json_t *keys, const char *meaning, const char *key)
+{
+  const char *other = json_string_value(json_object_get(keys, meaning));
+  if (other) return tool_fail(TOOL_FAILED, "%s: \"%s\" and \"%s\" are one name", plan->file, other, key);
+  return json_object_set_new(keys, meaning, json_string(key)) == 0 ? TOOL_GO_ON : tool_fail_memory("the plan");
+}
+
+/* Reads a key of an object into a set. settings and keys: as in read_object and note_key. */
+static int read_key(struct compare_plan *plan, json_t *object, const char *key, json_t *value, json_t *set,
+                    struct compare_settings *settings, json_t *keys)
+{
+  struct compare_name name;
+  char dashed[64];
+  bool known = settings && strcmp(key, "cases") == 0;
+  int status = TOOL_GO_ON;
+  if (settings && !known) status = read_setting(plan, object, key, value, settings, dashed, &known);
+  if (status != TOOL_GO_ON) return status;
+  if (known) return strcmp(key, "cases") == 0 ? TOOL_GO_ON : note_key(plan, keys, dashed, key);
+  if (!compare_find_name(plan, key, &name)) return fail_unknown(plan, key);
+  status = note_key(plan, keys, name.name, key);
+  return status == TOOL_GO_ON ? add_values(plan, &name, value, set) : status;
+}
+
 /* Reads an object into a set. settings: NULL inside cases, which have neither settings nor cases. */
 static int read_object(struct compare_plan *plan, json_t *object, json_t *set, struct compare_settings *settings)
 {
   const char *key;
   json_t *value;
-  struct compare_name name;
+  int status = TOOL_GO_ON;
   if (!json_is_object(object))
     return tool_fail(TOOL_FAILED, "%s: a plan, and each of its cases, is an object", plan->file);
+  json_t *keys = json_object();
   json_object_foreach(object, key, value)
   {
-    int status = TOOL_GO_ON;
-    bool known = settings && strcmp(key, "cases") == 0;
-    if (settings && !known) status = read_setting(plan, object, key, value, settings, &known);
-    if (!known)
-      status = compare_find_name(plan, key, &name) ? add_values(plan, &name, value, set) : fail_unknown(plan, key);
-    if (status != TOOL_GO_ON) return status;
+    status = read_key(plan, object, key, value, set, settings, keys);
+    if (status != TOOL_GO_ON) break;
   }
-  return TOOL_GO_ON;
+  json_decref(keys);
+  return status;
 }
 
 static int read_cases(struct compare_plan *plan, json_t *cases)
@@ -197,7 +219,7 @@ int compare_plan_read(struct compare_plan *plan, const char *path, struct compar
   if (status == TOOL_GO_ON) status = read_object(plan, plan->root, plan->shared, settings);
   if (status == TOOL_GO_ON) status = read_cases(plan, json_object_get(plan->root, "cases"));
   plan->file = NULL;
-  return status;
+  return status == TOOL_GO_ON ? compare_settings_limits(settings, path, NULL) : status;
 }
 
 /* A set of the file with what the file gives to all, and what the command line gives. */

@@ -73,6 +73,20 @@ struct line {
   char *ending; /* of the help */
 };
 
+int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits)
+{
+  struct compare_limits read = {600, 0};
+  const char *time = settings->time_limit, *memory = settings->memory_limit;
+  const char *file = plan ? plan : "", *sign = plan ? ": " : "--";
+  if (time && (!tool_real(time, &read.seconds) || !(read.seconds > 0)))
+    return tool_fail(TOOL_FAILED, "%s%stime-limit takes a number of seconds above 0, not '%s'", file, sign, time);
+  if (memory && !compare_read_size(memory, &read.memory))
+    return tool_fail(TOOL_FAILED, "%s%smemory-limit takes a size such as 500M or 4G, not '%s'", file, sign, memory);
+  if (!memory) read.memory = compare_memory_free();
+  if (limits) *limits = read;
+  return TOOL_GO_ON;
+}
+
 static int take_option(void *user, const char *name, const char *value)
 {
   return compare_take(((struct line *)user)->plan, name, value);
@@ -158,6 +172,7 @@ int compare_settings_parse(struct compare_settings *settings, struct compare_pla
   if (status == TOOL_GO_ON) status = make_ending(&line);
   if (status == TOOL_GO_ON) status = parse(&line, argc, argv);
   if (status == TOOL_GO_ON) status = take_rest(&line);
+  if (status == TOOL_GO_ON) status = compare_settings_limits(settings, NULL, NULL);
   free((void *)line.value);
   free(line.flag);
   free(line.option);
@@ -180,15 +195,11 @@ static int fail_outcomes(const char *list)
 
 int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits)
 {
-  *limits = (struct compare_limits){600, 0};
   if (!settings->results) settings->results = "compare.jsonl";
   if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
   if (settings->dry_run && settings->tables_only)
     return tool_fail(TOOL_FAILED, "--dry-run and --tables-only exclude each other");
-  if (settings->time_limit && (!tool_real(settings->time_limit, &limits->seconds) || !(limits->seconds > 0)))
-    return tool_fail(TOOL_FAILED, "--time-limit takes a number of seconds above 0, not '%s'", settings->time_limit);
-  if (settings->memory_limit && !compare_read_size(settings->memory_limit, &limits->memory))
-    return tool_fail(TOOL_FAILED, "--memory-limit takes a size such as 500M or 4G, not '%s'", settings->memory_limit);
-  if (!settings->memory_limit) limits->memory = compare_memory_free();
+  const int status = compare_settings_limits(settings, NULL, limits);
+  if (status != TOOL_GO_ON) return status;
   return compare_list_outcomes(settings->retry, settings->is_retried) ? TOOL_GO_ON : fail_outcomes(settings->retry);
 }
