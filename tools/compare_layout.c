@@ -17,6 +17,7 @@ struct work {
   size_t matrix, places;
   const struct compare_row **place; /* [places] the first row that ran at each */
   const struct compare_row **row;   /* [lines * places] NULL: the plan has no such case */
+  bool *left_out;                   /* [dimensions] of the names of places: all but the dimensions that are one */
   double unit;
   int decimals; /* of times */
 };
@@ -104,11 +105,8 @@ static size_t add_column(struct work *work, const char *place, const char *title
 /* How the time columns of a place begin; "" where there is one place. */
 static void place_title(char text[COMPARE_LABEL], const struct work *work, size_t p)
 {
-  bool left_out[64] = {false};
   *text = '\0';
-  for (size_t d = 0; d < work->table->dimensions && d < 64; d++)
-    left_out[d] = !compare_is_place(&work->table->dimension[d]);
-  if (work->places > 1 && work->table->dimensions <= 64) compare_label(text, work->table, work->place[p], left_out);
+  if (work->places > 1) compare_label(text, work->table, work->place[p], work->left_out);
 }
 
 static void add_values(struct work *work)
@@ -283,16 +281,21 @@ int compare_layout_make(struct compare_layout *layout, const struct compare_tabl
   work.row = work.place ? calloc((cases + 1) * work.places + 1, sizeof *work.row) : NULL;
   for (size_t i = 0; i < table->rows && work.row; i++)
     if (table->row[i].line && table->row[i].matrix == matrix) put_row(&work, &table->row[i]);
+  work.left_out = calloc(table->dimensions + 1, sizeof *work.left_out);
+  for (size_t d = 0; d < table->dimensions && work.left_out; d++)
+    work.left_out[d] = !compare_is_place(&table->dimension[d]);
   layout->columns = table->dimensions + 4 * work.places + 4;
   layout->column = calloc(layout->columns, sizeof *layout->column);
   layout->cell = calloc(layout->lines * layout->columns + 1, sizeof *layout->cell);
   layout->is_section = calloc(layout->lines + 1, sizeof *layout->is_section);
   layout->is_said = calloc(table->dimensions, sizeof *layout->is_said);
   layout->said = calloc(table->dimensions, sizeof *layout->said);
-  const bool made = work.row && layout->column && layout->cell && layout->is_section && layout->is_said && layout->said;
+  const bool made = work.row && work.left_out && layout->column && layout->cell && layout->is_section &&
+                    layout->is_said && layout->said;
   if (made && layout->lines > 0) fill(&work);
   free((void *)work.place);
   free((void *)work.row);
+  free(work.left_out);
   return made ? TOOL_GO_ON : tool_fail_memory("a table");
 }
 
