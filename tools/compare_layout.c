@@ -288,8 +288,8 @@ int compare_layout_make(struct compare_layout *layout, const struct compare_tabl
   layout->column = calloc(layout->columns, sizeof *layout->column);
   layout->cell = calloc(layout->lines * layout->columns + 1, sizeof *layout->cell);
   layout->is_section = calloc(layout->lines + 1, sizeof *layout->is_section);
-  layout->is_said = calloc(table->dimensions, sizeof *layout->is_said);
-  layout->said = calloc(table->dimensions, sizeof *layout->said);
+  layout->is_said = calloc(table->dimensions + 1, sizeof *layout->is_said);
+  layout->said = calloc(table->dimensions + 1, sizeof *layout->said);
   const bool made = work.row && work.left_out && layout->column && layout->cell && layout->is_section &&
                     layout->is_said && layout->said;
   if (made && layout->lines > 0) fill(&work);
