@@ -22,7 +22,7 @@ struct batch {
   struct compare_cases cases;
   struct compare_results results;
   struct compare_limits limits;
-  char *solve, *basis;
+  char *solve, *baseline;
 };
 
 /* Takes away the rows of cases that are to be run again. */
@@ -76,7 +76,7 @@ static int write_tables(const struct batch *batch)
 {
   const struct compare_settings *settings = &batch->settings;
   const size_t count = batch->cases.count;
-  struct compare_set set = {count, malloc((count + 1) * sizeof *set.line), batch->basis};
+  struct compare_set set = {count, malloc((count + 1) * sizeof *set.line), batch->baseline};
   if (!set.line) return tool_fail_memory("the tables");
   for (size_t i = 0; i < count; i++) set.line[i] = batch->cases.at[i].row;
   int status = TOOL_GO_ON;
@@ -122,14 +122,14 @@ static int prepare(struct batch *batch)
   if (status == TOOL_GO_ON && !settings->dry_run && !all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && runs) status = compare_find_solve(&batch->solve);
   if (status == TOOL_GO_ON && !settings->tables_only)
-    status = compare_choose_basis(&batch->plan, &batch->cases, settings->baseline, &batch->basis);
+    status = compare_choose_baseline(&batch->plan, &batch->cases, settings->baseline, &batch->baseline);
   if (status == TOOL_GO_ON && runs) status = compare_results_open(&batch->results, settings->results);
   if (status == TOOL_GO_ON) status = compare_results_read(&batch->results, settings->results, &batch->cases, all);
   if (status == TOOL_GO_ON && runs) status = compare_results_mend(&batch->results);
   if (status == TOOL_GO_ON && settings->tables_only) status = check_rows(batch);
   if (status == TOOL_GO_ON && all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && settings->tables_only)
-    status = compare_choose_basis(&batch->plan, &batch->cases, settings->baseline, &batch->basis);
+    status = compare_choose_baseline(&batch->plan, &batch->cases, settings->baseline, &batch->baseline);
   if (status == TOOL_GO_ON) forget_rows(batch);
   return status;
 }
@@ -170,7 +170,7 @@ int main(int argc, char *argv[])
   compare_cases_free(&batch.cases);
   compare_plan_free(&batch.plan);
   free(batch.solve);
-  free(batch.basis);
+  free(batch.baseline);
   karst_context_destroy(batch.context);
   return tool_finish(status);
 }

@@ -129,12 +129,12 @@ int compare_find_matrices(const char *name, json_t *names);
 /* A text that changes with the contents of the files that a matrix is read from; "" where there is none. */
 int compare_fingerprint(const char *matrix, char *text, size_t size);
 
-/* ---- the baseline: compare_basis.c ---- */
+/* ---- the baseline: compare_baseline.c ---- */
 
 /* The values that the baseline is to have, as the cases have them; the caller frees the text, which is NULL where there
  * is to be none. Refuses one that no case has. */
-int compare_choose_basis(const struct compare_plan *plan, const struct compare_cases *cases, const char *given,
-                         char **basis);
+int compare_choose_baseline(const struct compare_plan *plan, const struct compare_cases *cases, const char *given,
+                            char **baseline);
 
 /* ---- what is written: compare_outputs.c ---- */
 

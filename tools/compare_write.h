@@ -73,7 +73,7 @@ void compare_table_free(struct compare_table *table);
 int compare_write_table(const struct compare_set *set, const char *path,
                         int (*print)(FILE *file, const struct compare_table *table));
 
-/* Sets is_baseline and the speed-ups, where the table has a baseline (compare_baseline.c). */
+/* Sets is_baseline and the speed-ups, where the table has a baseline (compare_speed_ups.c). */
 int compare_speed_ups(struct compare_table *table);
 
 /* What a column of this number is called in CSV and JSON. */
