@@ -4,87 +4,17 @@
 
 #ifdef HAVE_JANSSON
 #include "compare_write.h"
-#include "gnuplot.h"
 #include "output.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* By this the program knows a page of its own. */
-static const char own_title[] = "<title>Comparison of ";
 
 static const char *host_of(const struct compare_row *row) { return row->host; }
 static const char *version_of(const struct compare_row *row) { return row->version; }
 static const char *device_of(const struct compare_row *row) { return row->device_name; }
-
-/* FOLDER/index.html; the caller frees it. */
-static char *page_path(const char *folder)
-{
-  char *path = malloc(strlen(folder) + sizeof "/index.html");
-  if (path) sprintf(path, "%s/index.html", folder);
-  return path;
-}
-
-static bool is_folder(const char *path)
-{
-  struct stat file;
-  return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
-}
-
-/* Whether a page is the work of this program, or is not there. */
-static bool is_own(const char *page)
-{
-  char text[256];
-  FILE *file = fopen(page, "rb");
-  if (!file) return true;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  return strstr(text, own_title) != NULL;
-}
-
-/* Refuses a folder whose page or pictures are another's, or where a link would lead what is written elsewhere. */
-static int check_contents(const char *folder, const char *page)
-{
-  struct stat file;
-  DIR *directory = opendir(folder);
-  const bool has_page = access(page, F_OK) == 0;
-  int status = TOOL_GO_ON;
-  for (struct dirent *entry; directory && status == TOOL_GO_ON && (entry = readdir(directory));) {
-    const size_t length = strlen(entry->d_name);
-    const bool picture = length > 4 && strcmp(entry->d_name + length - 4, ".svg") == 0;
-    if ((picture || strcmp(entry->d_name, "index.html") == 0) &&
-        fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(file.st_mode))
-      status = tool_fail(TOOL_FAILED, "%s/%s is no file that a report may replace", folder, entry->d_name);
-    else if (picture && !has_page)
-      status = tool_fail(TOOL_FAILED, "%s/%s belongs to no report of compare, and stays: choose another folder", folder,
-                         entry->d_name);
-  }
-  if (directory) closedir(directory);
-  if (status == TOOL_GO_ON && !is_own(page))
-    return tool_fail(TOOL_FAILED, "%s is no report of compare, and stays: choose another folder", page);
-  return status;
-}
-
-int compare_report_check(const char *folder)
-{
-  struct stat file;
-  int status = tool_gnuplot_check();
-  if (status != TOOL_GO_ON) return status;
-  if (stat(folder, &file) == 0 && !S_ISDIR(file.st_mode))
-    return tool_fail(TOOL_FAILED, "%s: the report needs a folder, and this is none", folder);
-  char *page = page_path(folder);
-  if (!page) return tool_fail_memory("the report");
-  status = is_folder(folder) ? check_contents(folder, page) : TOOL_GO_ON;
-  if (status == TOOL_GO_ON) status = tool_check_output(is_folder(folder) ? page : folder);
-  free(page);
-  return status;
-}
 
 /* All different texts of the rows, in their order. */
 static void print_texts(FILE *file, const struct compare_table *table, const char *title,
@@ -197,7 +127,7 @@ static void print_head(FILE *file, const struct compare_table *table, bool with_
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n",
         file);
-  fputs(own_title, file);
+  fputs(compare_own_title, file);
   fprintf(file, "%zu cases of %zu matri%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n", cases, matrices,
           matrices == 1 ? "x" : "ces", compare_style);
   fprintf(file, "<h1>Comparison of linear solvers</h1>\n<p class=\"lead\">%zu case%s of %zu matri%s, by Karst</p>\n",
@@ -388,10 +318,10 @@ int compare_write_report(const struct compare_set *set, const char *folder)
   struct compare_table table;
   int status = compare_report_check(folder);
   if (status != TOOL_GO_ON) return status;
-  char *path = page_path(folder);
+  char *path = compare_page_path(folder);
   status = compare_table_make(&table, set);
   if (status == TOOL_GO_ON && !path) status = tool_fail_memory("the report");
-  if (status == TOOL_GO_ON && !is_folder(folder) && mkdir(folder, 0777) != 0)
+  if (status == TOOL_GO_ON && !compare_is_folder(folder) && mkdir(folder, 0777) != 0)
     status = tool_fail(TOOL_FAILED, "%s: %s", folder, strerror(errno));
   if (status == TOOL_GO_ON) status = write_page(&table, folder, path);
   free(path);

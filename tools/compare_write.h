@@ -179,6 +179,12 @@ void compare_print_figure(FILE *file, const char *name, const char *alt, const c
 /* FOLDER/NAME.svg; the caller frees it. NULL: no memory, which was reported. */
 char *compare_picture_path(const char *folder, const char *name);
 
+/* compare_folder.c: FOLDER/index.html, which the caller frees; NULL: no memory. */
+char *compare_page_path(const char *folder);
+bool compare_is_folder(const char *path);
+/* Begins the title of a page, by which the program knows one of its own. */
+extern const char compare_own_title[];
+
 /* compare_style.c: the style sheet of the report. */
 extern const char compare_style[];
 
