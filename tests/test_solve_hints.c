@@ -114,8 +114,10 @@ static void test_made(void)
     if (i > 0) put(&maker, i, i - 1, -i);
   }
   end(&maker);
-  follow(path, NONE, "try --solver gmres --precond none", LIST("--precond", "none", "--restart", "30"),
-         "a diagonal of zeros");
+  follow(path, LIST("--solver", "bicgstab"), "try --solver gmres --precond none",
+         LIST("--solver", "gmres", "--precond", "none", "--restart", "30"), "a diagonal of zeros");
+  follow(path, NONE, "or try --precond none", LIST("--precond", "none", "--restart", "30"),
+         "which gmres has met already");
   follow(path, LIST("--precond", "none", "--solver", "bicgstab"), "try --solver gmres", LIST("--solver", "gmres"),
          "a breakdown of bicgstab");
 }
@@ -172,6 +174,9 @@ static void test_no_solution(void)
   tap_ok(run->status == 1 && strstr(run->out, says), "and where its pivot is what has failed");
   follow(path, LIST("--rhs", "Aones", "--precond", "jacobi"), "try --precond iluk --shift 1",
          LIST("--precond", "iluk", "--shift", "1"), "a preconditioner that replaces no pivots");
+  follow(path, LIST("--rhs", "Aones", "--precond", "jacobi", "--shift", "1"),
+         "try --precond iluk, which replaces singular pivot blocks by the shift given", LIST("--precond", "iluk"),
+         "the shift is there, and the preconditioner has no use for it");
   follow(path, LIST("--rhs", "Aones", "--precond", "auto"), "try --shift 1", LIST("--shift", "1"), "auto's factors");
 }
 
@@ -235,8 +240,8 @@ static void test_going_on(void)
          "no iteration");
   follow("poisson2d:30x30", LIST("--rtol", "0", "--atol", "1e-40", "--max-iterations", "300"), "try --rtol 1e-12",
          LIST("--rtol", "1e-12"), "an absolute target that no double can reach");
-  follow("poisson2d:30x30", LIST("--precond", "two-stage", "--max-iterations", "12"),
-         "try --second iluk --second.level 1", LIST("--second", "iluk", "--second.level", "3"), "two stages");
+  follow("poisson2d:30x30", LIST("--precond", "two-stage", "--max-iterations", "12"), "try --second.level 1",
+         LIST("--second", "iluk", "--second.level", "3"), "two stages");
   follow("poisson2d:30x30", LIST("--precond", "parilu", "--sweeps", "1", "--max-iterations", "24"),
          "exact factors: try --precond iluk --level 1", LIST("--precond", "iluk", "--level", "1"), "swept factors");
   follow("poisson3d:8x8x8", LIST("--precond", "auto", "--max-iterations", "8"), "stronger factors: try --level 2",
@@ -244,6 +249,9 @@ static void test_going_on(void)
   follow("poisson2d:30x30", LIST("--precond", "auto", "--max-iterations", "4"),
          "stronger factors: try --precond iluk --level 1, or more --max-iterations", LIST("--max-iterations", "100"),
          "another of its choices");
+  follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "two-stage", "--max-iterations", "5"),
+         "two-stage is not symmetric, which cg needs of a preconditioner: try --solver gmres",
+         LIST("--solver", "gmres", "--max-iterations", "200"), "cg with two stages");
   maker = begin(path, 30);
   for (int i = 0; i < 30; i++) {
     put(&maker, i, i, i % 29 == 0 ? 1 : 2);
@@ -262,6 +270,9 @@ static void test_going_on(void)
   end(&maker);
   run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1");
   tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference tells"), "a singular matrix");
+  run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1", "--solver", "fgmres");
+  tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference tells"),
+         "fgmres is told the same, and of no gmres");
   run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1", "--reference");
   tap_ok(
       strstr(run->status == 1 ? run->out : run->err, run->status == 1 ? "UMFPACK: the matrix is singular" : "UMFPACK"),
@@ -306,7 +317,7 @@ static void test_real(void)
       {"pores_3.mtx", {"--solver", "cg"}, "try --solver gmres", {"--solver", "gmres"}},
       {"west0479.mtx",
        {"--insert-diagonal"},
-       "try --solver gmres --precond none --restart 479",
+       "try --precond none --restart 479",
        {"--precond", "none", "--restart", "479"}},
       {"SPE01_bsr3.mtx.gz", {"--solver", "cg"}, "try --solver gmres", {"--solver", "gmres"}},
   };

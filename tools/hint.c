@@ -1,6 +1,6 @@
 /* hint.c - what to try after a solve that has failed; see hint.h. Each rule looks at what is cheap to know: how the
  * solve ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that has something to say
- * says it; none speaks of an option that already has the value it would name. */
+ * says it; none names an option with the value that it has in effect. */
 #include "hint.h"
 #include "hint_facts.h"
 
@@ -31,6 +31,13 @@ static bool say(char *hint, size_t size, const char *format, ...)
   return true;
 }
 
+/* Adds " --NAME VALUE" to what a hint names, or nothing where the option has the value. */
+static void add(char *text, size_t size, const karst_options *options, const char *name, const char *value)
+{
+  const size_t used = strlen(text);
+  if (!is(options, name, value)) snprintf(text + used, size - used, " --%s %s", name, value);
+}
+
 /* cg wants a symmetric positive definite matrix, and a preconditioner that is one. */
 static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
@@ -44,10 +51,13 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
   if (!is(solve->options, "solver", "cg")) return false;
   if (!facts->symmetric)
     return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver gmres or bicgstab");
-  if (indefinite)
-    return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver gmres --restart 100%s",
-               is(solve->options, "precond", "iluk") ? "" : " --precond iluk");
-  return false;
+  if (is(solve->options, "precond", "two-stage"))
+    return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver gmres");
+  if (!indefinite) return false;
+  char with[64] = "";
+  add(with, sizeof with, solve->options, "restart", "100");
+  add(with, sizeof with, solve->options, "precond", "iluk");
+  return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver gmres%s", with);
 }
 
 /* A system without a solution, or a matrix that is singular because of how it was read. */
@@ -90,21 +100,30 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
     return say(hint, size, "singular, as each row sums to zero: fix one unknown, such as a pressure");
   const bool none = is(solve->options, "precond", "none");
   const bool wider = (double)restart > tool_option_number(solve->options, "restart");
-  char with[64] = "";
+  char with[96] = "", number[24];
   if (2 * facts->empty <= facts->rows || (none && !wider)) return false;
-  if (wider) snprintf(with, sizeof with, " --restart %lld", (long long)restart);
+  snprintf(number, sizeof number, "%lld", (long long)restart);
+  if (!is(solve->options, "solver", "fgmres")) add(with, sizeof with, solve->options, "solver", "gmres");
+  add(with, sizeof with, solve->options, "precond", "none");
+  if (wider) add(with, sizeof with, solve->options, "restart", number);
   return say(hint, size,
              "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
-             "not, or try --solver gmres --precond none%s",
+             "not, or try%s",
              (long long)facts->empty, (long long)facts->rows, with);
 }
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
-  if (karst_options_used(solve->options, "shift") && tool_option_number(solve->options, "shift") == 0)
+  const bool shifts = karst_options_used(solve->options, "shift");
+  char with[64] = "";
+  if (shifts && tool_option_number(solve->options, "shift") == 0)
     return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
                facts->zero_pivot_row ? "the block row is all zeros, as of a shut well: " : "");
-  return say(hint, size, "try --precond iluk --shift 1, which replaces singular pivot blocks and counts them");
+  add(with, sizeof with, solve->options, "precond", "iluk");
+  if (tool_option_number(solve->options, "shift") == 0) add(with, sizeof with, solve->options, "shift", "1");
+  if (!*with) return false;
+  return say(hint, size, "try%s, which replaces singular pivot blocks%s and counts them", with,
+             strstr(with, "--shift") ? "" : " by the shift given");
 }
 
 /* A right-hand side whose square double precision does not hold. */
@@ -144,7 +163,8 @@ static bool hint_for_slowness(const struct hint_case *solve, char *hint, size_t 
   if (is(options, "precond", "none") || is(options, "precond", "jacobi"))
     return say(hint, size, "a stronger preconditioner: try --precond iluk%s", more);
   if (is(options, "precond", "two-stage"))
-    return say(hint, size, "a stronger second stage: try --second iluk --second.level %d%s",
+    return say(hint, size, "a stronger second stage: try%s --second.level %d%s",
+               is(options, "second", "iluk") ? "" : " --second iluk",
                (int)tool_option_number(options, "second.level") + 1, more);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
     return say(hint, size, "exact triangular solves: try --trisolve auto%s", more);
@@ -172,10 +192,10 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
     hint_for_pivot(solve, &facts, hint, size);
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
     hint_for_slowness(solve, hint, size);
+  else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
+    say(hint, size, "the matrix may be singular: --reference tells");
   else if (reason != KARST_NOT_FINITE && !is(solve->options, "solver", "gmres"))
     say(hint, size, "try --solver gmres, which has no such breakdown");
-  else if (reason == KARST_BREAKDOWN_ARNOLDI)
-    say(hint, size, "the matrix may be singular: --reference tells");
 }
 
 void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
