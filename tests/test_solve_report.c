@@ -4,6 +4,7 @@
 
 #include "tap.h"
 
+#include "../tools/effective.h"
 #include "../tools/solve_report.h"
 
 #include <stdio.h>
@@ -28,14 +29,15 @@ static karst_value values[] = {{.name = "levels_lower", .unit = "level sets", .n
                                {.name = "fallbacks", .unit = "times", .number = 3}};
 
 /* Standard output of print, from a scratch file; the caller frees it. */
-static char *output_of(int (*print)(const struct solve_report *), const struct solve_report *report)
+static char *output_of(int (*print)(const karst_context *, const struct solve_report *), const karst_context *context,
+                       const struct solve_report *report)
 {
   const char *path = tap_scratch("report");
   char *text = calloc(1, 65536);
   fflush(stdout);
   const int saved = dup(STDOUT_FILENO);
   if (!text || saved < 0 || !freopen(path, "w", stdout)) exit(1);
-  print(report);
+  print(context, report);
   fflush(stdout);
   dup2(saved, STDOUT_FILENO);
   close(saved);
@@ -45,15 +47,16 @@ static char *output_of(int (*print)(const struct solve_report *), const struct s
   return text;
 }
 
-static int print_text(const struct solve_report *report)
+static int print_text(const karst_context *context, const struct solve_report *report)
 {
+  (void)context;
   solve_print_text(report);
   return 0;
 }
 
 static void test_text(const struct solve_report *report)
 {
-  char *text = output_of(print_text, report);
+  char *text = output_of(print_text, NULL, report);
   tap_ok(strstr(text, "level sets: 7 lower, 0 upper") != NULL, "a value that the report knows is in its sentence");
   tap_ok(!strstr(text, "levels_lower"), "and in no line of its own");
   tap_ok(strstr(text, "\ncells       1234567 cells\n") && strstr(text, "\nhuge        1e+300\n") &&
@@ -79,9 +82,9 @@ static bool is_number(const json_t *object, const char *key, double number)
 
 static bool is_null(const json_t *object, const char *key) { return json_is_null(json_object_get(object, key)); }
 
-static json_t *parse(const struct solve_report *report)
+static json_t *parse(const karst_context *context, const struct solve_report *report)
 {
-  char *text = output_of(solve_print_json, report);
+  char *text = output_of(solve_print_json, context, report);
   json_error_t error;
   json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
   tap_ok(object != NULL, "the report is JSON and has no key twice%s%s", object ? "" : ": ", object ? "" : error.text);
@@ -91,7 +94,7 @@ static json_t *parse(const struct solve_report *report)
 
 static void test_json(const struct solve_report *report)
 {
-  json_t *object = parse(report);
+  json_t *object = parse(NULL, report);
   tap_ok(is_number(object, "levels_lower", 7) && is_number(object, "cells", 1234567) &&
              is_number(object, "huge", 1e300) && json_is_integer(json_object_get(object, "cells")),
          "a value is under its name");
@@ -115,7 +118,7 @@ static void test_json_without_values(struct solve_report report)
   static const char *const others[] = {"trisolve_used", "sweep_residual_before", "sweep_residual_after",
                                        "ilu_residual"};
   report.values.count = 0;
-  json_t *object = parse(&report);
+  json_t *object = parse(NULL, &report);
   bool right = true;
   for (int i = 0; i < 4; i++) right = right && is_number(object, counts[i], 0) && is_null(object, others[i]);
   tap_ok(right, "a method that reports nothing leaves the keys that programs read");
@@ -131,7 +134,7 @@ static void set(karst_context *context, karst_options *options, const char *cons
 /* The last test: it changes the options. */
 static void test_options_inside(karst_context *context, struct solve_report report)
 {
-  json_t *object = parse(&report);
+  json_t *object = parse(NULL, &report);
   tap_ok(!json_object_get(object, "second_level"), "without two-stage its stages have no options");
   json_decref(object);
   set(context, report.settings->options,
@@ -143,7 +146,7 @@ static void test_options_inside(karst_context *context, struct solve_report repo
                                {NULL}});
   karst_value residual = {.name = "second_ilu_residual", .unit = "", .number = 0.75};
   report.values = (struct tool_values){1, &residual};
-  object = parse(&report);
+  object = parse(NULL, &report);
   tap_ok(is_number(object, "level", 7) && is_number(object, "second_level", 3) &&
              is_number(object, "first_second_shift", 0.5),
          "the options of stages have keys, at any depth");
@@ -151,7 +154,7 @@ static void test_options_inside(karst_context *context, struct solve_report repo
          "and no others than they have");
   tap_ok(is_number(object, "second_ilu_residual", 0.75), "a value that a stage reports replaces its option");
   json_decref(object);
-  char *text = output_of(print_text, &report);
+  char *text = output_of(print_text, NULL, &report);
   tap_ok(strstr(text, "two-stage: two-stage (jacobi, then iluk of level 0), then iluk of level 3,") != NULL,
          "the text names the stages and their levels");
   free(text);
@@ -173,7 +176,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
   settings.profile = true;
   report.settings = &settings;
   report.profile = profile;
-  char *text = output_of(print_text, &report);
+  char *text = output_of(print_text, NULL, &report);
   tap_ok(strstr(text, "no memory to measure the speed of a copy") &&
              strstr(text, "       12    500.000  50.0%     10.0       -  matrix product\n") &&
              strstr(text, "        3    125.000  12.5%        -       -  scalars\n") &&
@@ -183,7 +186,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
          "and one for each kernel");
   free(text);
 #ifdef HAVE_JANSSON
-  json_t *object = parse(&report), *told = json_object_get(object, "profile");
+  json_t *object = parse(NULL, &report), *told = json_object_get(object, "profile");
   const json_t *row = json_array_get(json_object_get(told, "rows"), 0);
   const json_t *scalars = json_array_get(json_object_get(told, "rows"), 1);
   const json_t *kernel = json_array_get(json_object_get(told, "kernels"), 0);
@@ -193,6 +196,66 @@ static void test_profile(struct solve_report report, struct solve_settings setti
          "and as JSON, with null for what is not known");
   json_decref(object);
 #endif
+}
+
+/* Values that a method reports which a program registers, of which one has a name of auto's. */
+static karst_status boast(karst_precond *p)
+{
+  return karst_precond_put_text(p, "auto_choice", "--precond jacobi --level 9");
+}
+
+static karst_status keep(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+static karst_status copy(karst_precond *p, const karst_vector *r, karst_vector *z)
+{
+  (void)p;
+  return karst_vector_copy(r, z);
+}
+
+static void drop(karst_precond *p) { (void)p; }
+
+/* Its options are in JSON as those of the library, and its values change no option in effect. */
+static void test_registered(struct solve_report report, struct solve_settings settings)
+{
+  static const karst_option rows[] = {
+      {"boasts", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "how much it says of itself"}, {0}};
+  static const karst_precond_method method = {.name = "boaster",
+                                              .help = "says that auto chose it",
+                                              .options = rows,
+                                              .settings = sizeof(int64_t),
+                                              .setup = boast,
+                                              .update = keep,
+                                              .apply = copy,
+                                              .destroy = drop};
+  karst_context *context;
+  karst_matrix *A;
+  karst_solver *solver;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_precond_register(context, &method), "method");
+  tap_need(context, karst_options_create(context, &settings.options), "options");
+  tap_need(context, karst_options_set(settings.options, "precond", "boaster"), "precond");
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "A");
+  tap_need(context, karst_solver_create(context, settings.options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "set-up");
+  report.settings = &settings;
+  const int made = tool_effective_options(context, settings.options, solver, &report.effective);
+  tap_ok(made == TOOL_GO_ON && strcmp(tool_option_text(report.effective, "precond"), "boaster") == 0 &&
+             tool_option_number(report.effective, "level") == 0,
+         "a value of auto's name that another method reports chooses nothing");
+#ifdef HAVE_JANSSON
+  json_t *object = parse(context, &report);
+  tap_ok(is_number(object, "boasts", 4), "the JSON report has the options of registered methods");
+  json_decref(object);
+#endif
+  karst_options_destroy(report.effective);
+  karst_solver_destroy(solver);
+  karst_matrix_destroy(A);
+  karst_options_destroy(settings.options);
+  karst_context_destroy(context);
 }
 
 int main(void)
@@ -213,6 +276,7 @@ int main(void)
   report.effective = settings.options;
   test_text(&report);
   test_profile(report, settings);
+  test_registered(report, settings);
 #ifdef HAVE_JANSSON
   test_json(&report);
   test_json_without_values(report);

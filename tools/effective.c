@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The value auto_choice, such as "--precond rrb --ordering natural"; NULL where no choice was made. */
-static const char *find_choice(const karst_solver *solver)
+/* The value auto_choice, such as "--precond rrb --ordering natural"; NULL where no choice was made. A value of that
+ * name which a registered method reports is no choice. */
+static const char *find_choice(const karst_options *given, const karst_solver *solver)
 {
   karst_value value;
-  for (size_t i = 0; solver && karst_solver_report(solver, i, &value); i++)
+  if (!solver || strcmp(tool_option_text(given, "precond"), "auto") != 0) return NULL;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
     if (strcmp(value.name, "auto_choice") == 0) return value.text;
   return NULL;
 }
@@ -36,7 +38,7 @@ static karst_status set_choice(karst_options *options, const char *choice)
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
-  const char *choice = find_choice(solver);
+  const char *choice = find_choice(given, solver);
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
   if (!status) return TOOL_GO_ON;

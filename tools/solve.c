@@ -188,7 +188,7 @@ static int print_report(struct run *run, struct solve_report *report)
 {
   report->device = karst_context_device(run->context);
   report->threads = karst_context_threads(run->context);
-  if (report->settings->json) return solve_print_json(report);
+  if (report->settings->json) return solve_print_json(run->context, report);
   if (report->settings->quiet) return TOOL_GO_ON;
   solve_print_text(report);
   return report->settings->view ? solve_print_view(run->context, report) : TOOL_GO_ON;

@@ -65,10 +65,11 @@ static void set_option(json_t *object, const char *key, karst_option_kind kind, 
     set_text(object, key, text);
 }
 
-/* All that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner inside where
+/* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner inside where
  * two-stage was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin with there,
  * such as "first.". A value of the same name takes the place of an option inside. */
-static void set_options(json_t *object, const struct solve_report *report, const char *prefix)
+static void set_options(json_t *object, const karst_context *context, const struct solve_report *report,
+                        const char *prefix)
 {
   const karst_options *options = report->settings->options;
   karst_option_info info;
@@ -76,7 +77,7 @@ static void set_options(json_t *object, const struct solve_report *report, const
   const char *text;
   snprintf(name, sizeof name, "%sprecond", prefix);
   const bool two_stage = strcmp(tool_option_text(options, name), "two-stage") == 0;
-  for (size_t i = 0; karst_options_info(NULL, i, &info); i++) {
+  for (size_t i = 0; karst_options_info(context, i, &info); i++) {
     const bool has_stage = two_stage && info.kind == KARST_OPTION_PRECOND;
     const bool is_told = *prefix && (strcmp(info.name, "precond") == 0 || /* under the name of the stage */
                                      (info.kind == KARST_OPTION_PRECOND && !two_stage));
@@ -87,7 +88,7 @@ static void set_options(json_t *object, const struct solve_report *report, const
     if (!*prefix || !tool_value(&report->values, key)) set_option(object, key, info.kind, text);
     if (has_stage) {
       snprintf(name, sizeof name, "%s%s.", prefix, info.name);
-      set_options(object, report, name);
+      set_options(object, context, report, name);
     }
   }
 }
@@ -228,12 +229,12 @@ static void set_extras(json_t *object, const struct solve_report *report)
   json_object_set_new(object, "profile", profile_json(report));
 }
 
-int solve_print_json(const struct solve_report *report)
+int solve_print_json(const karst_context *context, const struct solve_report *report)
 {
   json_t *object = json_object();
   if (!object) return tool_fail_memory("the JSON report");
   set_input(object, report);
-  set_options(object, report, "");
+  set_options(object, context, report, "");
   set_result(object, report);
   set_info(object, report);
   set_extras(object, report);
@@ -252,8 +253,9 @@ int solve_check_json(void) { return TOOL_GO_ON; }
 
 #else
 
-int solve_print_json(const struct solve_report *report)
+int solve_print_json(const karst_context *context, const struct solve_report *report)
 {
+  (void)context;
   (void)report;
   return solve_check_json();
 }
