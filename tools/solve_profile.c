@@ -14,12 +14,6 @@
 
 enum { PASSES = 7 };
 
-static int ascending(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Longer times come first. */
 static int by_seconds(const void *a, const void *b)
 {
@@ -41,8 +35,7 @@ static karst_status time_copies(karst_context *context, const karst_vector *from
     time[pass] = (tool_clock() - start) / copies;
   }
   if (status) return status;
-  qsort(time, PASSES, sizeof *time, ascending);
-  *seconds = time[PASSES / 2];
+  *seconds = tool_median(PASSES, time);
   return KARST_SUCCESS;
 }
 
