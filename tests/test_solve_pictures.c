@@ -125,6 +125,8 @@ static void test_spy(void)
   struct stat file;
   tap_ok(run->status == 0 && is_png(png) && stat(png, &file) == 0 && file.st_size < 300000,
          "a large matrix is a raster");
+  run = CLI_RUN("solve", "poisson2d:1x1", "--spy", svg);
+  tap_ok(run->status == 0 && strstr(read_picture(svg), "1 block, 1 level set of"), "one is not several");
   run = CLI_RUN("solve", "poisson2d:1x1", "--spy", png);
   tap_ok(run->status == 0 && is_png(png), "a single entry");
   const char *missing = path("missing.mtx");
@@ -136,7 +138,7 @@ static void test_spy(void)
   const char *empty = path("empty.mtx");
   tap_write("empty.mtx", GENERAL "3 3 0\n", -1);
   run = CLI_RUN("solve", empty, "--spy", svg, "--precond", "none");
-  tap_ok(run->status < 3 && strstr(read_picture(svg), "0 blocks, 1 level sets"), "and so is one of no entries: %s",
+  tap_ok(run->status < 3 && strstr(read_picture(svg), "0 blocks, 1 level set of"), "and so is one of no entries: %s",
          run->err);
 }
 

@@ -214,11 +214,11 @@ static void write_axes(struct tool_gnuplot *plot, const struct solve_report *rep
   FILE *script = plot->script;
   char text[160];
   const double rows = (double)raster->block_rows;
-  int used = snprintf(text, sizeof text, "%lld blocks", (long long)raster->blocks);
+  int used = snprintf(text, sizeof text, "%lld block%s", (long long)raster->blocks, raster->blocks == 1 ? "" : "s");
   if (raster->fill_blocks > 0)
     used += snprintf(text + used, sizeof text - (size_t)used, " and %lld of fill", (long long)raster->fill_blocks);
-  snprintf(text + used, sizeof text - (size_t)used, ", %lld level sets of the lower triangle, in the file's order",
-           (long long)raster->levels);
+  snprintf(text + used, sizeof text - (size_t)used, ", %lld level set%s of the lower triangle, in the file's order",
+           (long long)raster->levels, raster->levels == 1 ? "" : "s");
   solve_write_title(plot, report, text);
   fprintf(script,
           "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset size ratio -1\nset xlabel 'block column'\n"
