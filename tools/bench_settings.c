@@ -149,7 +149,10 @@ static int parse_ways(karst_context *context, const struct tool_option *own, ben
   return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has nothing of %s", list);
 }
 
-int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
+enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 10 };
+
+/* The rows of how the measuring goes. */
+static void list_measures(bench_settings *settings, struct tool_option *row)
 {
   const struct tool_option options[] = {
       {{"level", "K,...", "0,1", "fill levels k of ILU(k), one table each"},
@@ -170,6 +173,15 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual [--solves: 1e-6]"},
        TOOL_REAL,
        {.real = &settings->rtol}},
+  };
+  _Static_assert(sizeof options / sizeof *options == MEASURE_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+/* The rows of what is measured, and how it is told. */
+static void list_subjects(bench_settings *settings, struct tool_option *row)
+{
+  const struct tool_option options[] = {
       {{"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]..."},
        TOOL_TEXT,
        {.text = &settings->precond}},
@@ -198,8 +210,17 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       {{"json", "", "", "a line of JSON for each program and number of threads"},
        TOOL_SWITCH,
        {.flag = &settings->json}},
-      {.info = {.name = NULL}},
   };
+  _Static_assert(sizeof options / sizeof *options == SUBJECT_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
+{
+  struct tool_option options[MEASURE_OPTIONS + SUBJECT_OPTIONS + 1] = {
+      {.info = {.name = NULL}}}; /* the last row stays empty */
+  list_measures(settings, options);
+  list_subjects(settings, options + MEASURE_OPTIONS);
   const struct tool_command command = {
       .about = about(context),
       .operand_names = "MATRIX",

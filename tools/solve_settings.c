@@ -2,12 +2,13 @@
 #include "cusparse.h"
 #include "solve_settings.h"
 
-int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
+#include <string.h>
+
+enum { SYSTEM_OPTIONS = 8, REPORT_OPTIONS = 13 };
+
+/* The rows of what is solved, and where. */
+static void list_system(struct solve_settings *settings, struct tool_option *row)
 {
-  *settings = (struct solve_settings){.device = "cpu"};
-  karst_status status = tool_cusparse_register(context);
-  if (!status) status = karst_options_create(context, &settings->options);
-  if (status) return tool_fail_library(context, status);
   const struct tool_option options[] = {
       {{"rhs", "FILE|ones|Aones|random[:SEED]", "what came with the matrix, else ones", "right-hand side"},
        TOOL_TEXT,
@@ -27,6 +28,15 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
        {.flag = &settings->insert_diagonal}},
       {{"device", "cpu|cuda|cuda:N", "cpu", "where to compute"}, TOOL_TEXT, {.text = &settings->device}},
       {{"threads", "T", "processors it may use", "threads of the CPU"}, TOOL_COUNT, {.count = &settings->threads}},
+  };
+  _Static_assert(sizeof options / sizeof *options == SYSTEM_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+/* The rows of what is reported of it, and how. */
+static void list_reports(struct solve_settings *settings, struct tool_option *row)
+{
+  const struct tool_option options[] = {
       {{"repeat", "N", "", "then N times: new values, factor, solve; reports the median times"},
        TOOL_COUNT,
        {.count = &settings->repeat}},
@@ -60,8 +70,21 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       {{"solution", "FILE", "", "write the solution (Matrix Market)"}, TOOL_TEXT, {.text = &settings->solution}},
       {{"json", "", "", "print the report as one JSON object; an error too"}, TOOL_SWITCH, {.flag = &settings->json}},
       {{"quiet", "", "", "print errors only (and JSON where asked for)"}, TOOL_SWITCH, {.flag = &settings->quiet}},
-      {.info = {.name = NULL}},
   };
+  _Static_assert(sizeof options / sizeof *options == REPORT_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
+{
+  *settings = (struct solve_settings){.device = "cpu"};
+  karst_status status = tool_cusparse_register(context);
+  if (!status) status = karst_options_create(context, &settings->options);
+  if (status) return tool_fail_library(context, status);
+  struct tool_option options[SYSTEM_OPTIONS + REPORT_OPTIONS + 1] = {
+      {.info = {.name = NULL}}}; /* the last row stays empty */
+  list_system(settings, options);
+  list_reports(settings, options + SYSTEM_OPTIONS);
   const struct tool_command command = {
       .about = "Solves A x = b. MATRIX is a file (Matrix Market or a collection's archive, also as dune-istl and OPM\n"
                "Flow write it; PETSc's binary form; .kbsr; .rb), whose content tells what it is, or NAME:SIZES from\n"
