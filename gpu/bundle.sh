@@ -4,8 +4,8 @@
 # run-tests. Only the driver's own library is the machine's. "make gpu-bundle" runs it in the build folder; LIBTOOL and
 # STRIP come from there.
 #
-# cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what it
-# needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
+# cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what
+# it needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
 #     cp -L /usr/local/cuda/lib64/{libcusparse.so.12,libnvJitLink.so.1?} gpu-bundle/lib
 set -e
 folder=$1
@@ -51,7 +51,8 @@ rm "$folder/start"
 
 cat >"$folder/run-tests" <<'END'
 #!/bin/sh
-# Runs the tests, or those named (test_vector ...), and sums up; the full output goes into results/. Exit status 1 where one fails.
+# Runs the tests, or those named (test_vector ...), and sums up; the full output goes into results/. Exit status 1 where
+# one fails.
 cd "$(dirname "$0")" || exit 1
 srcdir=$PWD builddir=$PWD OMP_WAIT_POLICY=passive
 export srcdir builddir OMP_WAIT_POLICY

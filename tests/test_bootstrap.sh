@@ -27,10 +27,12 @@ run() { PATH=$scratch/bin:$PATH CC=$compiler "$scratch/bootstrap" "$@" 2>&1; }
 
 echo 1..9
 report "what is missing is named before it is installed" "$(run --prefix=/p)" \
-  "bootstrap: missing, and to be installed now*libmetis-dev*called: *install*called: autoreconf*called: configure --prefix=/p"
+  "bootstrap: missing, and to be installed now*libmetis-dev*called: *install*called: autoreconf*"\
+"called: configure --prefix=/p"
 report "a library that is left out is not installed" "$(run --without-metis | grep metis-dev)" ""
 report "--configure-only makes configure and does nothing else" "$(run --configure-only)" "called: autoreconf -fi"
-report "--configure-only with other options is refused" "$(run --configure-only --prefix=/p)" "bootstrap: *no other options*"
+report "--configure-only with other options is refused" "$(run --configure-only --prefix=/p)" \
+  "bootstrap: *no other options*"
 
 report "--no-install names what has to be there, and stops" "$(run --no-install)" \
   "bootstrap: please install these first*libc6-dev*for all that Karst can do:*libmetis-dev*"

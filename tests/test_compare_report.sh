@@ -90,7 +90,8 @@ onload = () => {
 </script>
 END
   timeout 60 $browser --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
-    --user-data-dir="$scratch/user" --dump-dom "file://$scratch/probe.html" 2>/dev/null | sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p'
+    --user-data-dir="$scratch/user" --dump-dom "file://$scratch/probe.html" 2>/dev/null |
+    sed -n 's/.*<title>\(.*\)<\/title>.*/\1/p'
 }
 if [ $browser = none ] || [ -z "$(probe 1280)" ]; then
   for what in 'in a wide window' 'in a narrow one' 'that shows ink' 'printed'; do

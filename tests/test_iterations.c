@@ -179,7 +179,8 @@ static bool agrees(const struct expectation *expected, int iterations)
   return abs(off) <= tolerance(expected);
 }
 
-/* The median of a few runs scatters too, so that the tolerance is half as much again, or as much as the runs scatter. */
+/* The median of a few runs scatters too, so that the tolerance is half as much again, or as much as the runs
+ * scatter. */
 static bool counts_agree(const struct expectation *expected, const int *count)
 {
   return 2 * abs(count[COUNTS / 2] - expected->iterations) <= 3 * tolerance(expected) ||
