@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "compare_outcomes.h"
+#include "curve.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -144,14 +145,9 @@ int compare_check_outputs(const struct compare_settings *settings, const struct 
 
 /* ---- running: compare_solve.c, compare_run.c, compare_row.c, compare_memory.c ---- */
 
-/* Points of a convergence curve, at most COMPARE_HISTORY_MAX: each stride-th, and the last. */
+/* A convergence curve of at most COMPARE_HISTORY_MAX points, read from lines. */
 struct compare_history {
-  size_t count;
-  struct compare_point {
-    long iteration;
-    double residual;
-  } point[COMPARE_HISTORY_MAX], last;
-  long lines, stride;
+  struct tool_curve curve;
   char line[96]; /* the line that is being read */
   size_t used;
 };

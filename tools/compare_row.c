@@ -85,10 +85,10 @@ static enum compare_outcome judge(const struct compare_ended *ended, const struc
 static json_t *history_json(const struct compare_history *history)
 {
   json_t *points = json_array();
-  for (size_t i = 0; i < history->count; i++) {
-    const double residual = history->point[i].residual;
+  for (size_t i = 0; i < history->curve.count; i++) {
+    const double residual = history->curve.point[i].residual;
     json_t *point = json_array();
-    json_array_append_new(point, json_integer(history->point[i].iteration));
+    json_array_append_new(point, json_integer(history->curve.point[i].iteration));
     json_array_append_new(point, isfinite(residual) ? json_real(residual) : json_null());
     json_array_append_new(points, point);
   }

@@ -119,27 +119,6 @@ static int start(struct child *child, const char *path, char *const argv[])
   return tool_fail(TOOL_FAILED, "%s cannot be started: %s", path, strerror(error));
 }
 
-static void keep_point(struct compare_history *history, struct compare_point point)
-{
-  const long line = history->lines++;
-  history->last = point;
-  if (line % history->stride != 0) return;
-  if (history->count == COMPARE_HISTORY_MAX - 1) { /* every second stays, and the last place is for the last point */
-    for (size_t i = 0; 2 * i < history->count; i++) history->point[i] = history->point[2 * i];
-    history->count = (history->count + 1) / 2;
-    history->stride *= 2;
-    if (line % history->stride != 0) return;
-  }
-  history->point[history->count++] = point;
-}
-
-static void end_history(struct compare_history *history)
-{
-  if (history->lines == 0) return;
-  if (history->point[history->count - 1].iteration == history->last.iteration) return;
-  history->point[history->count++] = history->last;
-}
-
 /* Lines "ITERATION<tab>RESIDUAL"; others, as the heading, are skipped. */
 static void take_history(struct compare_history *history, const char *text, size_t length)
 {
@@ -153,7 +132,7 @@ static void take_history(struct compare_history *history, const char *text, size
     history->used = 0;
     const long iteration = strtol(history->line, &end, 10);
     if (end == history->line || *end != '\t') continue;
-    keep_point(history, (struct compare_point){iteration, strtod(end + 1, NULL)});
+    tool_curve_add(&history->curve, (struct tool_point){iteration, strtod(end + 1, NULL)});
   }
 }
 
@@ -251,14 +230,15 @@ static void finish(struct child *child, struct compare_ended *ended, double bega
   const int64_t peak = (int64_t)usage.ru_maxrss * 1024;
   if (peak > ended->peak_memory) ended->peak_memory = peak;
   while (read_pipes(child, &ended->history, LOOK_MILLISECONDS) && tool_clock() < now + DRAIN_SECONDS) {}
-  end_history(&ended->history);
+  tool_curve_end(&ended->history.curve);
 }
 
 int compare_run(const char *solve, char *const argv[], const struct compare_limits *limits, compare_tick *tick,
                 void *user, struct compare_ended *ended)
 {
   struct child child = {.from = {-1, -1, -1}};
-  *ended = (struct compare_ended){.history = {.stride = 1}};
+  *ended = (struct compare_ended){.out = NULL};
+  tool_curve_begin(&ended->history.curve, COMPARE_HISTORY_MAX);
   const double began = tool_clock();
   int status = start(&child, solve, argv);
   bool stopped = false;

@@ -50,81 +50,80 @@ static void round_out(struct range *range)
   if (range->most <= range->least) range->most = 10 * range->least;
 }
 
-static struct range find_range(const struct watch_record *record, const struct scale *scale)
+static struct range find_range(const struct tool_curve *curve, const struct scale *scale)
 {
   struct range range = {NAN, NAN};
-  for (int i = 0; i < record->count; i++) include(&range, record->residual[i] / scale->norm);
-  include(&range, record->last_residual / scale->norm);
+  for (size_t i = 0; i < curve->count; i++) include(&range, curve->point[i].residual / scale->norm);
   include(&range, scale->target);
   round_out(&range);
   return range;
 }
 
 /* A point that cannot be drawn is a gap in the line. */
-static void write_point(FILE *script, int iteration, double value)
+static void write_point(FILE *script, long iteration, double value)
 {
   if (can_be_drawn(value))
-    fprintf(script, "%d %.6e\n", iteration, value);
+    fprintf(script, "%ld %.6e\n", iteration, value);
   else
     fputs("\n", script);
 }
 
-static void write_data(FILE *script, const struct watch_record *record, double norm)
+static void write_data(FILE *script, const struct tool_curve *curve, double norm)
 {
   fputs("$history << end_of_history\n", script);
-  for (int i = 0; i < record->count; i++) write_point(script, record->iteration[i], record->residual[i] / norm);
-  if (record->count && record->iteration[record->count - 1] != record->last_iteration)
-    write_point(script, record->last_iteration, record->last_residual / norm);
+  for (size_t i = 0; i < curve->count; i++)
+    write_point(script, curve->point[i].iteration, curve->point[i].residual / norm);
   fputs("end_of_history\n", script);
 }
 
-static bool has_points(const struct watch_record *record, double norm)
+static bool has_points(const struct tool_curve *curve, double norm)
 {
-  for (int i = 0; i < record->count; i++)
-    if (can_be_drawn(record->residual[i] / norm)) return true;
-  return can_be_drawn(record->last_residual / norm);
+  for (size_t i = 0; i < curve->count; i++)
+    if (can_be_drawn(curve->point[i].residual / norm)) return true;
+  return false;
 }
 
-static void write_plot(struct tool_gnuplot *plot, const struct solve_report *report, const struct watch_record *record,
+static void write_plot(struct tool_gnuplot *plot, const struct solve_report *report, const struct tool_curve *curve,
                        const struct scale *scale)
 {
   FILE *script = plot->script;
-  const struct range range = find_range(record, scale);
-  const int last = record->last_iteration > 0 ? record->last_iteration : 1;
+  const struct range range = find_range(curve, scale);
+  const long last = curve->last.iteration > 0 ? curve->last.iteration : 1;
   char text[64];
   solve_write_title(plot, report, report->explanation);
   fprintf(script, "set xlabel 'iteration'\nset ylabel '%s'\nset logscale y\nset format y '%%.0e'\n", scale->axis);
   fprintf(script,
-          "set xrange [0:%d]\nset yrange [%.6e:%.6e]\nset grid linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'\n"
+          "set xrange [0:%ld]\nset yrange [%.6e:%.6e]\nset grid linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'\n"
           "set key outside bottom center horizontal\n",
           last, range.least, range.most);
-  write_data(script, record, scale->norm);
-  const bool drawn = has_points(record, scale->norm);
+  write_data(script, curve, scale->norm);
+  const bool drawn = has_points(curve, scale->norm);
   if (!drawn) fputs("set label 'no iteration has a residual norm to be drawn' at graph 0.5,0.5 center\n", script);
   if (drawn)
     fprintf(script, "plot $history with %s linetype 1 dashtype 1 pointsize 0.6 title 'residual norm', \\\n",
-            record->count <= 60 ? "linespoints" : "lines");
+            curve->count <= 60 ? "linespoints" : "lines");
   else
     fputs("plot ", script);
   snprintf(text, sizeof text, "target %.3g", scale->target);
   if (can_be_drawn(scale->target))
-    fprintf(script, "[0:%d] %.6e with lines linetype 2 dashtype 2 title '%s'\n", last, scale->target, text);
+    fprintf(script, "[0:%ld] %.6e with lines linetype 2 dashtype 2 title '%s'\n", last, scale->target, text);
   else
-    fprintf(script, "[0:%d] NaN notitle\n", last);
+    fprintf(script, "[0:%ld] NaN notitle\n", last);
 }
 
 int solve_plot(karst_context *context, const struct solve_report *report, const struct watch_record *record,
                const karst_vector *b)
 {
   struct tool_gnuplot plot;
+  const struct tool_curve *curve = &record->curve;
   double norm = 0;
   const karst_status status = karst_vector_norm(b, &norm);
   if (status) return tool_fail_library(context, status);
-  const double start = record->count ? record->residual[0] : 1;
+  const double start = curve->count ? curve->point[0].residual : 1;
   struct scale scale = find_scale(report->settings->options, norm, start);
   if (!can_be_drawn(scale.norm)) scale.norm = 1;
   const int exit_status = tool_gnuplot_begin(&plot, report->settings->plot, 900, 600);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  write_plot(&plot, report, record, &scale);
+  write_plot(&plot, report, curve, &scale);
   return tool_gnuplot_end(&plot);
 }

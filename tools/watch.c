@@ -40,34 +40,11 @@ static void receive(void *user, karst_message_kind kind, const char *text)
   }
 }
 
-/* Keeps every second point. */
-static void thin(struct watch_record *record)
-{
-  int kept = 0;
-  record->stride *= 2;
-  for (int i = 0; i < record->count; i++) {
-    if (record->iteration[i] % record->stride != 0) continue;
-    record->iteration[kept] = record->iteration[i];
-    record->residual[kept++] = record->residual[i];
-  }
-  record->count = kept;
-}
-
-static void record_point(struct watch_record *record, int iteration, double residual)
-{
-  record->last_iteration = iteration;
-  record->last_residual = residual;
-  if (record->count == WATCH_POINTS) thin(record);
-  if (iteration % record->stride != 0) return;
-  record->iteration[record->count] = iteration;
-  record->residual[record->count++] = residual;
-}
-
 karst_decision watch_iteration(void *user, int iteration, double residual)
 {
   struct watch *watch = user;
   char detail[64];
-  if (watch->record.wanted) record_point(&watch->record, iteration, residual);
+  if (watch->record.wanted) tool_curve_add(&watch->record.curve, (struct tool_point){iteration, residual});
   if (watch->history) fprintf(watch->history, "%d\t%.17g\n", iteration, residual);
   if (watch->monitor) {
     watch_erase(watch);
@@ -82,8 +59,7 @@ karst_decision watch_iteration(void *user, int iteration, double residual)
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history)
 {
   *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
-  watch->record.stride = 1;
-  watch->record.last_iteration = -1;
+  tool_curve_begin(&watch->record.curve, TOOL_CURVE_ROOM);
   karst_context_set_message(context, receive, watch);
   if (!history) return TOOL_GO_ON;
   watch->history = strcmp(history, "-") == 0 ? stdout : fopen(history, "w");
@@ -97,6 +73,7 @@ int watch_close_history(struct watch *watch)
   FILE *file = watch->history;
   watch->history = NULL;
   watch->monitor = watch->record.wanted = false;
+  tool_curve_end(&watch->record.curve);
   if (!file) return TOOL_GO_ON;
   errno = 0;
   bool lost = ferror(file) != 0;

@@ -3,20 +3,14 @@
 #define KARST_TOOLS_WATCH_H
 
 #include "common.h"
+#include "curve.h"
 
 #include <stdio.h>
 
-enum { WATCH_POINTS = 4096 };
-
-/* The residual norms of a solve, thinned to what a picture can show: those of every stride-th iteration, and the
- * last. */
+/* The residual norms of a solve, if they are wanted. */
 struct watch_record {
   bool wanted;
-  int count, stride;
-  int iteration[WATCH_POINTS];
-  double residual[WATCH_POINTS];
-  int last_iteration; /* -1: there was none */
-  double last_residual;
+  struct tool_curve curve;
 };
 
 struct watch {
@@ -33,8 +27,8 @@ struct watch {
 
 /* Receives the messages of context. history: a file to write, or NULL. Returns TOOL_GO_ON or an exit status. */
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history);
-/* Closes the history file; later iterations are neither recorded nor printed. Returns TOOL_GO_ON, or reports that the
- * file is incomplete. */
+/* Closes the history file and ends the record; later iterations are neither recorded nor printed. Returns TOOL_GO_ON,
+ * or reports that the file is incomplete. */
 int watch_close_history(struct watch *watch);
 /* Shows the name of the phase that begins. */
 void watch_phase(struct watch *watch, const char *phase);
