@@ -5,8 +5,8 @@
 #include "common.h"
 
 /* Makes the options in effect, which the caller destroys: a copy of given, with the value auto_choice of the solver set
- * in it where auto has made one. solver: made of given and set up, or NULL. Reports its own errors and returns TOOL_GO_ON or
- * an exit status; *effective is NULL after an error. */
+ * in it where auto has made one. solver: made of given and set up, or NULL. Reports its own errors and returns
+ * TOOL_GO_ON or an exit status; *effective is NULL after an error. */
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective);
 

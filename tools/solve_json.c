@@ -65,9 +65,9 @@ static void set_option(json_t *object, const char *key, karst_option_kind kind, 
     set_text(object, key, text);
 }
 
-/* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner inside where
- * two-stage was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin with there,
- * such as "first.". A value of the same name takes the place of an option inside. */
+/* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner
+ * inside where two-stage was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin
+ * with there, such as "first.". A value of the same name takes the place of an option inside. */
 static void set_options(json_t *object, const karst_context *context, const struct solve_report *report,
                         const char *prefix)
 {

@@ -13,7 +13,8 @@ for program in "$@"; do
   # The commands' reader prints what is wrong with each input, which is suppressed.
   case $name in rutherford) quiet=-close_fd_mask=2 ;; *) quiet=-close_fd_mask=0 ;; esac
   "$folder/build/$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 $quiet -print_final_stats=1 \
-    -artifact_prefix="$folder/crashes/$name-" "$folder/found/$name" "$folder/source/tests/fuzz/corpus/$name" >"$log" 2>&1
+    -artifact_prefix="$folder/crashes/$name-" "$folder/found/$name" "$folder/source/tests/fuzz/corpus/$name" \
+    >"$log" 2>&1
   status=$?
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   echo "fuzz $name: ${executions:-0} executions"
