@@ -132,6 +132,11 @@ static void test_shut_well(void)
   put_poisson(&maker, 0, 1, 0, 37);
   end(&maker);
   follow(path, LIST("--rhs", "Aones"), "as of a shut well: try --shift 1", LIST("--shift", "1"), "a row of zeros");
+  maker = begin(path, 3);
+  for (int i = 0; i < 3; i++) put(&maker, i, i, i);
+  end(&maker);
+  follow(path, LIST("--rhs", "Aones", "--solver", "cg", "--precond", "two-stage"), "try --precond iluk --shift 1",
+         LIST("--precond", "iluk", "--shift", "1"), "a pivot of a stage, which says more than the method does");
   maker = begin(path, 100);
   put_poisson(&maker, 0, 1e200, 0, -1);
   end(&maker);

@@ -51,7 +51,7 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
   if (!is(solve->options, "solver", "cg")) return false;
   if (!facts->symmetric)
     return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver gmres or bicgstab");
-  if (is(solve->options, "precond", "two-stage"))
+  if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
     return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver gmres");
   if (!indefinite) return false;
   char with[64] = "";
