@@ -184,11 +184,17 @@ static void test_repeats(void)
   json_object_set_new(json_object_get(line, "solve"), "repeat", json_pack("{s:f, s:f}", "factor", 0.25, "solve", 0.5));
   add_case("m", 1, "cpu", "iluk", "1", 1);
   json_object_set_new(json_object_get(lines[1], "solve"), "repeat", json_pack("{s:n, s:s}", "factor", "solve", "x"));
+  add_case("m", 1, "cpu", "auto", NULL, 4);
+  json_object_set_new(json_object_get(lines[2], "solve"), "repeat",
+                      json_pack("{s:f, s:f}", "factor", 0.25, "solve", 0.5));
   json_t *object = json_loads(written(compare_write_json, NULL), 0, NULL),
          *results = json_object_get(object, "results");
   tap_ok(json_real_value(json_object_get(json_array_get(results, 0), "time_total")) == 1.75,
          "medians take the place of the first factorization and solve");
   tap_ok(json_real_value(json_object_get(json_array_get(results, 1), "time_total")) == 1, "unless they are no numbers");
+  tap_ok(json_real_value(json_object_get(json_array_get(results, 2), "time_total")) == 4 &&
+             strstr(written(compare_write_csv, NULL), ",1,2,1,4,0.75,"),
+         "of auto set-up and solve are the first, and update and solve the medians");
   tap_ok(json_array_size(json_object_get(json_array_get(results, 0), "history")) == 5 &&
              json_is_null(json_object_get(json_array_get(results, 0), "speed_up")),
          "without a baseline there are no speed-ups, and a short history is kept");

@@ -266,7 +266,8 @@ static void print_reading(FILE *file)
 {
   fputs("<section id=\"reading\">\n<h2>How to read this page</h2>\n<dl>\n"
         "<dt>time</dt><dd>Wall time of set-up and solve. Reading the matrix and moving it to a device are not in it. "
-        "Where a case was repeated, factorization and solve are medians.</dd>\n"
+        "Where a case was repeated, factorization and solve are medians, but with auto, whose updates may choose "
+        "anew: its are the first.</dd>\n"
         "<dt>set-up</dt><dd>Ordering, symbolic analysis and factorization.</dd>\n"
         "<dt>update + solve</dt><dd>Factorization and solve with new values, the analysis being kept: medians of "
         "<code>--repeat</code>.</dd>\n"
