@@ -82,6 +82,35 @@ static void test_solution(void)
          "--solution has the residual reported: %g, %g", reported, computed);
 }
 
+/* A repetition in which auto tries another choice, and fails with it, leaves the solution of the first solve. */
+static void test_solution_of_auto(void)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s", tap_scratch("tried.mtx"));
+  const struct cli_run *run = CLI_RUN("solve", "laplace27:20x20x20", "--precond=auto", "--rhs=ones", "--rtol=1e-3",
+                                      "--max-iterations=7", "--repeat=1", "--solution", path);
+  const double reported = report_number(run->out, "|b - A x| = "), computed = residual_of("laplace27:20x20x20", path);
+  tap_ok(run->status == 0 && fabs(computed - reported) <= 1e-3 * reported,
+         "--solution after --repeat is that of the first solve: %g, %g", reported, computed);
+  tap_ok(strstr(run->out, "repeated    1 times, for which auto may choose anew; median") != NULL,
+         "the report says that the medians may be those of other choices");
+  run = CLI_RUN("solve", "laplace27:20x20x20", "--precond=auto", "--auto-learn=no", "--repeat=1");
+  tap_ok(run->status == 0 && strstr(run->out, "repeated    1 times; median"), "unless auto learns nothing");
+}
+
+/* The profile is that of the choice reported, where an update of auto would try another one. */
+static void test_profile_of_auto(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "convdiff:16x16x16", "--precond=auto", "--profile", "--repeat=1");
+  const double first = report_number(run->out, "\niterations");
+  const char *end = strstr(run->out, " iterations; undisturbed");
+  const long profiled = end ? strtol(end - 3, NULL, 10) : -1;
+  tap_ok(run->status == 0 && (double)profiled == first, "%ld iterations in the profile of auto, %g before", profiled,
+         first);
+  tap_ok(strstr(run->out, "precond update (iluk)") && !strstr(run->out, "precond setup"),
+         "no set-up of another choice is in it");
+}
+
 static void test_profile(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:30x30", "--profile", "--precond=two-stage");
@@ -615,7 +644,9 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_exit_statuses();
   test_solution();
+  test_solution_of_auto();
   test_profile();
+  test_profile_of_auto();
   test_history();
   test_outputs();
   test_rhs();

@@ -47,6 +47,12 @@ int tool_effective_options(karst_context *context, const karst_options *given, c
   return tool_fail_library(context, status);
 }
 
+bool tool_updates_choose(const karst_options *given)
+{
+  return strcmp(tool_option_text(given, "precond"), "auto") == 0 &&
+         strcmp(tool_option_text(given, "auto-learn"), "no") != 0;
+}
+
 const char *tool_precond_text(const karst_options *given, const karst_options *effective, char *text, size_t size)
 {
   const char *name = tool_option_text(given, "precond"), *chosen = tool_option_text(effective, "precond");

@@ -10,6 +10,9 @@
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective);
 
+/* Whether updates of a solver of these options may choose anew: those of auto, unless they learn nothing. */
+bool tool_updates_choose(const karst_options *given);
+
 /* The preconditioner in words: its name, of auto with what it chose behind it, as in "auto: rrb". */
 const char *tool_precond_text(const karst_options *given, const karst_options *effective, char *text, size_t size);
 

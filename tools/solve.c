@@ -142,21 +142,22 @@ static int measure_error(struct run *run, struct solve_report *report)
   return exit_status;
 }
 
-/* Repeats what a simulator does: new values, factorization and a solution from zero. factor and solve:
- * [settings->repeat] seconds. The values are those of the first solve, so that none may end worse, but for a trial of
- * auto. One can end better, as some preconditioners start from their last factors. */
+/* Repeats what a simulator does: new values, factorization and a solution from zero, in x, for that of the first solve
+ * is the one that is reported. factor and solve: [settings->repeat] seconds. The values are those of the first solve,
+ * so that none may end worse, but for a trial of auto. One can end better, as some preconditioners start from their
+ * last factors. */
 static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
-                  double *factor, double *solve)
+                  karst_vector *x, double *factor, double *solve)
 {
   karst_solver_info info = {0};
   karst_result result = {.reason = KARST_SOUND};
-  const bool tries = strcmp(tool_option_text(report->settings->options, "precond"), "auto") == 0;
+  const bool tries = tool_updates_choose(report->settings->options);
   for (int i = 0; i < report->settings->repeat; i++) {
     watch_phase(watch, "repeat");
     karst_status status = karst_matrix_update_values(run->A, value);
     if (!status) status = karst_solver_update(run->solver);
-    if (!status) status = karst_vector_fill(run->x, 0);
-    if (!status) status = karst_solver_solve(run->solver, run->b, run->x, &result);
+    if (!status) status = karst_vector_fill(x, 0);
+    if (!status) status = karst_solver_solve(run->solver, run->b, x, &result);
     if (!status) status = karst_solver_get_info(run->solver, &info);
     if (status) return tool_fail_library(run->context, status);
     if (result.reason < 0 && report->result.reason > 0 && !tries)
@@ -174,14 +175,34 @@ static int solve_again(struct run *run, struct watch *watch, struct solve_report
 {
   int times = report->settings->repeat;
   double *value, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
+  karst_vector *x = NULL;
   if (!seconds) return tool_fail_memory("the times of --repeat");
   int exit_status = tool_matrix_to_host(run->context, run->A, &value);
-  if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, seconds, seconds + times);
+  const karst_status status =
+      exit_status == TOOL_GO_ON ? karst_vector_create(run->context, karst_vector_length(run->x), &x) : KARST_SUCCESS;
+  if (status) exit_status = tool_fail_library(run->context, status);
+  if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, x, seconds, seconds + times);
   if (exit_status == TOOL_GO_ON)
     report->repeat = (struct solve_repeat){tool_median(times, seconds), tool_median(times, seconds + times)};
+  karst_vector_destroy(x);
   free(value);
   free(seconds);
   return exit_status;
+}
+
+/* Profiles the solver. An update of auto would try another choice than the one reported, so that a solver of the
+ * options in effect takes its place. */
+static int take_profile(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  watch_phase(watch, "profile");
+  if (tool_updates_choose(report->settings->options)) {
+    karst_solver_destroy(run->solver);
+    run->solver = NULL;
+    karst_status status = karst_solver_create(run->context, report->effective, &run->solver);
+    if (!status) status = karst_solver_setup(run->solver, run->A);
+    if (status) return tool_fail_library(run->context, status);
+  }
+  return solve_take_profile(run->context, run->solver, run->b, &report->profile);
 }
 
 static int print_report(struct run *run, struct solve_report *report)
@@ -229,10 +250,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
     status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
   }
   if (status == TOOL_GO_ON) find_hint(run, report);
-  if (status == TOOL_GO_ON && settings->profile) {
-    watch_phase(watch, "profile");
-    status = solve_take_profile(run->context, run->solver, run->b, &report->profile);
-  }
+  if (status == TOOL_GO_ON && settings->profile) status = take_profile(run, watch, report);
   watch_erase(watch);
   if (status == TOOL_GO_ON) write_files(run, watch, report);
   if (status == TOOL_GO_ON) status = print_report(run, report);

@@ -205,8 +205,9 @@ void solve_print_text(const struct solve_report *report)
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
          info->time_solve);
   if (settings->repeat)
-    printf("repeated    %d times; median seconds: factor %.3g, solve %.3g\n", settings->repeat, report->repeat.factor,
-           report->repeat.solve);
+    printf("repeated    %d times%s; median seconds: factor %.3g, solve %.3g\n", settings->repeat,
+           tool_updates_choose(report->settings->options) ? ", for which auto may choose anew" : "",
+           report->repeat.factor, report->repeat.solve);
   printf("iterations  %d\n", report->result.iterations);
   printf("residual    |b - A x| = %s, relative %s\n", number(report->result.residual),
          number(report->result.relative_residual));
