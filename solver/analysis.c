@@ -1,6 +1,7 @@
 /* analysis.c - makes what two solvers of one pattern share an object; see analysis.h. */
 #include "analysis.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Copies the pattern, for the caller's matrix may be destroyed before the analysis is used. */
@@ -34,13 +35,15 @@ static karst_status copy_grid(const karst_matrix *A, karst_analysis *analysis)
 }
 
 karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
-                                   const karst_methods *chosen, karst_analysis **analysis)
+                                   const karst_methods *chosen, const karst_options *options, karst_analysis **analysis)
 {
+  const char *level = karst_options_find(options, "level");
   karst_context *context = system->context;
   karst_status status = karst_allocate_zero(context, analysis, 1, sizeof **analysis, "an analysis");
   if (status) return status;
   (*analysis)->context = context;
   (*analysis)->chosen = *chosen;
+  (*analysis)->level = level ? (int)strtod(level, NULL) : 0;
   (*analysis)->ordered = karst_ordered_hold(system->ordered);
   (*analysis)->parts = karst_parts_hold(parts);
   (*analysis)->precond = karst_precond_analysis_hold(precond->analysis);

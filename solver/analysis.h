@@ -12,14 +12,16 @@ struct karst_analysis {
   karst_index *row_start, *column; /* the pattern before the ordering: a copy, host */
   karst_grid grid;                 /* that of the matrix with a copy of its map, if the preconditioner needs one */
   karst_methods chosen;
+  int level;                       /* the value of the option, whoever reads it */
   karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
   karst_parts *parts;              /* held; NULL: the grid was not cut */
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
 };
 
-/* Makes an analysis of what a solver has made. */
+/* Makes an analysis of what a solver has made of these options, by which chosen is. */
 karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
-                                   const karst_methods *chosen, karst_analysis **analysis);
+                                   const karst_methods *chosen, const karst_options *options,
+                                   karst_analysis **analysis);
 
 /* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
  * are compared where the preconditioner needs one, and the parts that they are cut into; no ordering of

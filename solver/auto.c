@@ -24,8 +24,6 @@ static const int few_iterations = 20;
 /* Where the residual has lost more, a solve that stagnates is near what rounding allows. */
 static const double most_digits = 6;
 
-extern const struct karst_precond_ops karst_precond_auto;
-
 bool karst_auto_is_chosen(const karst_context *context, const karst_methods *chosen)
 {
   return karst_precond_at(context, (size_t)chosen->precond) == &karst_precond_auto;
@@ -33,11 +31,12 @@ bool karst_auto_is_chosen(const karst_context *context, const karst_methods *cho
 
 static karst_auto_freedom find_freedom(const karst_options *given)
 {
-  static const char *const of_iluk[] = {"level", "trisolve", "trisolve-sweeps", "shift", "modified"};
+  const karst_option *const *list = karst_precond_find(karst_options_context(given), "iluk")->options;
   karst_auto_freedom freedom = {.precond = true, .level = !karst_options_find(given, "level")};
   karst_methods chosen;
-  for (size_t i = 0; i < sizeof of_iluk / sizeof *of_iluk; i++)
-    freedom.precond = freedom.precond && !karst_options_find(given, of_iluk[i]);
+  for (; *list; list++)
+    for (const karst_option *row = *list; row->name; row++)
+      freedom.precond = freedom.precond && !karst_options_find(given, row->name);
   karst_methods_read(given, &chosen);
   const char *driver = karst_krylov_table[chosen.solver]->name;
   freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0;
@@ -135,13 +134,20 @@ static bool has_failed(const karst_auto_sample *sample)
   return !(result->reason == KARST_STAGNATED && count_digits(sample->krylov) > most_digits);
 }
 
+/* The rung is not tried again. */
+static void give_up(karst_auto *choice, int i)
+{
+  choice->cost[i] = INFINITY;
+  choice->converged[i] = false;
+}
+
 /* One failure of what has converged before is laid at the door of the values. */
 static void blame(karst_auto *choice)
 {
-  if (choice->at == choice->best && isfinite(choice->cost[choice->at]))
+  if (choice->at == choice->best && choice->converged[choice->at])
     choice->failed = true;
   else
-    choice->cost[choice->at] = INFINITY;
+    give_up(choice, choice->at);
 }
 
 /* The cost of an update and of a solve by as many digits as the first that was measured. */
@@ -163,14 +169,20 @@ static void trust(karst_auto *choice, int best)
 
 void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample)
 {
-  if (!choice->due || choice->learn == NEVER) return;
+  if (!choice->due) return;
   choice->due = false;
   if (has_failed(sample)) {
-    blame(choice);
+    if (choice->learn != NEVER) blame(choice);
     return;
   }
   const double digits = count_digits(sample->krylov);
   if (sample->result->reason <= 0 || sample->result->iterations == 0 || !(digits >= least_digits)) return;
+  choice->converged[choice->at] = true;
+  if (choice->learn == NEVER) {
+    choice->stand_in = choice->at != choice->best && choice->doubted ? choice->at : -1;
+    if (choice->at == choice->best) choice->doubted = false;
+    return;
+  }
   if (choice->digits == 0) choice->digits = digits;
   double update;
   const double cost = find_cost(choice, sample, digits, &update);
@@ -208,7 +220,7 @@ static void replace(karst_auto *choice)
   choice->at = stood >= 0 ? stood : find_refuge(choice);
   choice->doubted = true;
   if (choice->failed && stood < 0) return;
-  choice->cost[choice->best] = INFINITY;
+  give_up(choice, choice->best);
   trust(choice, choice->at);
 }
 
@@ -243,12 +255,21 @@ static bool begin_trial(karst_auto *choice)
   return true;
 }
 
+/* Whether the rung in use, in the place of the best one, has had its solve: one that was measured or failed, or any
+ * where solves teach nothing. */
+static bool has_served(const karst_auto *choice)
+{
+  return !isnan(choice->cost[choice->at]) || (choice->learn == NEVER && !choice->due);
+}
+
 bool karst_auto_advance(karst_auto *choice)
 {
   const int before = choice->at;
+  const bool served = has_served(choice);
   choice->due = true;
+  choice->replaces = choice->failed || isinf(choice->cost[before]);
   if (choice->at != choice->best) {
-    if (!isnan(choice->cost[before])) return_to_best(choice);
+    if (served) return_to_best(choice);
   } else if (choice->failed || isinf(choice->cost[before])) {
     replace(choice);
   } else if (!isnan(choice->cost[before]) && !begin_trial(choice)) {
@@ -264,9 +285,11 @@ bool karst_auto_refuse(karst_auto *choice)
   if (strcmp(rung->precond, "fgbilu") == 0) { /* the rules have not looked at all rows */
     *rung = (karst_auto_rung){"iluk", rung->ordering, 0};
     snprintf(choice->reason, sizeof choice->reason, "fgbilu has failed");
+    choice->replaces = true;
     return true;
   }
-  if (choice->ladder.climbs) return false; /* all others ask the same of a matrix */
+  const bool rrb = strcmp(rung->precond, "rrb") == 0;
+  if (choice->ladder.climbs && !rrb) return false; /* all others ask the same of a matrix */
   const int before = choice->at;
   blame(choice);
   karst_auto_advance(choice);
@@ -282,14 +305,14 @@ static bool is_of_choice(karst_status status)
 
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
 {
-  const bool spare = !isinf(choice->cost[before]); /* a trial, which what there is does without */
+  const bool spare = !choice->replaces; /* a trial, which what there is does without */
   const bool goes_on = is_of_choice(status) || (spare && status == KARST_ERROR_NO_MEMORY);
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s could not be made%s", describe(choice, choice->at, text),
            status == KARST_ERROR_NO_MEMORY ? " for want of memory" : "");
   if (goes_on)
-    choice->cost[choice->at] = INFINITY;
-  else if (!spare) /* so that the next update goes on with it */
+    give_up(choice, choice->at);
+  else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
     choice->cost[before] = NAN;
   choice->settled = true;
   choice->at = before;
@@ -297,11 +320,44 @@ bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
   return goes_on;
 }
 
-bool karst_auto_begin_at(karst_auto *choice, int i)
+/* The rung of a name and level as auto has it; false where it is none for what is given. */
+static bool may_choose(const karst_auto *choice, const karst_auto_rung *asked, karst_auto_rung *rung)
 {
-  const bool more = i < choice->ladder.count;
-  choice->at = choice->best = more ? i : choice->ladder.start;
-  snprintf(choice->reason, sizeof choice->reason, "%s",
-           more ? "the analysis is of this choice" : choice->ladder.reason);
-  return more;
+  static const char *const names[] = {"jacobi", "dilu", "fgbilu", "rrb", "iluk"};
+  const karst_auto_freedom freedom = find_freedom(choice->given);
+  size_t i = 0;
+  while (i < sizeof names / sizeof *names && strcmp(names[i], asked->precond) != 0) i++;
+  if (i == sizeof names / sizeof *names) return false;
+  const bool iluk = strcmp(names[i], "iluk") == 0, rrb = strcmp(names[i], "rrb") == 0;
+  *rung = (karst_auto_rung){names[i], asked->ordering, iluk && freedom.level ? asked->level : -1};
+  return iluk || (freedom.precond && (freedom.grid || strcmp(names[i], "fgbilu") != 0) &&
+                  (!rrb || (freedom.grid && freedom.rrb)));
+}
+
+/* What rungs are ordered by: the level, where fgbilu and dilu have that of ILU(0), below it block Jacobi. rrb is the
+ * lowest as on a ladder of its own, whose others are there for what it fails for. */
+static int find_height(const karst_auto_rung *rung)
+{
+  if (strcmp(rung->precond, "iluk") == 0) return rung->level;
+  return strcmp(rung->precond, "jacobi") == 0 || strcmp(rung->precond, "rrb") == 0 ? -1 : 0;
+}
+
+bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung)
+{
+  karst_auto_ladder *ladder = &choice->ladder;
+  karst_auto_rung own;
+  int i = 0;
+  if (!may_choose(choice, rung, &own)) return false;
+  while (i < ladder->count && (strcmp(ladder->rung[i].precond, own.precond) != 0 || ladder->rung[i].level != own.level))
+    i++;
+  if (i < ladder->count && i == ladder->start && strcmp(ladder->rung[i].ordering, own.ordering) == 0) return true;
+  if (i == ladder->count) { /* the rules leave a place for one */
+    if (i == KARST_AUTO_RUNGS) return false;
+    for (; i > 0 && find_height(&ladder->rung[i - 1]) > find_height(&own); i--) ladder->rung[i] = ladder->rung[i - 1];
+    ladder->count++;
+  }
+  ladder->rung[i] = own;
+  choice->at = choice->best = ladder->start = i;
+  snprintf(choice->reason, sizeof choice->reason, "the analysis is of this choice");
+  return true;
 }

@@ -1,4 +1,4 @@
-/* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the pattern says (auto_rules.c), and
+/* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the matrix says (auto_rules.c), and
  * the place on it, by what solves have cost (auto.c).
  *
  * Of two rungs the upper one costs more to make and to apply, and needs fewer iterations. */
@@ -41,15 +41,17 @@ typedef struct karst_auto {
   int learn;                  /* how solves are measured: a number of auto.c's own */
   bool orders;                /* there is a solver, which orders the rows */
   karst_auto_ladder ladder;
-  int at, best;                  /* the rung in use, and the one to go back to: the cheapest of those measured */
-  double cost[KARST_AUTO_RUNGS]; /* of an update and a solve; a NaN: not measured; infinite: it failed */
-  bool failed;                   /* the last solve, or update, with the best rung, though it had converged before */
-  bool doubted;                  /* the best rung failed so, and has not converged since */
-  int stand_in;                  /* the rung that has converged in its place since, or -1 */
-  int step;                      /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
-  bool settled;                  /* no rung is tried any more, unless the one in use fails */
-  bool due;                      /* the next solve is the first with the factors at hand, and is measured */
-  double digits;                 /* decimal digits of the residual that the first solve measured has gained */
+  int at, best;                     /* the rung in use, and the one to go back to: the cheapest of those measured */
+  double cost[KARST_AUTO_RUNGS];    /* of an update and a solve; a NaN: not measured; infinite: it failed */
+  bool converged[KARST_AUTO_RUNGS]; /* it has, and has not failed for good since */
+  bool failed;                      /* the last solve, or update, with the best rung, though it had converged before */
+  bool replaces;                    /* the last move was from a rung that failed: it was no trial */
+  bool doubted;                     /* the best rung failed so, and has not converged since */
+  int stand_in;                     /* the rung that has converged in its place since, or -1 */
+  int step;                         /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
+  bool settled;                     /* no rung is tried any more, unless the one in use fails */
+  bool due;                         /* the next solve is the first with the factors at hand, and is measured */
+  double digits;                    /* decimal digits of the residual that the first solve measured has gained */
   char reason[KARST_REPORT_TEXT];
 } karst_auto;
 
@@ -80,8 +82,8 @@ bool karst_auto_refuse(karst_auto *choice);
 /* The rung that advance has moved to could not be made, for the matrix or (status) for another reason: back to the one
  * before. Whether that rung can serve all the same, or the update fails. */
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status);
-/* Before a set-up with an analysis: begins at rung i instead, to see whether the analysis is that of it; behind the
- * last one that of the rules again, and then false. */
-bool karst_auto_begin_at(karst_auto *choice, int i);
+/* Before a set-up with an analysis, which was made for that rung: begins there, on the ladder or beside it. False, and
+ * nothing has changed, where auto would never choose it for what is given. The rung's level counts for iluk alone. */
+bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung);
 
 #endif

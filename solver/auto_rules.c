@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum { HIGHEST_LEVEL = 5, LARGE_BLOCK = 4, SMALL = 1500 };
-enum { DENSE = 4 };               /* beyond this growth some rows are much longer than others */
-static const double cubic = 1.77; /* from this growth on a grid has three dimensions or couples to its corners */
+enum { DENSE = 4 }; /* beyond this growth some rows are much longer than others */
+#define CUBIC 1.77  /* from this growth on a grid has three dimensions or couples to its corners */
 
 #ifdef HAVE_AMD
 static const char little_fill[] = "amd";
@@ -34,7 +34,7 @@ struct rule {
 static const struct rule host_rules[] = {
     {1.5, 8000, 2, "rcm", "higher levels are cheap"},
     {1.5, 0, HIGHEST_LEVEL, "rcm", "higher levels are cheap, and many rows need them"},
-    {1.77, 0, 2, "rcm", "level 2 is still cheap"},
+    {CUBIC, 0, 2, "rcm", "level 2 is still cheap"},
     {2.02, 0, 1, "natural", "level 2 would cost more than it saves"},
     {DENSE, 0, 0, "natural", "any level above 0 would cost more than it saves"},
     {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
@@ -43,7 +43,7 @@ static const struct rule host_rules[] = {
 /* Those of a GPU, where set-up is the host's and each level set takes its time, from measuring 13 systems: for what
  * neither fgbilu nor block Jacobi suits. */
 static const struct rule device_rules[] = {
-    {1.77, 0, 3, little_fill, "higher levels are cheap, with few level sets"},
+    {CUBIC, 0, 3, little_fill, "higher levels are cheap, with few level sets"},
     {DENSE, 0, 0, "natural", "a higher level takes the host longer than it saves"},
     {INFINITY, 0, 0, little_fill, "some rows couple to very many others"},
 };
@@ -103,7 +103,7 @@ static void make_jacobi(const struct rule *rule, karst_auto_ladder *ladder)
 static bool suits_jacobi(const karst_auto_look *look, const karst_auto_freedom *freedom)
 {
   if (!freedom->precond || !freedom->level || !look->dominated) return false;
-  return look->growth >= DENSE || (!look->rough && !look->uneven && (look->growth >= cubic || freedom->recurs));
+  return look->growth >= DENSE || (!look->rough && !look->uneven && (look->growth >= CUBIC || freedom->recurs));
 }
 
 static const struct rule *find_rule(const struct rule *rule, const karst_matrix *A, double growth)
@@ -133,8 +133,8 @@ static const struct rule *choose_on_host(const karst_matrix *A, const karst_auto
 {
   const struct rule *rule = find_rule(host_rules, A, look->growth);
   const bool dense = look->growth >= DENSE;
-  if (rule->level == 0 && !dense && A->block_size == 1 && !look->diffusion) rule = &structure_rule;
   if (!dense && strcmp(rule->ordering, "rcm") == 0 && A->block_rows < SMALL && look->regular) rule = &small_rule;
+  if (rule->level == 0 && !dense && A->block_size == 1 && !look->diffusion) rule = &structure_rule;
   const bool dilu = freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
   if (dilu) rule = &block_rule;
   make_levels(freedom, rule, dilu ? "dilu" : "iluk", ladder);
@@ -154,7 +154,9 @@ karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto
   }
   const struct rule *rule =
       host ? choose_on_host(A, &look, freedom, ladder) : choose_on_device(A, &look, freedom, ladder);
-  if (rule)
+  if (!freedom->level)
+    snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
+  else if (rule)
     snprintf(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
              rule->because);
   return KARST_SUCCESS;

@@ -251,39 +251,37 @@ static void adopt(karst_solver *solver, const struct choice *choice)
   solver->automatic = choice->automatic;
 }
 
-karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
+/* Sets up with the choice, and with others of auto where it refuses the matrix. */
+static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                                  struct choice *choice)
 {
-  struct choice choice;
-  karst_status status = choose(solver, A, &choice);
-  if (status) return status;
-  adopt(solver, &choice);
-  status = set_up(solver, A, NULL);
-  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
-    status = read_choice(solver->context, &choice);
+  adopt(solver, choice);
+  karst_status status = set_up(solver, A, analysis);
+  while (status == KARST_ERROR_MATRIX && choice->options && karst_auto_refuse(&choice->automatic)) {
+    status = read_choice(solver->context, choice);
     if (status) return status;
-    adopt(solver, &choice);
+    adopt(solver, choice);
     status = set_up(solver, A, NULL);
   }
   return status;
 }
 
-/* Whether the analysis fits; where auto has learnt since the rules chose, the choice becomes that of the analysis. */
-static karst_status check_analysis(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
-                                   struct choice *choice)
+karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
 {
-  const karst_options *options = choice->options ? choice->options : solver->options;
-  karst_status status = karst_analysis_check(analysis, A, &choice->chosen, options);
-  if (!choice->options) return status;
-  for (int i = 0; status == KARST_ERROR_ARGUMENT || status == KARST_ERROR_OPTION; i++) {
-    const bool more = karst_auto_begin_at(&choice->automatic, i);
-    karst_options_destroy(choice->options);
-    status = karst_auto_options(&choice->automatic, solver->context, &choice->options);
-    if (status) return status;
-    karst_methods_read(choice->options, &choice->chosen);
-    status = karst_analysis_check(analysis, A, &choice->chosen, choice->options);
-    if (!more) return status;
-  }
-  return status;
+  struct choice choice;
+  const karst_status status = choose(solver, A, &choice);
+  return status ? status : set_up_choice(solver, A, NULL, &choice);
+}
+
+/* Auto begins with the choice that the analysis was made for, where it may choose that. */
+static karst_status choose_of(const karst_solver *solver, const karst_analysis *analysis, struct choice *choice)
+{
+  const karst_methods *made = &analysis->chosen;
+  const karst_auto_rung rung = {karst_precond_name(analysis->context, (size_t)made->precond),
+                                karst_ordering_table[made->ordering]->name, analysis->level};
+  if (!choice->options || !karst_auto_begin_at(&choice->automatic, &rung)) return KARST_SUCCESS;
+  karst_options_destroy(choice->options);
+  return read_choice(solver->context, choice);
 }
 
 karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
@@ -291,13 +289,14 @@ karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A
   struct choice choice;
   karst_status status = choose(solver, A, &choice);
   if (status) return status;
-  status = check_analysis(solver, A, analysis, &choice);
+  status = choose_of(solver, analysis, &choice);
+  if (!status)
+    status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
   if (status) {
     karst_options_destroy(choice.options);
     return status;
   }
-  adopt(solver, &choice);
-  return set_up(solver, A, analysis);
+  return set_up_choice(solver, A, analysis, &choice);
 }
 
 /* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */

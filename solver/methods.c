@@ -2,8 +2,7 @@
 #include "methods.h"
 
 extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk, karst_precond_dilu,
-    karst_precond_parilu, karst_precond_paric, karst_precond_fgbilu, karst_precond_rrb, karst_precond_two_stage,
-    karst_precond_auto;
+    karst_precond_parilu, karst_precond_paric, karst_precond_fgbilu, karst_precond_rrb, karst_precond_two_stage;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
     &karst_precond_none,

@@ -7,6 +7,7 @@
 #include "ordering.h"
 #include "precond.h"
 
+extern const struct karst_precond_ops karst_precond_auto;         /* set-up puts another one in its place (auto.h) */
 extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL; karst_precond_table: precond.h */
 
 typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_BLOCK } karst_scale;

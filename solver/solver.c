@@ -108,7 +108,8 @@ karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysi
   if (!solver || !analysis) return karst_missing(solver ? solver->context : NULL, "the place for the analysis");
   const karst_status status = karst_solver_check_ready(solver);
   return status ? status
-                : karst_analysis_create(&solver->system, solver->parts, solver->precond, &solver->chosen, analysis);
+                : karst_analysis_create(&solver->system, solver->parts, solver->precond, &solver->chosen,
+                                        solver->options, analysis);
 }
 
 karst_status karst_solver_check_ready(const karst_solver *solver)

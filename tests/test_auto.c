@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* cpu, cuda: what is chosen on each. */
 static void expect(karst_context *context, const char *spec, int block, const char *const (*given)[2], const char *cpu,
@@ -70,6 +71,41 @@ static void test_respect(karst_context *context)
          "--precond iluk --level 0 --ordering natural");
 }
 
+/* The rule would speak of levels that it has not chosen. */
+static void test_given_level(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  karst_solver *solver = make_solver(&p, GIVEN({"level", "0"}));
+  char reason[VALUE];
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  text_of(solver, "auto_reason", reason);
+  tap_ok(strcmp(reason, "the level is given") == 0, "of a given level: %s", reason);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Couplings that are not those of a diffusion, in few rows on few diagonals: level 2 is needed all the same. */
+static void test_strong_couplings(void)
+{
+  const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
+  karst_auto_ladder ladder;
+  karst_context *context;
+  karst_matrix *A;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, "laplace27:9x9x9", 0, &A, NULL), "matrix");
+  const int64_t blocks = karst_matrix_blocks(A);
+  double *value = calloc((size_t)blocks, sizeof *value);
+  for (int64_t k = 0; k < blocks; k++) value[k] = fabs(karst_matrix_value(A)[k]);
+  tap_need(context, karst_matrix_update_values(A, value), "values");
+  tap_need(context, karst_auto_rules(A, true, &freedom, &ladder), "rules");
+  const karst_auto_rung *rung = &ladder.rung[ladder.start];
+  tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") != 0, "strong couplings of few rows have %s %d, %s",
+         rung->precond, rung->level, rung->ordering);
+  free(value);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
 /* What the rules of a GPU choose, seen from the host. */
 static void test_device_rules(void)
 {
@@ -114,6 +150,7 @@ static void test_found_grid(void)
   karst_context *context;
   karst_matrix *A, *plain;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_options *given = make_options(context, NULL);
   tap_need(context, karst_gallery_create(context, "poisson3d:10x8x7", 2, &A, NULL), "matrix");
   tap_need(context,
            karst_matrix_create(context, karst_matrix_block_rows(A), 2, karst_matrix_row_start(A),
@@ -126,6 +163,13 @@ static void test_found_grid(void)
              choice.ladder.rung[choice.at].level == 0,
          "where set-up does not agree, ILU(0) takes its place");
   tap_ok(!karst_auto_refuse(&choice), "and no other choice asks less of a matrix");
+  choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .stand_in = -1};
+  tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){"iluk", "natural", 0}) &&
+             strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 && choice.ladder.rung[choice.at].level == 0 &&
+             strcmp(choice.ladder.rung[choice.at - 1].precond, "fgbilu") == 0,
+         "an analysis of that ILU(0) is one of auto's choices, too");
+  tap_ok(!karst_auto_begin_at(&choice, &(karst_auto_rung){"parilu", "natural", 0}), "one of parilu is not");
+  karst_options_destroy(given);
   karst_matrix_destroy(A);
   karst_matrix_destroy(plain);
   karst_context_destroy(context);
@@ -270,6 +314,38 @@ static void test_command(void)
   tap_ok(run->status == 2 && strstr(run->err, "iterations|time|no"), "another way to learn is refused: %s", run->err);
 }
 
+/* Beside other preconditioners compare leaves auto what auto chooses: the options of iluk, of which the list is the
+ * library's, and the ordering. */
+static void test_left_to_auto(void)
+{
+#ifdef HAVE_JANSSON
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_options *defaults = make_options(context, NULL);
+  const karst_option *const *list = karst_precond_find(context, "iluk")->options;
+  cli_need("compare");
+  for (; *list; list++)
+    for (const karst_option *row = *list; row->name; row++) {
+      char option[128], said[128];
+      const char *text;
+      tap_need(context, karst_options_get(defaults, row->name, &text), "a default");
+      snprintf(option, sizeof option, "--%s=%s", row->name, text);
+      snprintf(said, sizeof said, " %s=%s", row->name, text);
+      const struct cli_run *run =
+          CLI_RUN("compare", "poisson2d:9x9", "--precond", "iluk,auto", option, "--ordering=rcm", "--dry-run");
+      const char *own = strstr(run->out, "precond=auto"), *first = strstr(run->out, said);
+      const char *ordered = strstr(run->out, " ordering=rcm");
+      const bool twice = (first && strstr(first + 1, said)) || (ordered && strstr(ordered + 1, " ordering=rcm"));
+      tap_ok(run->status == 0 && own && first && ordered && !twice, "%s is given to iluk, and not to auto beside it",
+             row->name);
+    }
+  karst_options_destroy(defaults);
+  karst_context_destroy(context);
+#else
+  tap_skip("this build is without jansson", "options that are left to auto");
+#endif
+}
+
 /* The plan by which doc/tables/README.md measures auto. */
 static void test_plan(void)
 {
@@ -278,6 +354,10 @@ static void test_plan(void)
   char plan[512];
   cli_need("compare");
   snprintf(plan, sizeof plan, "%s/doc/tables/auto.json", source ? source : ".");
+  if (access(plan, R_OK) != 0) {
+    tap_skip("the source tree is not here", "the plan of the tables");
+    return;
+  }
   const struct cli_run *run = CLI_RUN("compare", "--plan", plan, "--device", "cpu", "--solver", "gmres", "--dry-run");
   int cases = 0, automatic = 0;
   for (const char *at = run->out; (at = strstr(at, "precond=")); at++, cases++)
@@ -298,11 +378,14 @@ int main(void)
   tap_each_device(test_inside, "inside another");
   tap_each_device(test_refusal, "a refusal");
   tap_each_device(test_sharing, "sharing");
+  tap_each_device(test_given_level, "a given level");
+  test_strong_couplings();
   test_device_rules();
   test_found_grid();
   fail_each_allocation(set_up, plane, "auto for a plane");
   fail_each_allocation(set_up, box, "auto for a box");
   test_command();
+  test_left_to_auto();
   test_plan();
   return tap_done();
 }

@@ -47,7 +47,9 @@ static void test_learning(karst_context *context)
   run_cycles(&p, GIVEN({"level", "1"}), &still);
   tap_ok(still.changes == 0, "nor are there trials where the level is given");
   run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
-  tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn time ends too");
+  tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
+             strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
+         "auto-learn time ends too: %s", still.choice[CYCLES - 1]);
   destroy_problem(&p);
 }
 
@@ -81,8 +83,8 @@ static void expect_no_change(const struct problem *p, karst_solver *solver, cons
   char before[VALUE], after[VALUE];
   text_of(solver, "auto_choice", before);
   for (int i = 0; i < 3; i++) {
-    const karst_result result = solve(p, solver);
-    if (result.reason >= 0) tap_note("it is %d", (int)result.reason);
+    const karst_reason reason = solve(p, solver).reason;
+    tap_ok(reason < 0, "%s: the solve does not converge: %d", why, (int)reason);
     tap_need(p->context, karst_solver_update(solver), "update");
   }
   text_of(solver, "auto_choice", after);
@@ -166,6 +168,73 @@ static void test_second_chance(karst_context *context)
   karst_context_destroy(host);
 }
 
+/* Values of which the upper triangle is another one than the lower. */
+static double *copy_unsymmetric(const karst_matrix *A)
+{
+  double *value = copy_values(A, 1, 0);
+  for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
+    for (karst_index k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
+      if (karst_matrix_column(A)[k] > i) value[k] *= 0.5;
+  return value;
+}
+
+/* The second chance is not a matter of what solves teach. */
+static void test_second_chance_unlearnt(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"auto-learn", "no"}));
+  char choice[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *sound = copy_values(copy, 1, 0), *skew = copy_unsymmetric(copy);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns unlearnt: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "and stays: %s", choice);
+  free(sound);
+  free(skew);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* Where values are refused and there is no memory for a stand-in, the update says that it is the memory. */
+static void test_stand_in_without_memory(void)
+{
+  bool sound = true;
+  long n = 0, failed = 0;
+  for (bool met = true; met && sound; n++) {
+    struct failing_allocator memory = {.fail_at = 0};
+    karst_allocator allocator = failing_allocator(&memory);
+    karst_context *context;
+    tap_need(NULL, karst_context_create(&allocator, &context), "context");
+    struct problem p = make_problem(context, "poisson2d:9x9", 0);
+    karst_solver *solver = make_solver(&p, NULL);
+    double *value = copy_unsymmetric(p.A);
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    solve(&p, solver);
+    tap_need(context, karst_matrix_update_values(p.A, value), "values");
+    memory.fail_at = memory.calls + n + 1;
+    const karst_status status = karst_solver_update(solver);
+    met = memory.calls >= memory.fail_at;
+    memory.fail_at = 0;
+    failed += status == KARST_ERROR_NO_MEMORY;
+    sound = status == (met ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS);
+    if (!sound) tap_note("allocation %ld: %s", n, karst_context_error(context));
+    sound = sound && karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0;
+    free(value);
+    karst_solver_destroy(solver);
+    destroy_problem(&p);
+    karst_context_destroy(context);
+    sound = sound && memory.outstanding == 0;
+  }
+  tap_ok(sound && failed > 3, "%ld updates without memory for a stand-in say so, and the next ones make it", failed);
+}
+
 /* Values for which a trial fails: the choice before comes back, and stays while it converges. */
 static void test_failed_trial(karst_context *context)
 {
@@ -228,6 +297,43 @@ static void test_learnt_analysis(karst_context *context)
   destroy_problem(&p);
 }
 
+/* Two matrices of one pattern whose values have different ladders: the analysis of either serves the other. */
+static void test_analysis_across(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0), q = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_analysis *analysis;
+  char choice[VALUE], same[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *skew = copy_unsymmetric(copy);
+  tap_need(context, karst_matrix_update_values(q.A, skew), "values");
+  karst_solver *symmetric = make_solver(&p, NULL), *other = make_solver(&q, NULL);
+  tap_need(context, karst_solver_setup(other, q.A), "setup");
+  tap_need(context, karst_solver_get_analysis(other, &analysis), "analysis");
+  karst_status status = karst_solver_setup_with(symmetric, p.A, analysis);
+  text_of(other, "auto_choice", choice);
+  tap_ok(status == KARST_SUCCESS && !strstr(choice, "rrb") &&
+             strcmp(text_of(symmetric, "auto_choice", same), choice) == 0 && solve(&p, symmetric).reason > 0,
+         "symmetric values begin with %s: %s", choice, status ? karst_context_error(context) : same);
+  karst_analysis_destroy(analysis);
+  tap_need(context, karst_solver_setup(symmetric, p.A), "setup");
+  tap_need(context, karst_solver_get_analysis(symmetric, &analysis), "analysis");
+  status = karst_solver_setup_with(other, q.A, analysis);
+  tap_ok(status == KARST_SUCCESS && strstr(text_of(symmetric, "auto_choice", choice), "rrb") &&
+             !strstr(text_of(other, "auto_choice", same), "rrb") && solve(&q, other).reason > 0,
+         "what refuses them, as rrb, gives way: %s", status ? karst_context_error(context) : same);
+  karst_analysis_destroy(analysis);
+  free(skew);
+  karst_solver_destroy(symmetric);
+  karst_solver_destroy(other);
+  destroy_problem(&p);
+  destroy_problem(&q);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
 /* An update that finds no memory for a trial says so, and the next goes on with what there is. */
 static void test_update_without_memory(void)
 {
@@ -258,7 +364,8 @@ static void test_update_without_memory(void)
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }
-  tap_ok(sound && failed > 3, "%ld updates, each without memory for a part of a trial, go on with the former choice", failed);
+  tap_ok(sound && failed > 3, "%ld updates, each without memory for a part of a trial, go on with the former choice",
+         failed);
 }
 
 int main(void)
@@ -269,6 +376,9 @@ int main(void)
   tap_each_device(test_second_chance, "a second chance");
   tap_each_device(test_failed_trial, "a failed trial");
   tap_each_device(test_learnt_analysis, "an analysis of what was learnt");
+  tap_each_device(test_second_chance_unlearnt, "a second chance where nothing is learnt");
+  tap_each_device(test_analysis_across, "an analysis across values");
   test_update_without_memory();
+  test_stand_in_without_memory();
   return tap_done();
 }

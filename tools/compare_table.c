@@ -121,7 +121,8 @@ static size_t matrix_of(struct compare_table *table, const json_t *known)
   return m;
 }
 
-/* An update of auto may choose anew, so that its medians are no times of the choice whose order and symbolic are told. */
+/* An update of auto may choose anew, so that its medians are no times of the choice whose order and symbolic are told.
+ */
 static bool is_of_auto(const struct compare_row *row)
 {
   const json_t *options = json_object_get(json_object_get(row->line, "case"), "options");
