@@ -38,7 +38,7 @@ static const karst_option *const rows[] = {auto_rows,        karst_level_rows,  
 /* No function but setup and destroy is ever called. */
 const struct karst_precond_ops karst_precond_auto = {
     .name = "auto",
-    .help = "chooses preconditioner, level and ordering by the pattern, and by what it measures between updates",
+    .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures between updates",
     .options = rows,
     .settings = sizeof(struct settings),
     .setup = setup,

@@ -251,26 +251,20 @@ static void adopt(karst_solver *solver, const struct choice *choice)
   solver->automatic = choice->automatic;
 }
 
-/* Sets up with the choice, and with others of auto where it refuses the matrix. */
-static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
-                                  struct choice *choice)
-{
-  adopt(solver, choice);
-  karst_status status = set_up(solver, A, analysis);
-  while (status == KARST_ERROR_MATRIX && choice->options && karst_auto_refuse(&choice->automatic)) {
-    status = read_choice(solver->context, choice);
-    if (status) return status;
-    adopt(solver, choice);
-    status = set_up(solver, A, NULL);
-  }
-  return status;
-}
-
 karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
 {
   struct choice choice;
-  const karst_status status = choose(solver, A, &choice);
-  return status ? status : set_up_choice(solver, A, NULL, &choice);
+  karst_status status = choose(solver, A, &choice);
+  if (status) return status;
+  adopt(solver, &choice);
+  status = set_up(solver, A, NULL);
+  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
+    status = read_choice(solver->context, &choice);
+    if (status) return status;
+    adopt(solver, &choice);
+    status = set_up(solver, A, NULL);
+  }
+  return status;
 }
 
 /* Auto begins with the choice that the analysis was made for, where it may choose that. */
@@ -296,7 +290,10 @@ karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A
     karst_options_destroy(choice.options);
     return status;
   }
-  return set_up_choice(solver, A, analysis, &choice);
+  adopt(solver, &choice);
+  status = set_up(solver, A, analysis);
+  const bool refused = status == KARST_ERROR_MATRIX && choice.options;
+  return refused ? karst_choice_setup(solver, A) : status; /* auto chooses for these values */
 }
 
 /* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
