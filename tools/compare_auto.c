@@ -74,7 +74,7 @@ static const struct compare_row *find_fastest(const struct work *work, const str
 /* Whether a row is the first with auto that answers its question, and others are there to compare it with. */
 static bool begins_line(const struct work *work, const struct compare_row *row)
 {
-  if (!is_auto(work, row) || !find_fastest(work, row, false, COMPARE_TOTAL)) return false;
+  if (!is_auto(work, row) || !find_fastest(work, row, false, COMPARE_FIRST)) return false;
   for (const struct compare_row *before = work->table->row; before < row; before++)
     if (is_auto(work, before) && same_question(work, before, row)) return false;
   return true;
@@ -142,18 +142,18 @@ static void put_ratio(struct compare_cell *cell, double own, double fixed, struc
 static void put_line(const struct work *work, struct compare_cell *cell, const struct compare_row *question)
 {
   const struct compare_table *table = work->table;
-  const struct compare_row *own = find_fastest(work, question, true, COMPARE_TOTAL);
-  const struct compare_row *fixed = find_fastest(work, question, false, COMPARE_TOTAL);
+  const struct compare_row *own = find_fastest(work, question, true, COMPARE_FIRST);
+  const struct compare_row *fixed = find_fastest(work, question, false, COMPARE_FIRST);
   const struct compare_row *updated = find_fastest(work, question, true, COMPARE_UPDATE);
   const struct compare_row *other = find_fastest(work, question, false, COMPARE_UPDATE);
   cell++->text = compare_short_name(table->matrix[question->matrix]);
   for (int i = 0; i < ASKED; i++, cell++)
     if (work->column[i] < table->dimensions) cell->text = question->value[work->column[i]];
   cell[COLUMN_CHOICE].text = name_choice(work, own);
-  put_time(&cell[COLUMN_TIME], own, COMPARE_TOTAL);
+  put_time(&cell[COLUMN_TIME], own, COMPARE_FIRST);
   cell[COLUMN_FIXED].text = name_fixed(work, fixed);
-  put_time(&cell[COLUMN_FIXED_TIME], fixed, COMPARE_TOTAL);
-  put_ratio(&cell[COLUMN_RATIO], time_of(own, COMPARE_TOTAL), time_of(fixed, COMPARE_TOTAL), &work->found->total);
+  put_time(&cell[COLUMN_FIXED_TIME], fixed, COMPARE_FIRST);
+  put_ratio(&cell[COLUMN_RATIO], time_of(own, COMPARE_FIRST), time_of(fixed, COMPARE_FIRST), &work->found->total);
   compare_time(cell[COLUMN_UPDATE].number, time_of(updated, COMPARE_UPDATE));
   compare_time(cell[COLUMN_FIXED_UPDATE].number, time_of(other, COMPARE_UPDATE));
   put_ratio(&cell[COLUMN_UPDATE_RATIO], time_of(updated, COMPARE_UPDATE), time_of(other, COMPARE_UPDATE),

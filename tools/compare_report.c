@@ -201,7 +201,8 @@ static int print_best(FILE *file, const struct compare_table *table, const char 
 static void print_auto(FILE *file, const struct compare_auto *found)
 {
   fputs("<section id=\"auto\">\n<h2>auto against the best fixed choice</h2>\n<p>The preconditioner that auto has "
-        "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of set-up and "
+        "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of the first "
+        "set-up and "
         "solve. ",
         file);
   compare_auto_sentence(file, found);

@@ -20,6 +20,7 @@ static const struct source {
                               [COMPARE_FACTOR] = {"time_factor", "times", "factor"},
                               [COMPARE_SOLVE] = {"time_solve", "times", "solve"},
                               [COMPARE_TOTAL] = {"time_total", NULL, NULL},
+                              [COMPARE_FIRST] = {"time_first", NULL, NULL},
                               [COMPARE_UPDATE] = {"time_update", NULL, NULL},
                               [COMPARE_TRANSFER] = {"time_transfer", "times", "transfer"},
                               [COMPARE_SPEED_UP] = {"speed_up", NULL, NULL},
@@ -141,6 +142,8 @@ static void read_numbers(struct compare_row *row)
     row->number[i] = source->key ? number_of(object, source->key) : NAN;
   }
   double *number = row->number;
+  number[COMPARE_FIRST] =
+      number[COMPARE_ORDER] + number[COMPARE_SYMBOLIC] + number[COMPARE_FACTOR] + number[COMPARE_SOLVE];
   const bool keeps = !is_of_auto(row);
   if (keeps && isfinite(number_of(repeat, "factor"))) number[COMPARE_FACTOR] = number_of(repeat, "factor");
   if (keeps && isfinite(number_of(repeat, "solve"))) number[COMPARE_SOLVE] = number_of(repeat, "solve");
@@ -148,6 +151,7 @@ static void read_numbers(struct compare_row *row)
   number[COMPARE_SETUP] = number[COMPARE_ORDER] + number[COMPARE_SYMBOLIC] + number[COMPARE_FACTOR];
   number[COMPARE_TOTAL] = number[COMPARE_SETUP] + number[COMPARE_SOLVE];
   /* A file may have any numbers, and their sums may overflow. */
+  if (!isfinite(number[COMPARE_FIRST])) number[COMPARE_FIRST] = NAN;
   if (!isfinite(number[COMPARE_SETUP])) number[COMPARE_SETUP] = NAN;
   if (!isfinite(number[COMPARE_TOTAL])) number[COMPARE_TOTAL] = NAN;
 }

@@ -19,6 +19,7 @@ enum compare_number {
   COMPARE_FACTOR, /* with --repeat its median; so is the next */
   COMPARE_SOLVE,
   COMPARE_TOTAL,  /* set-up + solve */
+  COMPARE_FIRST,  /* the same of the first set-up and solve, without a median */
   COMPARE_UPDATE, /* factor + solve with new values, medians of --repeat */
   COMPARE_TRANSFER,
   COMPARE_SPEED_UP,  /* total of the baseline over this total */
