@@ -1,5 +1,5 @@
-/* compare_baseline.c - the baseline of a batch: the values that the case has which others are measured against. One that
- * no case has is refused before hours of work. */
+/* compare_baseline.c - the baseline of a batch: the values that the case has which others are measured against. One
+ * that no case has is refused before hours of work. */
 #include "compare.h"
 
 #include <stdlib.h>

@@ -202,8 +202,7 @@ static void print_auto(FILE *file, const struct compare_auto *found)
 {
   fputs("<section id=\"auto\">\n<h2>auto against the best fixed choice</h2>\n<p>The preconditioner that auto has "
         "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of the first "
-        "set-up and "
-        "solve. ",
+        "set-up and solve. ",
         file);
   compare_auto_sentence(file, found);
   fputs("</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"auto against the best fixed choice\">\n"

@@ -31,7 +31,9 @@ int tool_parse_grid(const char *text, struct tool_grid *grid)
     if (axis > 0 && *rest == '\0') return TOOL_GO_ON;
     if (*rest++ != 'x') break;
   }
-  return tool_fail(TOOL_FAILED, "--grid takes NXxNYxNZ, NXxNY (NXx1 for one axis) or find, sizes being integers from 1, not '%s'", text);
+  return tool_fail(TOOL_FAILED,
+                   "--grid takes NXxNYxNZ, NXxNY (NXx1 for one axis) or find, sizes being integers from 1, not '%s'",
+                   text);
 }
 
 int tool_set_grid(karst_context *context, const struct tool_grid *grid, const char *name, karst_matrix *matrix)
