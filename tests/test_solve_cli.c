@@ -92,10 +92,10 @@ static void test_solution_of_auto(void)
   const double reported = report_number(run->out, "|b - A x| = "), computed = residual_of("laplace27:20x20x20", path);
   tap_ok(run->status == 0 && fabs(computed - reported) <= 1e-3 * reported,
          "--solution after --repeat is that of the first solve: %g, %g", reported, computed);
-  tap_ok(strstr(run->out, "repeated    1 times, for which auto may choose anew; median") != NULL,
+  tap_ok(strstr(run->out, "repeated    1 time, for which auto may choose anew; median") != NULL,
          "the report says that the medians may be those of other choices");
   run = CLI_RUN("solve", "laplace27:20x20x20", "--precond=auto", "--auto-learn=no", "--repeat=1");
-  tap_ok(run->status == 0 && strstr(run->out, "repeated    1 times; median"), "unless auto learns nothing");
+  tap_ok(run->status == 0 && strstr(run->out, "repeated    1 time; median"), "unless auto learns nothing");
 }
 
 /* The profile is that of the choice reported, where an update of auto would try another one. */
@@ -103,7 +103,7 @@ static void test_profile_of_auto(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "convdiff:16x16x16", "--precond=auto", "--profile", "--repeat=1");
   const double first = report_number(run->out, "\niterations");
-  const char *end = strstr(run->out, " iterations; undisturbed");
+  const char *end = strstr(run->out, " iterations; ");
   const long profiled = end ? strtol(end - 3, NULL, 10) : -1;
   tap_ok(run->status == 0 && (double)profiled == first, "%ld iterations in the profile of auto, %g before", profiled,
          first);

@@ -3,6 +3,7 @@
 #include "beside.h"
 
 #include "output.h"
+#include "text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,12 +43,22 @@ static bool same_name(const char *a, const char *b)
   return strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) == 0;
 }
 
+/* Whether a file has the ending of a picture or a report, which the commands write beside matrices. Files with any other
+ * ending may be matrices, for these are told by their content. */
+static bool is_report(const char *path)
+{
+  static const char *const endings[] = {".png", ".svg", ".log", ".json", ".jsonl", ".csv", ".md", ".html", NULL};
+  for (int i = 0; endings[i]; i++)
+    if (tool_ends_in(path, endings[i])) return true;
+  return false;
+}
+
 /* Returns whether path is another matrix file than matrix and known. A link to known with another name counts, because
  * it may have another right-hand side beside it. */
 static bool is_sibling(const char *path, const char *matrix, const char *known)
 {
   struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || tool_same_file(path, matrix)) return false;
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || tool_same_file(path, matrix) || is_report(path)) return false;
   return !(same_name(path, known) && tool_same_file(path, known));
 }
 

@@ -95,10 +95,9 @@ static int check_beside(const char *input, const char *output, const karst_vecto
   if (!other && !made) return TOOL_GO_ON;
   int exit_status = tool_find_sibling(output, input, &sibling);
   if (exit_status == TOOL_GO_ON && sibling)
-    exit_status = tool_fail(TOOL_FAILED,
-                            "%s, which would be the right-hand side of %s too, is to be %s: choose another name than "
-                            "%s",
-                            other ? other : beside->plain, sibling, other ? "replaced or removed" : "made", output);
+    exit_status =
+        tool_fail(TOOL_FAILED, "%s would %s %s, which is read as the right-hand side of %s too: choose another name",
+                  output, other ? "replace or remove" : "come with", other ? other : beside->plain, sibling);
   else if (exit_status == TOOL_GO_ON && other && !force)
     exit_status = tool_fail(TOOL_FAILED,
                             "%s would be read as the right-hand side of %s, which has %s: choose another name than "

@@ -114,6 +114,10 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
+  if (facts->empty > 0 && !facts->zero_pivot_row && !is(solve->options, "ordering", "natural"))
+    return say(hint, size,
+               "an ordering may put rows with a zero diagonal before those that fill it: try --ordering "
+               "natural");
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
@@ -186,7 +190,12 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
     hint_for_range(solve, &facts, hint, size);
     return;
   }
-  if (hint_for_input(solve, &facts, hint, size) || hint_for_block(solve, hint, size)) return;
+  if (hint_for_input(solve, &facts, hint, size)) return;
+  if (solve->singular) {
+    say(hint, size, "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
+    return;
+  }
+  if (hint_for_block(solve, hint, size)) return;
   if (hint_for_cg(solve, &facts, hint, size) || hint_for_matrix(solve, &facts, hint, size)) return;
   if (reason == KARST_SINGULAR_BLOCK)
     hint_for_pivot(solve, &facts, hint, size);

@@ -11,8 +11,9 @@ struct hint_case {
   const karst_matrix *A;
   const karst_vector *b;
   const karst_result *result;
-  bool stored;  /* A is the triangle that a file stores, because of --stored-triangle */
-  bool negated; /* A is -1 times what the user has, because of --negate */
+  bool singular; /* a direct solver has found A singular */
+  bool stored;   /* A is the triangle that a file stores, because of --stored-triangle */
+  bool negated;  /* A is -1 times what the user has, because of --negate */
 };
 
 /* Writes one line on what to try, or "" where nothing is known that may help. The command's options are named, with

@@ -59,20 +59,22 @@ static struct range find_range(const struct tool_curve *curve, const struct scal
   return range;
 }
 
-/* A point that cannot be drawn is a gap in the line. */
-static void write_point(FILE *script, long iteration, double value)
+/* A norm of 0 has no place on a logarithmic axis: it is drawn on the lower border. A point that cannot be drawn
+ * otherwise is a gap in the line. */
+static void write_point(FILE *script, long iteration, double value, double least)
 {
+  if (value == 0) value = least;
   if (can_be_drawn(value))
     fprintf(script, "%ld %.6e\n", iteration, value);
   else
     fputs("\n", script);
 }
 
-static void write_data(FILE *script, const struct tool_curve *curve, double norm)
+static void write_data(FILE *script, const struct tool_curve *curve, double norm, double least)
 {
   fputs("$history << end_of_history\n", script);
   for (size_t i = 0; i < curve->count; i++)
-    write_point(script, curve->point[i].iteration, curve->point[i].residual / norm);
+    write_point(script, curve->point[i].iteration, curve->point[i].residual / norm, least);
   fputs("end_of_history\n", script);
 }
 
@@ -80,6 +82,13 @@ static bool has_points(const struct tool_curve *curve, double norm)
 {
   for (size_t i = 0; i < curve->count; i++)
     if (can_be_drawn(curve->point[i].residual / norm)) return true;
+  return false;
+}
+
+static bool has_zero(const struct tool_curve *curve)
+{
+  for (size_t i = 0; i < curve->count; i++)
+    if (curve->point[i].residual == 0) return true;
   return false;
 }
 
@@ -96,12 +105,13 @@ static void write_plot(struct tool_gnuplot *plot, const struct solve_report *rep
           "set xrange [0:%ld]\nset yrange [%.6e:%.6e]\nset grid linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'\n"
           "set key outside bottom center horizontal\n",
           last, range.least, range.most);
-  write_data(script, curve, scale->norm);
+  if (last < 10) fputs("set xtics 1\n", script); /* between iterations there is nothing */
+  write_data(script, curve, scale->norm, range.least);
   const bool drawn = has_points(curve, scale->norm);
   if (!drawn) fputs("set label 'no iteration has a residual norm to be drawn' at graph 0.5,0.5 center\n", script);
   if (drawn)
-    fprintf(script, "plot $history with %s linetype 1 dashtype 1 pointsize 0.6 title 'residual norm', \\\n",
-            curve->count <= 60 ? "linespoints" : "lines");
+    fprintf(script, "plot $history with %s linetype 1 dashtype 1 pointsize 0.6 title 'residual norm%s', \\\n",
+            curve->count <= 60 ? "linespoints" : "lines", has_zero(curve) ? ", 0 at the lower border" : "");
   else
     fputs("plot ", script);
   snprintf(text, sizeof text, "target %.3g", scale->target);

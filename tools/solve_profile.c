@@ -180,9 +180,9 @@ void solve_print_profile(const struct solve_profile *profile, double undisturbed
 {
   const double all = profile->time_update + profile->time_solve, whole = all > 0 ? all : 1;
   double rest = all;
-  printf(
-      "profile     once more, each operation timed: update %.3g s, solve %.3g s, %d iterations; undisturbed %.3g s\n",
-      profile->time_update, profile->time_solve, profile->iterations, undisturbed);
+  printf("profile     once more, each operation timed: update %.3g s, solve %.3g s, %d iteration%s; %.3g s without\n",
+         profile->time_update, profile->time_solve, profile->iterations, profile->iterations == 1 ? "" : "s",
+         undisturbed);
   if (profile->copy > 0)
     printf("            a copy of a long vector reads and writes %.1f GB/s\n", 1e-9 * profile->copy);
   else

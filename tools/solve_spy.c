@@ -224,6 +224,8 @@ static void write_axes(struct tool_gnuplot *plot, const struct solve_report *rep
           "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset size ratio -1\nset xlabel 'block column'\n"
           "set ylabel 'block row'\nset tics out nomirror\nset format '%%.0f'\n",
           rows * 1.06 - 0.5, rows - 0.5);
+  if (rows < 10) fputs("set xtics 1\nset ytics 1\n", script); /* gnuplot would number halves, too */
+  if (raster->levels < 10) fputs("set cbtics 1\n", script);
   fprintf(script,
           "set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#fde725')\n"
           "set cbrange [1:%lld]\nset cblabel 'level set of the block row (strip)' offset 1.5\n"

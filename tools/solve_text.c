@@ -102,7 +102,7 @@ static void print_factors(const struct solve_report *report)
   printf("; ");
   print_bytes(info->memory);
   printf(" held by the solver\n");
-  if (shifted != 0) printf("shifted     %.0f singular pivot blocks replaced\n", shifted);
+  if (shifted != 0) printf("shifted     %.0f singular pivot block%s replaced\n", shifted, shifted == 1 ? "" : "s");
 }
 
 static bool has_number(const struct tool_values *values, const char *name)
@@ -205,7 +205,8 @@ void solve_print_text(const struct solve_report *report)
          report->time_read, info->time_order, info->time_symbolic, info->time_factor, info->time_transfer,
          info->time_solve);
   if (settings->repeat)
-    printf("repeated    %d times%s; median seconds: factor %.3g, solve %.3g\n", settings->repeat,
+    printf("repeated    %d time%s%s; median seconds: factor %.3g, solve %.3g\n", settings->repeat,
+           settings->repeat == 1 ? "" : "s",
            tool_updates_choose(report->settings->options) ? ", for which auto may choose anew" : "",
            report->repeat.factor, report->repeat.solve);
   printf("iterations  %d\n", report->result.iterations);
