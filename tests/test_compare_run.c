@@ -287,6 +287,19 @@ static void test_time_limit(void)
   unsetenv("KARST_TEST_MARK");
 }
 
+/* The status of a child that has been told to end, and is killed where it has not after a minute. */
+static int wait_for(pid_t child)
+{
+  int status = 0;
+  for (int i = 0; i < 6000; i++) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+    usleep(10000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return status;
+}
+
 /* A case that does not listen to signals, with a process of its own: both are ended by an interruption, and where
  * compare itself is killed. */
 static void test_interrupted(void)
@@ -301,7 +314,6 @@ static void test_interrupted(void)
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     char *argv[] = {path, "poisson2d:4x4", "poisson2d:5x5", "--results", results, NULL};
     char said[512] = "";
-    int status = 0;
     pid_t child;
     posix_spawn_file_actions_t actions;
     begin();
@@ -313,7 +325,7 @@ static void test_interrupted(void)
     posix_spawn_file_actions_destroy(&actions);
     for (int k = 0; k < 6000 && access(pids, F_OK) != 0; k++) usleep(10000);
     kill(child, signals[i]);
-    waitpid(child, &status, 0);
+    const int status = wait_for(child);
     FILE *file = fopen(tap_scratch("said"), "r");
     if (file && !fgets(said, sizeof said, file)) said[0] = '\0';
     if (file) fclose(file);
@@ -432,10 +444,9 @@ int main(void)
 {
   cli_need("compare");
   cli_need("solve");
-  /* What a script runs in the background ignores SIGINT, and so would the commands that it starts. */
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGHUP, SIG_DFL);
+  /* What a script runs in the background ignores some of these, and so would the commands that it starts. */
+  static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], SIG_DFL);
   test_all();
   return tap_done();
 }
