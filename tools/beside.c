@@ -43,8 +43,8 @@ static bool same_name(const char *a, const char *b)
   return strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) == 0;
 }
 
-/* Whether a file has the ending of a picture or a report, which the commands write beside matrices. Files with any other
- * ending may be matrices, for these are told by their content. */
+/* Whether a file has the ending of a picture or a report, which the commands write beside matrices. Files with any
+ * other ending may be matrices, for these are told by their content. */
 static bool is_report(const char *path)
 {
   static const char *const endings[] = {".png", ".svg", ".log", ".json", ".jsonl", ".csv", ".md", ".html", NULL};
