@@ -335,7 +335,7 @@ static void test_analysis_across(karst_context *context)
   karst_context_destroy(host);
 }
 
-/* An update that finds no memory for a trial says so, and the next goes on with what there is. */
+/* An update that finds no memory for a trial goes on with the choice that there is, and so do the next ones. */
 static void test_update_without_memory(void)
 {
   bool sound = true;

@@ -122,15 +122,21 @@ static void test_made(void)
          "a breakdown of bicgstab");
 }
 
-/* A shut well: its row is zero and its right-hand side too. */
+/* A system whose row 37 is zero, as that of a shut well. */
+static void write_shut_well(char *path, size_t size)
+{
+  snprintf(path, size, "%s", tap_scratch("shut.mtx"));
+  struct maker maker = begin(path, 100);
+  put_poisson(&maker, 0, 1, 0, 37);
+  end(&maker);
+}
+
+/* Its right-hand side is zero, too. */
 static void test_shut_well(void)
 {
   char path[512];
   struct maker maker;
-  snprintf(path, sizeof path, "%s", tap_scratch("shut.mtx"));
-  maker = begin(path, 100);
-  put_poisson(&maker, 0, 1, 0, 37);
-  end(&maker);
+  write_shut_well(path, sizeof path);
   follow(path, LIST("--rhs", "Aones"), "as of a shut well: try --shift 1", LIST("--shift", "1"), "a row of zeros");
   maker = begin(path, 3);
   for (int i = 0; i < 3; i++) put(&maker, i, i, i);
@@ -165,11 +171,7 @@ static void test_slow(void)
 static void test_no_solution(void)
 {
   char path[512];
-  struct maker maker;
-  snprintf(path, sizeof path, "%s", tap_scratch("shut.mtx"));
-  maker = begin(path, 100);
-  put_poisson(&maker, 0, 1, 0, 37);
-  end(&maker);
+  write_shut_well(path, sizeof path);
   static const char says[] =
       "row 37, counted from 0, is all zeros and its right-hand side is 1: set that to 0, as --rhs "
       "Aones does";
