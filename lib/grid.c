@@ -2,6 +2,8 @@
  * or block rows and cells are ordered differently. */
 #include "grid.h"
 
+#include "threads.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -101,6 +103,7 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
   if (grid->cell || permutation) {
     karst_status status = karst_allocate(to->context, &cell, to->block_rows, sizeof *cell, "the cells of block rows");
     if (status) return status;
+#pragma omp parallel for num_threads(karst_threads_for(to->context, to->block_rows)) schedule(static)
     for (karst_index i = 0; i < to->block_rows; i++) {
       karst_index row = permutation ? permutation[i] : i;
       cell[i] = grid->cell ? grid->cell[row] : row;
@@ -170,23 +173,77 @@ static int axes_apart(const karst_cell *a, const karst_cell *b)
   return axes;
 }
 
+/* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
+ * first coupling that joins others. */
+static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_index i, karst_index *column)
+{
+  const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+  int most = 0;
+  for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
+    *column = matrix->column[k];
+    const karst_cell there = karst_grid_cell(grid->size, grid->cell ? grid->cell[*column] : *column);
+    const int axes = axes_apart(&here, &there);
+    if (axes < 0) return axes;
+    if (axes > most) most = axes;
+  }
+  return most;
+}
+
+bool karst_matrix_repeats_row(const karst_matrix *matrix, karst_index i)
+{
+  const karst_index *row = matrix->column + matrix->row_start[i], *before = matrix->column + matrix->row_start[i - 1];
+  const karst_index length = matrix->row_start[i + 1] - matrix->row_start[i];
+  bool same = length == row - before;
+  for (karst_index k = 0; k < length && same; k++) same = row[k] == before[k] + 1;
+  return same;
+}
+
+/* What the couplings of some block rows need. */
+struct fit {
+  int axes;                /* the most along which cells that couple are one apart */
+  karst_index row, column; /* of the first coupling that does not fit; row: block_rows where all do */
+};
+
+/* Looks at the block rows begin .. end - 1. Where the cells are in natural order, a row inside a line whose couplings
+ * reach as far as those of the row before needs nothing more than that one does. */
+static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, karst_index begin, karst_index end)
+{
+  struct fit fit = {0, matrix->block_rows, 0};
+  karst_index place = begin % grid->size[0]; /* of the cell in its line */
+  for (karst_index i = begin; i < end; i++) {
+    const bool inside = !grid->cell && i > begin && place > 0 && place < grid->size[0] - 1;
+    place = place + 1 < grid->size[0] ? place + 1 : 0;
+    if (inside && karst_matrix_repeats_row(matrix, i)) continue;
+    const int axes = row_reach(matrix, grid, i, &fit.column);
+    if (axes > fit.axes) fit.axes = axes;
+    if (axes >= 0) continue;
+    fit.row = i;
+    return fit;
+  }
+  return fit;
+}
+
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2])
 {
-  int most = 0;
-  for (karst_index i = 0; i < matrix->block_rows; i++) {
-    karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
-    for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
-      karst_index j = matrix->column[k];
-      karst_cell there = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
-      int axes = axes_apart(&here, &there);
-      if (axes > most) most = axes;
-      if (axes >= 0) continue;
-      misfit[0] = i;
-      misfit[1] = j;
-      return false;
+  const karst_index rows = matrix->block_rows;
+  struct fit all = {0, rows, 0};
+#pragma omp parallel num_threads(karst_threads_for(matrix->context, rows))
+  {
+    const struct fit own = fit_rows(matrix, grid, (karst_index)karst_share(rows, karst_thread(), karst_team()),
+                                    (karst_index)karst_share(rows, karst_thread() + 1, karst_team()));
+#pragma omp critical(karst_grid_fits)
+    {
+      if (own.axes > all.axes) all.axes = own.axes;
+      if (own.row < all.row) {
+        all.row = own.row;
+        all.column = own.column;
+      }
     }
   }
-  if (stencil) *stencil = most > 1 ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES;
+  misfit[0] = all.row;
+  misfit[1] = all.column;
+  if (all.row < rows) return false;
+  if (stencil) *stencil = all.axes > 1 ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES;
   return true;
 }
 

@@ -58,7 +58,13 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);
 
-/* Finds the grid in natural order that a matrix's pattern fits. KARST_ERROR_MATRIX, with the first coupling that does
+/* Returns whether block row i, which is not the first, has the columns of the block row before, each one further. */
+bool karst_matrix_repeats_row(const karst_matrix *matrix, karst_index i);
+
+/* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
+bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid);
+
+/* Does the same. KARST_ERROR_MATRIX, with the first coupling that does
  * not fit, where there is none. */
 karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid);
 

@@ -28,11 +28,13 @@ static void add_distance(distances *d, karst_index distance)
 static distances collect_distances(const karst_matrix *A)
 {
   distances d = {.count = 0};
-  for (karst_index i = 0; i < A->block_rows; i++)
+  for (karst_index i = 0; i < A->block_rows && d.count < DISTANCES_MAX; i++) {
+    if (i > 0 && karst_matrix_repeats_row(A, i)) continue;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       karst_index distance = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
       if (distance > 1) add_distance(&d, distance);
     }
+  }
   return d;
 }
 
@@ -69,6 +71,14 @@ static bool find(search *s)
     for (int j = i + 1; j < d.count; j++)
       if (try_grid(s, d.distance[i], d.distance[j])) return true;
   return false;
+}
+
+bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid)
+{
+  search s = {.matrix = matrix};
+  const bool found = matrix->block_rows > 0 && find(&s);
+  *grid = s.best;
+  return found;
 }
 
 karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)

@@ -5,12 +5,14 @@
 
 #include "factor_outcome.h"
 #include "matrix.h"
+#include "tiling.h"
 
 /* How the triangles are to be solved. */
 typedef enum karst_trisolve {
   KARST_TRISOLVE_AUTO,
   KARST_TRISOLVE_LEVEL,
   KARST_TRISOLVE_DATAFLOW,
+  KARST_TRISOLVE_TILES,
   KARST_TRISOLVE_JACOBI
 } karst_trisolve;
 
@@ -28,10 +30,11 @@ typedef struct karst_ilu_analysis {
   int64_t upper_blocks;
   karst_index levels_lower; /* how many level sets each triangle has */
   karst_index levels_upper;
-  bool modified;        /* set before analyse: the factorizations are with an R that is not 0 */
-  const char *trisolve; /* how the triangles are solved, chosen by analyse: the value trisolve_used */
-  void *plan;           /* the backend's schedules */
-  int64_t plan_memory;  /* bytes of it */
+  const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
+  bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
+  const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
+  void *plan;                 /* the backend's schedules */
+  int64_t plan_memory;        /* bytes of it */
 } karst_ilu_analysis;
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,

@@ -36,6 +36,13 @@ struct karst_reduction {
   karst_index (*block_row)(const struct karst_precond *p, int64_t element);
 };
 
+/* What the order of the block rows is to a preconditioner, for whoever may choose one. */
+typedef enum karst_order_use {
+  KARST_ORDER_OWN,   /* it may be made for that of the matrix, such as that of a grid */
+  KARST_ORDER_ANY,   /* nothing */
+  KARST_ORDER_SWEEPS /* it solves triangles, whose rows wait less for each other in some orders */
+} karst_order_use;
+
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
@@ -44,6 +51,7 @@ struct karst_precond_ops {
   bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
+  karst_order_use order;
   bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
   const karst_precond_method *outside; /* the caller's method behind it, or NULL */
 

@@ -90,6 +90,7 @@ const struct karst_precond_ops karst_precond_dilu = {
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
+    .order = KARST_ORDER_SWEEPS,
     .analyse = analyse,
     .forget = forget,
     .differ = differ,

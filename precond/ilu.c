@@ -5,11 +5,9 @@
 
 static const char *trisolve_name(size_t i)
 {
-  static const char *const names[] = {[KARST_TRISOLVE_AUTO] = "auto",
-                                      [KARST_TRISOLVE_LEVEL] = "level",
-                                      [KARST_TRISOLVE_DATAFLOW] = "dataflow",
-                                      [KARST_TRISOLVE_JACOBI] = "jacobi",
-                                      NULL};
+  static const char *const names[] = {
+      [KARST_TRISOLVE_AUTO] = "auto",   [KARST_TRISOLVE_LEVEL] = "level",   [KARST_TRISOLVE_DATAFLOW] = "dataflow",
+      [KARST_TRISOLVE_TILES] = "tiles", [KARST_TRISOLVE_JACOBI] = "jacobi", NULL};
   return names[i];
 }
 
@@ -20,7 +18,7 @@ const karst_option karst_level_rows[] = {
 
 const karst_option karst_ilu_rows[] = {
     {"trisolve", KARST_OPTION_NAME, false, FIELD(trisolve), trisolve_name, 0, "auto",
-     "triangular solves: on a GPU a launch a level, or one in all; Jacobi sweeps"},
+     "triangular solves: on a GPU a launch a level, or one in all; by tiles; Jacobi sweeps"},
     {"trisolve-sweeps", KARST_OPTION_INTEGER, false, FIELD(trisolve_sweeps), NULL, 0, "5",
      "sweeps of trisolve jacobi for each triangle"},
     {0},
@@ -86,6 +84,10 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *
 karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis)
 {
   const karst_trisolve trisolve = (karst_trisolve)karst_ilu_settings_of(p)->trisolve;
+  if (trisolve == KARST_TRISOLVE_TILES && !p->A->tiling)
+    return karst_fail(p->context, KARST_ERROR_OPTION,
+                      "trisolve tiles is for an ordering that makes tiles: tiles or colour");
+  analysis->tiling = p->A->tiling;
   analysis->modified = karst_ilu_settings_of(p)->modified != 0;
   return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);
 }

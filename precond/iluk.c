@@ -71,6 +71,7 @@ const struct karst_precond_ops karst_precond_iluk = {
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
+    .order = KARST_ORDER_SWEEPS,
     .analyse = analyse,
     .forget = forget,
     .differ = karst_ilu_differ,

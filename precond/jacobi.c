@@ -53,6 +53,7 @@ const struct karst_precond_ops karst_precond_jacobi = {
     .name = "jacobi",
     .help = "block Jacobi: the inverse diagonal blocks",
     .needs_diagonal = true,
+    .order = KARST_ORDER_ANY,
     .setup = setup,
     .update = update,
     .apply = apply,

@@ -20,6 +20,7 @@ extern const struct karst_precond_ops karst_precond_none;
 const struct karst_precond_ops karst_precond_none = {
     .name = "none",
     .help = "no preconditioner",
+    .order = KARST_ORDER_ANY,
     .setup = setup,
     .update = setup,
     .apply = apply,

@@ -143,6 +143,7 @@ const struct karst_precond_ops karst_precond_two_stage = {
     .help = "two preconditioners, the second for the residual that the first has left",
     .options = rows,
     .settings = sizeof(struct settings),
+    .order = KARST_ORDER_ANY,
     .shares_matrix = true,
     .setup = setup,
     .update = update,

@@ -121,6 +121,12 @@ karst_status karst_analysis_check(const karst_analysis *analysis, const karst_ma
     return karst_fail(context, KARST_ERROR_ARGUMENT,
                       "the solver has the ordering %s, and the analysis was made with %s",
                       karst_ordering_table[chosen->ordering]->name, karst_ordering_table[made->ordering]->name);
+  if (chosen->of_ordering.tile_size != made->of_ordering.tile_size)
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "the solver has tile-size %d, and the analysis was made with tile-size %d",
+                      chosen->of_ordering.tile_size, made->of_ordering.tile_size);
+  if (chosen->of_ordering.tile_shape != made->of_ordering.tile_shape)
+    return karst_fail(analysis->context, KARST_ERROR_ARGUMENT, "the analysis was made with another tile-shape");
   if (chosen->precond != made->precond)
     return karst_fail(
         context, KARST_ERROR_ARGUMENT, "the solver has the preconditioner %s, and the analysis was made with %s",

@@ -24,8 +24,8 @@ karst_status karst_analysis_create(const karst_system *system, karst_parts *part
                                    karst_analysis **analysis);
 
 /* Fails with KARST_ERROR_ARGUMENT where the matrix, the methods or the options are not those of the analysis. Grids
- * are compared where the preconditioner needs one, and the parts that they are cut into; no ordering of
- * karst_ordering_table looks at one. */
+ * are compared where the preconditioner needs one, and the parts that they are cut into. An ordering may have looked at
+ * the grid and the values of the matrix that the analysis was made with: its order is valid for any of that pattern. */
 karst_status karst_analysis_check(const karst_analysis *analysis, const karst_matrix *A, const karst_methods *chosen,
                                   const karst_options *options);
 

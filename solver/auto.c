@@ -2,9 +2,11 @@
 #include "auto.h"
 
 #include "auto_cost.h"
+#include "order_choice.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The numbers of the names that the option auto-learn takes. */
@@ -29,6 +31,26 @@ bool karst_auto_is_chosen(const karst_context *context, const karst_methods *cho
   return karst_precond_at(context, (size_t)chosen->precond) == &karst_precond_auto;
 }
 
+/* The ordering that is given; auto is none. */
+static const char *find_ordering(const karst_options *given)
+{
+  const char *ordering = karst_options_find(given, "ordering");
+  return ordering && strcmp(ordering, "auto") != 0 ? ordering : NULL;
+}
+
+/* Whether iluk with these options may be in tiles, and whether it must; and the level that is given. */
+static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
+{
+  karst_context *context = karst_options_context(given);
+  karst_order_needs needs;
+  const karst_status status = karst_order_find_needs(context, karst_precond_find(context, "iluk"), given, &needs);
+  const char *level = karst_options_find(given, "level");
+  freedom->given_level = level ? (int)strtod(level, NULL) : 0;
+  if (status || find_ordering(given)) return;
+  freedom->by_tiles = needs.tiles;
+  freedom->tiles = needs.sweeps && !needs.natural;
+}
+
 static karst_auto_freedom find_freedom(const karst_options *given)
 {
   const karst_option *const *list = karst_precond_find(karst_options_context(given), "iluk")->options;
@@ -47,8 +69,9 @@ static karst_auto_freedom find_freedom(const karst_options *given)
 
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice)
 {
-  const karst_auto_freedom freedom = find_freedom(given);
+  karst_auto_freedom freedom = find_freedom(given);
   const char *learn = karst_options_find(given, "auto-learn");
+  if (orders) find_tiles(given, &freedom);
   *choice = (karst_auto){.given = given, .orders = orders, .due = true, .stand_in = -1};
   choice->learn = !learn || strcmp(learn, "iterations") == 0 ? BY_ITERATIONS
                   : strcmp(learn, "time") == 0               ? BY_TIME
@@ -67,7 +90,7 @@ karst_status karst_auto_options(const karst_auto *choice, karst_context *context
   if (status) return status;
   status = karst_options_set(*options, "precond", rung->precond);
   if (!status && rung->level >= 0) status = karst_options_set_integer(*options, "level", rung->level);
-  if (!status && choice->orders && !karst_options_find(choice->given, "ordering"))
+  if (!status && choice->orders && !find_ordering(choice->given))
     status = karst_options_set(*options, "ordering", rung->ordering);
   if (!status) return KARST_SUCCESS;
   karst_options_destroy(*options);
@@ -90,7 +113,7 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
 {
   const karst_auto_rung *rung = &choice->ladder.rung[choice->at];
   const char *level = karst_options_find(choice->given, "level");
-  const char *ordering = karst_options_find(choice->given, "ordering");
+  const char *ordering = find_ordering(choice->given);
   char text[KARST_REPORT_TEXT], number[24] = "";
   if (rung->level >= 0)
     snprintf(number, sizeof number, " --level %d", rung->level);

@@ -27,9 +27,12 @@ typedef struct karst_auto_ladder {
 typedef struct karst_auto_freedom {
   bool precond; /* no option was given that iluk has; where one was, iluk is chosen */
   bool level;
-  bool grid;   /* precond, and the rows stay in the order of the grid */
-  bool rrb;    /* the preconditioner is made from the matrix as it is, for a driver that rrb does not break */
-  bool recurs; /* many iterations cost the driver no restart */
+  int given_level; /* where that is not left to them */
+  bool grid;       /* precond, and the rows stay in the order of the grid */
+  bool rrb;        /* the preconditioner is made from the matrix as it is, for a driver that rrb does not break */
+  bool recurs;     /* many iterations cost the driver no restart */
+  bool tiles;      /* the rows may be ordered by tiles, and nothing that is given speaks against it */
+  bool by_tiles;   /* and what is given asks for sweeps by tiles */
 } karst_auto_freedom;
 
 /* Chooses for A on the host, or on a GPU, by what auto_look.h tells of it. */

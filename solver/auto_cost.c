@@ -1,11 +1,21 @@
 /* auto_cost.c - see auto_cost.h: from what preconditioners say that they move (karst_traffic). */
 #include "auto_cost.h"
 
+#include "symbolic.h"
+
 #include <string.h>
 
 /* Bytes that a GPU moves at 4 TB/s while it waits for a level set of a triangle (0.4 us; for one of fgbilu's, half as
  * long), and for what the host queues for an iteration (70 us). */
-static const double level_bytes = 1.6e6, launch_bytes = 2.8e8;
+static const double level_bytes = 1.6e6, launch_bytes = 2.8e8, copy_bandwidth = 4e12;
+
+static bool is_by_tiles(const karst_precond *precond)
+{
+  karst_value value;
+  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
+    if (strcmp(value.name, "trisolve_used") == 0) return value.text && strcmp(value.text, "tiles") == 0;
+  return false;
+}
 
 static double find_number(const karst_precond *precond, const char *name)
 {
@@ -19,6 +29,17 @@ static double find_number(const karst_precond *precond, const char *name)
 static double count_levels(const karst_precond *M)
 {
   return find_number(M, "levels_lower") + find_number(M, "levels_upper") + find_number(M, "hyperplanes");
+}
+
+/* Bytes that a GPU could move while an application waits. By tiles a level set is a step inside a multiprocessor, and
+ * each colour of each triangle takes a way through the memory of the device. */
+static double wait_bytes(const karst_auto_sample *sample)
+{
+  const karst_precond *M = sample->krylov->M;
+  const karst_order_machine *gpu = karst_order_machine_of(false, sample->A->block_size);
+  if (!sample->A->tiling || !is_by_tiles(M)) return level_bytes * count_levels(M);
+  const double colours = (double)sample->A->tiling->colours;
+  return copy_bandwidth * (gpu->inner_step * count_levels(M) + gpu->outer_step * 2 * colours);
 }
 
 /* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves
@@ -37,7 +58,7 @@ double karst_auto_iteration_bytes(const karst_auto_sample *sample)
 {
   const karst_krylov *krylov = sample->krylov;
   const bool host = karst_context_is_host(sample->A->context);
-  const double waits = host ? 0 : level_bytes * count_levels(krylov->M);
+  const double waits = host ? 0 : wait_bytes(sample);
   const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
   const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->need.vectors, 0);
   return times * (product_bytes(sample) + waits) + vectors + (host ? 0 : launch_bytes);

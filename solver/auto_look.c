@@ -4,6 +4,7 @@
 #include "backend.h"
 #include "grid.h"
 #include "search.h"
+#include "spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,12 +14,7 @@ enum { MOST_VALUES = 1 << 20 }; /* no further row's values are looked at: a dens
 
 static const char what[] = "the choice of methods";
 
-/* Sample number i of so many block rows: spread over all of them, and out of step with whatever repeats in them. */
-static karst_index sample_row(karst_index rows, int i)
-{
-  const double golden = 0.6180339887498949 * i;
-  return rows <= SAMPLES ? i : (karst_index)((golden - floor(golden)) * (double)rows);
-}
+static karst_index sample_row(karst_index rows, int i) { return karst_spread_row(rows, SAMPLES, i); }
 
 static int count_samples(karst_index rows) { return rows < SAMPLES ? (int)rows : SAMPLES; }
 

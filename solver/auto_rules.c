@@ -8,7 +8,9 @@
 
 #include "auto.h"
 #include "auto_look.h"
+#include "order_choice.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +143,28 @@ static const struct rule *choose_on_host(const karst_matrix *A, const karst_auto
   return rule;
 }
 
+/* On a GPU iluk is in tiles instead of natural order where its lowest level would be faster so; more fill has more
+ * level sets. */
+static karst_status choose_tiles(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
+                                 karst_auto_ladder *ladder)
+{
+  char reason[KARST_REPORT_TEXT];
+  bool pay = freedom->by_tiles;
+  int lowest = 0;
+  while (lowest < ladder->count && strcmp(ladder->rung[lowest].precond, "iluk") != 0) lowest++;
+  if (lowest == ladder->count) return KARST_SUCCESS;
+  const karst_auto_rung *rung = &ladder->rung[lowest];
+  if (!pay && !host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
+    const int level = rung->level >= 0 ? rung->level : freedom->given_level;
+    const int distance = level < INT_MAX ? level + 1 : level;
+    const karst_status status = karst_order_tiles_pay(A, false, distance, 0, &pay, reason);
+    if (status) return status;
+  }
+  for (int i = lowest; pay && i < ladder->count; i++) ladder->rung[i].ordering = "tiles";
+  if (freedom->by_tiles) snprintf(ladder->reason, sizeof ladder->reason, "trisolve tiles asks for tiles");
+  return KARST_SUCCESS;
+}
+
 karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder)
 {
@@ -159,5 +183,5 @@ karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto
   else if (rule)
     snprintf(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
              rule->because);
-  return KARST_SUCCESS;
+  return choose_tiles(A, host, freedom, ladder);
 }

@@ -2,6 +2,7 @@
 #include "choice.h"
 
 #include "clock.h"
+#include "distance.h"
 
 karst_status karst_choice_check(const karst_solver *solver)
 {
@@ -140,15 +141,17 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
 {
   karst_context *context = solver->context;
   const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
-  const struct karst_ordering_ops *ordering = karst_ordering_table[solver->chosen.ordering];
+  karst_ordering_choice ordering = {.ops = karst_ordering_table[solver->chosen.ordering],
+                                    .settings = solver->chosen.of_ordering};
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
   karst_status status = karst_precond_check(precond, solver->options, A);
-  if (!status && ordering->compute) status = karst_precond_check_order(precond, solver->options, A);
+  if (!status) status = karst_fill_distance(context, precond, solver->options, &ordering.distance);
+  if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
                precond->name);
-  if (!status) status = karst_system_setup(ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
+  if (!status) status = karst_system_setup(&ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) status = make_parts(solver, analysis);
   if (status) return status;
   if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
@@ -218,11 +221,13 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
   return make(solver, A, analysis);
 }
 
-/* What auto stands for with a matrix: the place on the ladder, and options and methods for it. */
+/* What auto stands for with a matrix: of preconditioners the place on the ladder, and options and methods for it; of
+ * orderings alone the methods. */
 struct choice {
   karst_auto automatic;
-  karst_options *options; /* NULL: the solver's stay, which do not choose auto */
+  karst_options *options; /* NULL: the solver's stay, which do not choose the preconditioner auto */
   karst_methods chosen;
+  karst_order_choice order;
 };
 
 /* The options and methods of the choice's place on the ladder. */
@@ -233,10 +238,15 @@ static karst_status read_choice(karst_context *context, struct choice *choice)
   return status;
 }
 
-static karst_status choose(const karst_solver *solver, const karst_matrix *A, struct choice *choice)
+/* The ordering auto stands for that of the analysis, where there is one. */
+static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                           struct choice *choice)
 {
-  *choice = (struct choice){.chosen = solver->chosen};
-  if (!solver->given) return KARST_SUCCESS;
+  *choice = (struct choice){.options = NULL};
+  if (!solver->given && analysis &&
+      karst_order_choose_made(solver->options, &analysis->chosen, &choice->chosen, &choice->order))
+    return KARST_SUCCESS;
+  if (!solver->given) return karst_order_choose(solver->options, A, &choice->chosen, &choice->order);
   const karst_status status = karst_auto_begin(solver->given, true, A, &choice->automatic);
   return status ? status : read_choice(solver->context, choice);
 }
@@ -244,17 +254,18 @@ static karst_status choose(const karst_solver *solver, const karst_matrix *A, st
 /* The solver takes the options over. */
 static void adopt(karst_solver *solver, const struct choice *choice)
 {
+  solver->chosen = choice->chosen;
+  solver->order = choice->order;
   if (!choice->options) return;
   karst_options_destroy(solver->options);
   solver->options = choice->options;
-  solver->chosen = choice->chosen;
   solver->automatic = choice->automatic;
 }
 
 karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
 {
   struct choice choice;
-  karst_status status = choose(solver, A, &choice);
+  karst_status status = choose(solver, A, NULL, &choice);
   if (status) return status;
   adopt(solver, &choice);
   status = set_up(solver, A, NULL);
@@ -281,7 +292,7 @@ static karst_status choose_of(const karst_solver *solver, const karst_analysis *
 karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   struct choice choice;
-  karst_status status = choose(solver, A, &choice);
+  karst_status status = choose(solver, A, analysis, &choice);
   if (status) return status;
   status = choose_of(solver, analysis, &choice);
   if (!status)

@@ -56,6 +56,8 @@ void karst_methods_read(const karst_options *options, karst_methods *methods)
 {
   static const karst_option *const list[] = {karst_methods_rows, NULL};
   karst_options_read(options, list, methods);
+  methods->of_ordering = (karst_ordering_settings){0};
+  karst_options_read(options, karst_ordering_table[methods->ordering]->options, &methods->of_ordering);
   methods->parts = 1;
   const karst_option *parts = karst_krylov_table[methods->solver]->parts;
   if (!parts) return;
@@ -65,11 +67,18 @@ void karst_methods_read(const karst_options *options, karst_methods *methods)
   karst_options_read(options, driver, methods);
 }
 
-size_t karst_methods_rows_common(void)
+static size_t count_drivers(void)
 {
   size_t drivers = 0;
   while (karst_krylov_table[drivers]) drivers++;
-  return 1 + drivers;
+  return drivers;
+}
+
+size_t karst_methods_rows_common(void)
+{
+  size_t orderings = 0;
+  while (karst_ordering_table[orderings]) orderings++;
+  return 1 + count_drivers() + orderings;
 }
 
 const karst_option *const *karst_methods_rows_of(const karst_context *context, size_t i)
@@ -81,6 +90,8 @@ const karst_option *const *karst_methods_rows_of(const karst_context *context, s
     const struct karst_precond_ops *ops = karst_precond_at(context, i - karst_methods_rows_common());
     if (!ops) return NULL;
     list = ops->options;
+  } else if (i > count_drivers()) {
+    list = karst_ordering_table[i - 1 - count_drivers()]->options;
   } else if (i > 0) {
     list = karst_krylov_table[i - 1]->options;
   }

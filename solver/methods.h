@@ -15,6 +15,7 @@ typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_B
 /* Numbers in the tables of drivers and orderings, of karst_precond_at in the options' context, and a karst_scale. */
 typedef struct karst_methods {
   int solver, precond, ordering, scale;
+  karst_ordering_settings of_ordering; /* what the chosen ordering's rows are set to, 0 for those of others */
   int parts; /* of the grid, that the preconditioner keeps apart: what the driver's own row says, 1 where it has none */
 } karst_methods;
 
@@ -22,8 +23,8 @@ extern const karst_option karst_methods_rows[];
 
 void karst_methods_read(const karst_options *options, karst_methods *methods);
 
-/* Lists of rows one after the other: those of the choice of methods and of the limits, then those of the drivers and of
- * the preconditioners of a context. NULL past the last. */
+/* Lists of rows one after the other: those of the choice of methods and of the limits, then those of the drivers, of
+ * the orderings and of the preconditioners of a context. NULL past the last. */
 const karst_option *const *karst_methods_rows_of(const karst_context *context, size_t i);
 /* How many of those lists are not a preconditioner's. */
 size_t karst_methods_rows_common(void);

@@ -263,7 +263,8 @@ int karst_options_used(const karst_options *options, const char *name)
   const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)methods.precond);
   const char *part = found.name, *point = strchr(part, '.');
   if (!point && (is_among(karst_methods_rows_of(context, 0), part, strlen(part)) ||
-                 is_among(karst_krylov_table[methods.solver]->options, part, strlen(part))))
+                 is_among(karst_krylov_table[methods.solver]->options, part, strlen(part)) ||
+                 is_among(karst_ordering_table[methods.ordering]->options, part, strlen(part))))
     return 1;
   for (; ops && point; part = point + 1, point = strchr(part, '.')) {
     const size_t length = (size_t)(point - part);

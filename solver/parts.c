@@ -198,7 +198,10 @@ karst_status karst_parts_copy(const karst_parts *parts, const karst_system *syst
 {
   karst_status status = karst_matrix_on_pattern(parts->pattern, system->matrix->rows_unpadded, copy);
   if (!status) status = karst_matrix_copy_grid(parts->pattern, NULL, *copy);
-  if (!status) return KARST_SUCCESS;
+  if (!status) {
+    (*copy)->tiling = system->matrix->tiling;
+    return KARST_SUCCESS;
+  }
   karst_matrix_destroy(*copy);
   *copy = NULL;
   return status;

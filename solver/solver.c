@@ -174,7 +174,8 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
 int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value)
 {
   if (!solver || !solver->krylov || !value) return 0;
-  const size_t count = (size_t)solver->precond->report.count;
-  return i < count ? karst_precond_report(solver->precond, i, value)
-                   : karst_report_get(&solver->krylov->report, i - count, value);
+  const size_t precond = (size_t)solver->precond->report.count, krylov = (size_t)solver->krylov->report.count;
+  if (i < precond) return karst_precond_report(solver->precond, i, value);
+  if (i < precond + krylov) return karst_report_get(&solver->krylov->report, i - precond, value);
+  return karst_order_report(&solver->order, i - precond - krylov, value);
 }

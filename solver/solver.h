@@ -4,6 +4,7 @@
 
 #include "auto.h"
 #include "methods.h"
+#include "order_choice.h"
 #include "parts.h"
 #include "product.h"
 #include "reduced.h"
@@ -14,7 +15,8 @@ struct karst_solver {
   karst_options *options; /* what setup makes its parts from */
   karst_options *given;   /* the caller's, where they choose auto, in whose place options have a choice; else NULL */
   karst_auto automatic;   /* where given is not NULL */
-  karst_methods chosen;   /* by options */
+  karst_methods chosen;   /* by options, with what set-up has put in the place of the ordering auto */
+  karst_order_choice order;
   karst_krylov_limits limits; /* read by the driver in each solve */
   karst_system system;
   karst_product product; /* the caller's function, which takes the matrix's place in the Krylov method */

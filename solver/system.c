@@ -13,6 +13,7 @@ static karst_status make_copy(karst_system *s)
   karst_status status = karst_matrix_on_pattern(s->ordered->pattern, A->rows_unpadded, &s->copy);
   if (!status) status = karst_matrix_copy_grid(A, s->ordered->permutation, s->copy);
   if (status) return status;
+  if (s->ordered->tiling.tiles > 0) s->copy->tiling = &s->ordered->tiling;
   s->matrix = s->copy;
   s->memory += karst_entries(A) * (int64_t)sizeof(double) + s->ordered->memory;
   if (s->copy->grid.cell) s->memory += (int64_t)A->block_rows * (int64_t)sizeof(karst_index);
@@ -37,14 +38,14 @@ static karst_status make_vectors(karst_system *s, karst_scale scale)
   return status;
 }
 
-karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
+karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
                                 karst_ordered *ordered, karst_system *system)
 {
   karst_context *context = A->context;
   double begin = karst_clock();
   *system = (karst_system){.context = context, .original = A, .matrix = A, .block_row = -1};
   const bool scaled = scale != KARST_SCALE_NONE;
-  if (!ordering->compute && !scaled) return KARST_SUCCESS;
+  if (!ordering->ops->compute && !scaled) return KARST_SUCCESS;
   if (scaled) {
     karst_status missing = karst_matrix_check_diagonal(A); /* here, where the row has the caller's number */
     if (missing) return missing;
@@ -52,7 +53,7 @@ karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst
   karst_status status = KARST_SUCCESS;
   system->ordered = karst_ordered_hold(ordered);
   if (!ordered) {
-    karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->name);
+    karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->ops->name);
     status = karst_ordered_create(ordering, A, &system->ordered);
   }
   if (!status) status = make_copy(system);

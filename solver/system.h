@@ -28,7 +28,7 @@ typedef struct karst_system {
 
 /* The pattern half: ordering, permuted pattern, work space. ordered: that of another system of this ordering and
  * pattern, NULL: none. On failure destroy gives back what was made. */
-karst_status karst_system_setup(const struct karst_ordering_ops *ordering, karst_scale scale, const karst_matrix *A,
+karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
                                 karst_ordered *ordered, karst_system *system);
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);

@@ -14,8 +14,9 @@
 #define order_by_amd amd_order
 #endif
 
-karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation)
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  (void)tiling;
   karst_context *context = pattern->context;
   const karst_index n = pattern->block_rows;
   int outcome = (int)order_by_amd(n, pattern->row_start, pattern->column, permutation, NULL, NULL);
@@ -30,8 +31,9 @@ karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index 
 
 #else
 
-karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation)
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  (void)tiling;
   (void)permutation;
   return karst_fail(pattern->context, KARST_ERROR_NOT_BUILT,
                     "ordering amd needs SuiteSparse's AMD, and Karst was built without it");

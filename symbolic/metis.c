@@ -171,8 +171,9 @@ static karst_status dissect(karst_context *context, const struct dissection *d)
   return KARST_SUCCESS;
 }
 
-karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  (void)tiling;
   karst_context *context = pattern->context;
   const karst_index n = pattern->block_rows;
   struct dissection d = {.n = n, .order = permutation};
@@ -215,8 +216,9 @@ finish:
 
 #else
 
-karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation)
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  (void)tiling;
   (void)permutation;
   return karst_fail(pattern->context, KARST_ERROR_NOT_BUILT,
                     "ordering metis needs METIS, and Karst was built without it");

@@ -27,4 +27,44 @@ static const struct karst_ordering_ops metis = {
     .compute = karst_order_metis,
 };
 
-const struct karst_ordering_ops *const karst_ordering_table[] = {&natural, &rcm, &amd, &metis, NULL};
+static const struct karst_ordering_ops colour = {
+    .name = "colour",
+    .help = "rows sorted by colours, which differ where fill may couple: few levels",
+    .compute = karst_order_colour,
+};
+
+static const karst_option tile_rows[] = {{"tile-size", KARST_OPTION_INTEGER, false,
+                                          offsetof(karst_ordering_settings, tile_size), NULL, 0, "0",
+                                          "most block rows of a tile; 0: chosen by the block size"},
+                                         {0}};
+
+static const char *shape_name(size_t i)
+{
+  static const char *const names[] = {[KARST_TILES_AUTO] = "auto", [KARST_TILES_GROWN] = "grown", NULL};
+  return names[i];
+}
+
+static const karst_option shape_rows[] = {
+    {"tile-shape", KARST_OPTION_NAME, true, offsetof(karst_ordering_settings, tile_shape), shape_name, 0, "auto",
+     "tiles: boxes where there is a grid; grown: along strong couplings also there"},
+    {0}};
+
+static const karst_option *const size_options[] = {tile_rows, NULL};
+static const karst_option *const tile_options[] = {tile_rows, shape_rows, NULL};
+
+static const struct karst_ordering_ops tiles = {
+    .name = "tiles",
+    .help = "tiles of rows sorted by colours, rows in order inside: few levels, hardly more iterations",
+    .compute = karst_order_tiles,
+    .options = tile_options,
+};
+
+static const struct karst_ordering_ops automatic = {
+    .name = "auto",
+    .help = "tiles where they are predicted to make triangular solves faster, as on a GPU; else natural",
+    .options = size_options,
+    .chooses = true,
+};
+
+const struct karst_ordering_ops *const karst_ordering_table[] = {&natural, &rcm,   &amd,       &metis,
+                                                                 &colour,  &tiles, &automatic, NULL};

@@ -1,4 +1,4 @@
-/* pattern.c - transposes, symmetrises, mirrors and permutes a square pattern of n rows.
+/* pattern.c - transposes, symmetrises and mirrors a square pattern of n rows.
  *
  * All functions take time proportional to n and the number of entries. They sort by transposition: walking the rows of
  * a pattern in ascending order and appending to the rows of its transpose leaves the transpose sorted (Gustavson, ACM
@@ -148,92 +148,6 @@ karst_status karst_pattern_mirror_lower(karst_context *context, karst_index n, c
 finish:
   karst_release(context, image);
   karst_release(context, next);
-  return status;
-}
-
-karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
-                                      karst_index *inverse)
-{
-  for (karst_index i = 0; i < n; i++) inverse[i] = -1;
-  for (karst_index i = 0; i < n; i++) {
-    karst_index old = permutation[i];
-    if (old < 0 || old >= n)
-      return karst_fail(context, KARST_ERROR_ARGUMENT, "entry %lld of the permutation is %lld, not among 0 .. %lld",
-                        (long long)i, (long long)old, (long long)n - 1);
-    if (inverse[old] >= 0)
-      return karst_fail(context, KARST_ERROR_ARGUMENT, "entries %lld and %lld of the permutation are both %lld",
-                        (long long)inverse[old], (long long)i, (long long)old);
-    inverse[old] = i;
-  }
-  return KARST_SUCCESS;
-}
-
-/* Computes the transpose of P A P^T. start is zero on entry; row and block have an element for each entry. Row c of the
- * transpose holds in row, ascending, the new rows with an entry in the new column c, and in block the number of that
- * entry in A. */
-static karst_status permute_transposed(karst_context *context, karst_index n, const karst_index *row_start,
-                                       const karst_index *column, const karst_index *permutation,
-                                       const karst_index *inverse, karst_index *start, karst_index *row,
-                                       karst_index *block)
-{
-  for (karst_index k = 0; k < row_start[n]; k++) start[inverse[column[k]] + 1]++;
-  karst_status status = karst_counts_to_starts(context, n, start, "the columns of a permuted pattern");
-  if (status) return status;
-  for (karst_index i = 0; i < n; i++) {
-    for (karst_index k = row_start[permutation[i]]; k < row_start[permutation[i] + 1]; k++) {
-      karst_index at = start[inverse[column[k]]]++;
-      row[at] = i;
-      block[at] = k;
-    }
-  }
-  rewind_starts(n, start);
-  return KARST_SUCCESS;
-}
-
-karst_status karst_pattern_permute(karst_context *context, karst_index n, const karst_index *row_start,
-                                   const karst_index *column, const karst_index *permutation,
-                                   karst_index **permuted_start, karst_index **permuted_column, karst_index **source)
-{
-  const char *what = "a permuted pattern";
-  karst_index entries = row_start[n];
-  karst_index *inverse = NULL, *t_start = NULL, *t_row = NULL, *t_block = NULL;
-  karst_index *start = NULL, *permuted = NULL, *block = NULL;
-  karst_status status;
-  *permuted_start = *permuted_column = *source = NULL;
-  if ((status = karst_allocate(context, &inverse, n, sizeof *inverse, what)) ||
-      (status = karst_allocate_zero(context, &t_start, (int64_t)n + 1, sizeof *t_start, what)) ||
-      (status = karst_allocate(context, &t_row, entries, sizeof *t_row, what)) ||
-      (status = karst_allocate(context, &t_block, entries, sizeof *t_block, what)) ||
-      (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, what)) ||
-      (status = karst_allocate(context, &permuted, entries, sizeof *permuted, what)) ||
-      (status = karst_allocate(context, &block, entries, sizeof *block, what)) ||
-      (status = karst_permutation_invert(context, n, permutation, inverse)) ||
-      (status = permute_transposed(context, n, row_start, column, permutation, inverse, t_start, t_row, t_block)))
-    goto finish;
-
-  for (karst_index i = 0; i < n; i++) start[i + 1] = row_start[permutation[i] + 1] - row_start[permutation[i]];
-  if ((status = karst_counts_to_starts(context, n, start, "the rows of a permuted pattern"))) goto finish;
-  for (karst_index j = 0; j < n; j++) {
-    for (karst_index k = t_start[j]; k < t_start[j + 1]; k++) {
-      karst_index at = start[t_row[k]]++;
-      permuted[at] = j;
-      block[at] = t_block[k];
-    }
-  }
-  rewind_starts(n, start);
-  *permuted_start = start;
-  *permuted_column = permuted;
-  *source = block;
-  start = permuted = block = NULL;
-
-finish:
-  karst_release(context, inverse);
-  karst_release(context, t_start);
-  karst_release(context, t_row);
-  karst_release(context, t_block);
-  karst_release(context, start);
-  karst_release(context, permuted);
-  karst_release(context, block);
   return status;
 }
 

@@ -77,8 +77,9 @@ static karst_index number_component(const struct graph *graph, karst_index root,
   }
 }
 
-karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation)
+karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  (void)tiling;
   const char *what = "the graph for RCM";
   karst_context *context = pattern->context;
   const karst_index n = pattern->block_rows;

@@ -121,6 +121,44 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
 
+/* What an order is judged by: the ordered pattern, the level of its ILU(k), and its tiles, NULL where it has none. */
+typedef struct karst_order_system {
+  karst_index block_rows;
+  int block_size, level;
+  const karst_index *row_start, *column;
+  const karst_tiling *tiling;
+} karst_order_system;
+
+/* What sweeps run on: the bytes a second that they reach, and the seconds that a row waits for another one. */
+typedef struct karst_order_machine {
+  double bandwidth, step;                        /* where rows go level by level */
+  double tile_bandwidth, inner_step, outer_step; /* by tiles: a step inside a tile, and from one to another */
+} karst_order_machine;
+
+/* Returns a typical device for blocks of this size: the host, or a GPU. */
+const karst_order_machine *karst_order_machine_of(bool host, int block_size);
+
+/* Returns the bytes that both triangular solves move, where the triangles have so many blocks off the diagonal. */
+int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);
+
+/* Computes what the triangular solves cost in an order; see karst_order_cost. */
+karst_status karst_order_predict(karst_context *context, const karst_order_system *system,
+                                 const karst_order_machine *machine, karst_order_cost *cost);
+
+/* What the orders of a pattern are estimated to cost before any is made, as karst_order_machine has it. */
+typedef struct karst_order_outlook {
+  double bytes;          /* that both triangular solves move */
+  double levels;         /* level sets of a triangle in the order of the pattern */
+  double colours, depth; /* of tiles, and the steps inside one of them */
+  double natural, tiles; /* seconds of both triangular solves */
+} karst_order_outlook;
+
+/* Estimates by some rows of the pattern where they show a grid, else by a pass over all of it. The factors are those of
+ * ILU(distance - 1); what the order settings say of tiles counts. Takes host memory for a number a block row, and gives
+ * it back. */
+karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_order_machine *machine,
+                                  karst_order_outlook *outlook);
+
 typedef enum karst_task_order { KARST_TASKS_ROWS, KARST_TASKS_BLOCKS, KARST_TASKS_RANDOM } karst_task_order;
 typedef enum karst_chunk_order { KARST_CHUNKS_FORWARD, KARST_CHUNKS_BACKWARD, KARST_CHUNKS_RANDOM } karst_chunk_order;
 
@@ -136,8 +174,10 @@ karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern
                                int block, karst_chunk_order chunk_order, karst_index **task, int64_t *tasks);
 
 /* The orderings behind lib/ordering.h's table, each in its file. */
-karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation);
-karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation);
-karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation);
+karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
+karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
+karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
+karst_status karst_order_colour(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
+karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
 
 #endif

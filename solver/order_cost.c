@@ -1,0 +1,38 @@
+/* order_cost.c - what the order of a solver costs, and natural order, as symbolic/cost.c predicts it. */
+#include "distance.h"
+#include "solver.h"
+#include "symbolic.h"
+
+/* The cost of a pattern that has tiles, or NULL. */
+static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, karst_order_cost *cost)
+{
+  const karst_order_system system = {.block_rows = A->block_rows,
+                                     .block_size = A->block_size,
+                                     .level = level,
+                                     .row_start = A->row_start,
+                                     .column = A->column,
+                                     .tiling = tiling};
+  const karst_order_machine *machine = karst_order_machine_of(karst_context_is_host(A->context), A->block_size);
+  return karst_order_predict(A->context, &system, machine, cost);
+}
+
+karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cost *cost)
+{
+  if (cost) *cost = (karst_order_cost){0};
+  if (!solver || !cost) return karst_missing(solver ? solver->context : NULL, "the place for the cost of the order");
+  karst_order_cost natural;
+  int distance;
+  karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_fill_distance(solver->context, solver->precond->ops, solver->options, &distance);
+  if (status) return status;
+  const karst_system *system = &solver->system;
+  const karst_matrix *A = solver->apart ? solver->apart : system->matrix;
+  status = predict(A, distance - 1, system->ordered ? &system->ordered->tiling : NULL, cost);
+  if (status) return status;
+  natural = *cost;
+  if (karst_ordering_table[solver->chosen.ordering]->compute)
+    status = predict(system->original, distance - 1, NULL, &natural);
+  cost->natural_levels = natural.levels;
+  cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
+  return status;
+}

@@ -1,0 +1,166 @@
+/* tiles.c - the ordering by tiles (Iwashita, Nakashima and Takahashi, "Algebraic block multi-color ordering method for
+ * parallel multi-threaded sparse triangular solver in ICCG method", IPDPS 2012).
+ *
+ * Rows are gathered into tiles, and tiles are coloured, so that those of one colour depend on each other in no
+ * incomplete factor. A tile is a box of cells where the matrix has a grid, or its pattern that of one, else it grows
+ * along strong couplings. Inside a tile rows keep their order, or that of the cells: level sets would give the same
+ * factors, for they change the order of independent rows alone, and a kernel groups rows into its own steps anyway.
+ * Rows that come in no particular order have that of RCM inside grown tiles; else tiles would cost as many iterations
+ * as the matrix as it comes, up to twice those of a good order.
+ *
+ * Rows with many times as many neighbours as most come last, in tiles of their own with a colour each: no fill goes
+ * through them to other rows then. */
+#include "config.h"
+
+#include "grid.h"
+#include "threads.h"
+#include "tiles.h"
+
+bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil)
+{
+  const karst_matrix shape = {.context = pattern->context,
+                              .block_rows = pattern->block_rows,
+                              .row_start = (karst_index *)pattern->row_start,
+                              .column = (karst_index *)pattern->column};
+  karst_stencil found;
+  karst_index misfit[2];
+  *stencil = 0;
+  if (pattern->grid)
+    *grid = *pattern->grid;
+  else if (!karst_grid_search(&shape, grid))
+    return false;
+  if (karst_grid_fits(&shape, grid, &found, misfit)) *stencil = (int)found;
+  return true;
+}
+
+/* How many rows a tile may have: warps and shared memory of a GPU are filled well so. With fill a row of the factors
+ * has several times as many entries, and few rows are to be many tiles nevertheless. */
+karst_index karst_tile_set_size(const karst_ordering_pattern *pattern)
+{
+  enum { LEAST = 64, MOST = 256, TILES = 128 };
+  const int b = pattern->matrix ? pattern->matrix->block_size : 1;
+  const karst_index share = pattern->block_rows / TILES;
+  if (pattern->settings.tile_size > 0) return pattern->settings.tile_size;
+  if (b > 3) return LEAST / 2;
+  if (b > 1 || pattern->distance > 1) return LEAST;
+  return share < LEAST ? LEAST : share < MOST ? share : MOST;
+}
+
+/* The sum over all couplings of how far the rows of both ends are apart. */
+static int64_t measure_order(const karst_ordering_pattern *pattern)
+{
+  const karst_index n = pattern->block_rows;
+  const karst_index *row_start = pattern->row_start, *column = pattern->column;
+  int64_t sum = 0;
+#pragma omp parallel for num_threads(karst_threads_for(pattern->context, row_start[n])) schedule(static)              \
+    reduction(+ : sum)
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) sum += column[k] < i ? i - column[k] : column[k] - i;
+  return sum;
+}
+
+/* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
+struct ground {
+  karst_ordering_pattern pattern;
+  karst_index *sequence; /* [block_rows] the rows of the matrix in its order; NULL: they have it already */
+  karst_index *row_start, *column, *source; /* as karst_pattern_permute makes them, or NULL */
+};
+
+static void destroy_ground(struct ground *ground)
+{
+  karst_context *context = ground->pattern.context;
+  karst_release(context, ground->sequence);
+  karst_release(context, ground->row_start);
+  karst_release(context, ground->column);
+  karst_release(context, ground->source);
+}
+
+/* Chooses the order of RCM where that brings coupled rows much nearer to each other. */
+static karst_status choose_ground(const karst_ordering_pattern *pattern, struct ground *ground)
+{
+  karst_context *context = pattern->context;
+  const karst_index n = pattern->block_rows;
+  karst_tiling none = {0};
+  *ground = (struct ground){.pattern = *pattern};
+  karst_status status =
+      karst_allocate(context, &ground->sequence, n, sizeof *ground->sequence, "the order inside tiles");
+  if (!status) status = karst_order_rcm(pattern, ground->sequence, &none);
+  if (!status)
+    status = karst_pattern_permute(context, n, pattern->row_start, pattern->column, ground->sequence,
+                                   &ground->row_start, &ground->column, &ground->source);
+  if (status) return status;
+  ground->pattern.row_start = ground->row_start;
+  ground->pattern.column = ground->column;
+  if (2 * measure_order(&ground->pattern) > measure_order(pattern)) {
+    destroy_ground(ground);
+    *ground = (struct ground){.pattern = *pattern};
+  }
+  return KARST_SUCCESS;
+}
+
+/* Makes tiles on a graph: boxes of the grid, if there is one, else tiles that grow. source: as karst_strength_of_edges
+ * has it. */
+static karst_status make_by_graph(const karst_ordering_pattern *pattern, const karst_grid *grid,
+                                  const karst_index *source, karst_index most, karst_tile_set *set)
+{
+  karst_context *context = pattern->context;
+  karst_graph graph;
+  float *strength = NULL;
+  karst_index hubs = 0;
+  karst_status status = karst_graph_of_pattern(pattern, &graph);
+  if (status) return status;
+  const karst_index hub_degree = karst_graph_hub_degree(&graph);
+  if (grid)
+    status = karst_tile_set_cut(pattern, grid, most, set);
+  else if (!(status = karst_strength_of_edges(pattern, &graph, source, &strength)))
+    status = karst_tile_set_grow(context, &graph, strength, hub_degree, most, set);
+  karst_release(context, strength);
+  if (!status) {
+    karst_tile_set_put_hubs(&graph, hub_degree, most, set, &hubs);
+    status = karst_tile_set_colour(context, &graph, hubs, pattern->distance > 1 ? pattern->distance : 1, set);
+  }
+  karst_graph_destroy(context, &graph);
+  return status;
+}
+
+/* Makes and sorts tiles that grow. */
+static karst_status order_grown(const karst_ordering_pattern *pattern, karst_index most, karst_index *permutation,
+                                karst_tiling *tiling)
+{
+  struct ground ground;
+  karst_tile_set set = {0};
+  karst_status status = choose_ground(pattern, &ground);
+  if (!status) status = make_by_graph(&ground.pattern, NULL, ground.source, most, &set);
+  if (!status) status = karst_tiling_sort(pattern->context, pattern->block_rows, &set, permutation, tiling);
+  for (karst_index i = 0; i < pattern->block_rows && !status && ground.sequence; i++)
+    permutation[i] = ground.sequence[permutation[i]];
+  karst_tile_set_destroy(pattern->context, &set);
+  destroy_ground(&ground);
+  return status;
+}
+
+/* Makes and sorts boxes of a grid. */
+static karst_status order_boxes(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_stencil stencil,
+                                karst_index most, karst_index *permutation, karst_tiling *tiling)
+{
+  karst_tile_boxes boxes;
+  karst_status status = karst_tile_boxes_choose(pattern, grid, most, &boxes);
+  if (status) return status;
+  karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1, &boxes);
+  return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
+}
+
+karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
+{
+  const karst_index most = karst_tile_set_size(pattern);
+  karst_tile_set set = {0};
+  karst_grid grid;
+  int stencil;
+  const bool grown = pattern->settings.tile_shape == KARST_TILES_GROWN;
+  if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, most, permutation, tiling);
+  if (stencil) return order_boxes(pattern, &grid, (karst_stencil)stencil, most, permutation, tiling);
+  karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);
+  if (!status) status = karst_tiling_sort(pattern->context, pattern->block_rows, &set, permutation, tiling);
+  karst_tile_set_destroy(pattern->context, &set);
+  return status;
+}
