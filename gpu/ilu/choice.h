@@ -81,6 +81,7 @@ enum karst_ilu_sweep_kind {
   KARST_ILU_SWEEP_DATAFLOW, /* one launch, warps wait for each other: dataflow.cu */
   KARST_ILU_SWEEP_LEVEL,    /* a launch for each level: level.cu */
   KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps in the triangles' place: jacobi.cu */
+  KARST_ILU_SWEEP_TILES,    /* one launch for both triangles, a warp a tile: tile_sweep.cu */
   KARST_ILU_SWEEPS
 };
 
@@ -92,6 +93,15 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
   if (trisolve == KARST_TRISOLVE_JACOBI) return KARST_ILU_SWEEP_JACOBI;
   if (trisolve == KARST_TRISOLVE_LEVEL) return KARST_ILU_SWEEP_LEVEL;
   return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
+}
+
+/* Tells whether rows that are in tiles are to be solved tile by tile, which is where the user asks for it: the
+ * factorization goes by level sets, and takes ten times as long where slots are in the order of the tiles. tiling NULL:
+ * none. */
+static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int block_size, const karst_tiling *tiling)
+{
+  return trisolve == KARST_TRISOLVE_TILES && tiling && tiling->tiles > 0 &&
+         block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
 }
 
 /* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at
@@ -110,6 +120,35 @@ static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbour
          parts * KARST_ILU_NEIGHBOURS_AT_ONCE(b) * slots < neighbours)
     parts *= 2;
   return parts;
+}
+
+/* Rows that are long: a block of threads makes each of them. The limits that are tried are KARST_ILU_LONG neighbours
+ * and twice as many each time. */
+enum { KARST_ILU_LONG = 64, KARST_ILU_LONG_LIMITS = 24 };
+
+/* What the choice of a limit depends on. For each limit: how many rows have more neighbours, and how many these have
+ * together. */
+typedef struct karst_ilu_long_rows {
+  unsigned long long rows[KARST_ILU_LONG_LIMITS], neighbours[KARST_ILU_LONG_LIMITS];
+} karst_ilu_long_rows;
+
+/* Returns the number of the limit beyond which rows are long, or -1 where none is long. A level is to have few of them,
+ * for else the others fill the device; or they are to be much longer than the average row. */
+static inline int karst_ilu_choose_long(const karst_ilu_long_rows *found, int64_t rows, int64_t neighbours,
+                                        int64_t levels)
+{
+  enum { FEW = 16, MUCH = 8 };
+  for (int l = 0; l < KARST_ILU_LONG_LIMITS && found->rows[l] > 0; l++)
+    if ((int64_t)found->rows[l] <= FEW * levels || ((int64_t)KARST_ILU_LONG << l) * rows >= MUCH * neighbours) return l;
+  return -1;
+}
+
+/* Returns how many lanes share the neighbours of a row that is not long, beside rows that are. Two lanes are left out,
+ * so that there are fewer kernels. */
+static inline int karst_ilu_choose_parts_beside_long(int b, int64_t slots, int64_t neighbours)
+{
+  const int parts = karst_ilu_choose_parts(b, slots, neighbours);
+  return parts == 2 ? 4 : parts;
 }
 
 #endif

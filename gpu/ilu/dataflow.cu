@@ -9,121 +9,12 @@
  * warp waits.
  *
  * Each sweep leaves the other's vector absent: the forward sweep the one that the backward sweep is going to fill, the
- * backward sweep what it has read of the forward sweep's, for the next solve.
- *
- * Every lane waits for one scalar of a neighbour, and the lanes of a block row exchange them by shuffles. Rows of many
- * neighbours are shared by several lanes, so that all are waited for at once: a warp then takes a piece of a task. */
-#include "ilu.h"
-#include "dense.h"
+ * backward sweep what it has read of the forward sweep's, for the next solve. */
+#include "long.h"
+#include "sweep.h"
 
 namespace
 {
-
-template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
-
-/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
- * from the one and the other, these ran fastest on an H200, by a fifth and more. */
-template <int B, int PARTS> constexpr int least_blocks()
-{
-  if (PARTS > 1) return B == 1 ? 8 : B <= 3 ? 6 : B == 4 ? 5 : B <= 7 ? 1 : 0;
-  return B == 3 || B == 5 || B == 8 ? 1 : 0;
-}
-
-template <int B> struct chunk {
-  const double *from[at_once<B>];
-  double value[at_once<B>][B]; /* scalar row r of each block */
-};
-
-/* What a lane does of a task: row r of the block row that is number q of its slice, and of its neighbours every
- * PARTS-th from number part on. */
-struct place {
-  int part, q, r;
-  bool active;
-};
-
-/* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
-template <int B, int PARTS>
-__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at, chunk<B> &next)
-{
-  constexpr int R = 32 / B;
-  if (PARTS > 1) e += at.part;
-#pragma unroll
-  for (int k = 0; k < at_once<B>; k++, e += PARTS) {
-    const bool there = at.active && e < end;
-    next.from[k] = there ? t.x + (int64_t)t.column[e * R + at.q] * B + at.r : NULL;
-#pragma unroll
-    for (int c = 0; c < B; c++)
-      next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
-  }
-}
-
-/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
-template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
-{
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
-  return sum;
-}
-
-/* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. */
-template <int B, int PARTS, bool upper>
-__global__ void __launch_bounds__(KARST_ILU_THREADS, (least_blocks<B, PARTS>()))
-    sweep(const karst_triangle t, const double *in, double *reset, double *out)
-{
-  constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS, K = at_once<B>;
-  const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
-  using number = typename std::conditional<PIECES == 1, karst_index, int64_t>::type;
-  const number warps = (number)(gridDim.x * (KARST_ILU_THREADS / 32)), pieces = (number)t.tasks * PIECES;
-  place at = {lane / (ROWS * B), lane % (ROWS * B) / B, lane % B, false};
-  for (number piece = (number)((blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32); piece < pieces; piece += warps) {
-    const karst_index task = (karst_index)(piece / PIECES), begin = t.task[task], stop = t.task[task + 1];
-    const karst_index slice = begin / R;
-    if (PIECES > 1) at.q = (int)(piece % PIECES) * ROWS + lane % (ROWS * B) / B;
-    const karst_index slot = slice * R + at.q;
-    at.active = at.part < PARTS && at.q < R && slot >= begin && slot < stop;
-    if (PIECES > 1 && !__any_sync(~0u, at.active)) continue;
-    const bool first = at.active && (PARTS == 1 || at.part == 0);
-    const int64_t end = t.start[slice + 1];
-    int64_t e = t.start[slice];
-    int64_t row = 0;
-    double sum = 0;
-    chunk<B> now, next;
-    fetch<B, PARTS>(t, upper ? e + 1 : e, end, at, now);
-    if (first) row = (int64_t)t.row[slot] * B + at.r;
-    if (upper) {
-      double inverse[B];
-#pragma unroll
-      for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
-      if (first) {
-        int64_t from = (int64_t)t.other[slot] * B + at.r;
-        sum = in[from];
-        reset[from] = karst_absent();
-      }
-      sum = product<B>(inverse, sum, base);
-      e++;
-    } else if (first) {
-      sum = in[row];
-      reset[(int64_t)slot * B + at.r] = karst_absent();
-    }
-    while (e < end) {
-      double x[K];
-      e += K * PARTS;
-      if (e < end) fetch<B, PARTS>(t, e, end, at, next);
-      karst_await<K>(now.from, x);
-#pragma unroll
-      for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
-      now = next;
-    }
-#pragma unroll
-    for (int distance = PARTS / 2; distance > 0; distance /= 2)
-      sum += __shfl_down_sync(~0u, sum, (unsigned)(distance * ROWS * B));
-    if (first) {
-      karst_publish(&t.x[(int64_t)slot * B + at.r], sum);
-      if (upper) out[row] = sum;
-    }
-  }
-}
 
 /* The same for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made absent
  * beforehand. */
@@ -194,6 +85,7 @@ const void *kernel_for(int block_size, int parts, bool upper)
 /* sweep_state */
 struct dataflow_state {
   int lower_grid, upper_grid; /* blocks of threads that are resident together */
+  karst_ilu_long_cuda lower_long, upper_long;
 };
 
 /* Lanes and blocks of threads of one of the two sweeps. */
@@ -216,7 +108,8 @@ karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cu
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->sweep_state = state;
-  status = analyse_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+  status = karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
+  if (!status) status = analyse_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
   if (!status) status = analyse_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
   return status;
 }
@@ -227,31 +120,43 @@ void launch(karst_context *context, const void *kernel, int grid, void **argumen
                               karst_cuda_of(context)->stream);
 }
 
+/* The sweep of one triangle. Beyond the sizes that have an instance nothing is reset. */
+void solve_triangle(karst_context *context, const karst_triangle &of, int b, bool upper, int grid,
+                    const karst_ilu_long_cuda &rows, const double *in, double *reset, double *out)
+{
+  karst_triangle t = of;
+  void *sized[] = {&t, &in, &reset, &out}, *any[] = {&t, &b, &in, &out};
+  if (rows.any)
+    karst_ilu_long_sweep_cuda(karst_cuda_of(context)->stream, &rows, &of, b, upper, 0, rows.levels, in, reset, out);
+  else
+    launch(context, kernel_for(b, of.parts, upper), grid, b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any);
+}
+
 void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
   const dataflow_state *state = static_cast<const dataflow_state *>(plan->sweep_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_triangle lower = plan->lower, upper = plan->upper;
-  int b = plan->block_size;
-  const double *y = lower.x;
-  const void *forward = kernel_for(b, lower.parts, false), *backward = kernel_for(b, upper.parts, true);
-  if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
-    void *down[] = {&lower, &r, &upper.x, &z}, *up[] = {&upper, &y, &lower.x, &z};
-    launch(context, forward, state->lower_grid, down);
-    launch(context, backward, state->upper_grid, up);
-  } else {
-    size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
-    void *down[] = {&lower, &b, &r, &z}, *up[] = {&upper, &b, &y, &z};
+  const karst_triangle &lower = plan->lower, &upper = plan->upper;
+  const int b = plan->block_size;
+  if (b > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+    const size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
     cudaMemsetAsync(lower.x, 0xff, bytes, stream);
     cudaMemsetAsync(upper.x, 0xff, bytes, stream);
-    launch(context, forward, state->lower_grid, down);
-    launch(context, backward, state->upper_grid, up);
   }
+  solve_triangle(context, lower, b, false, state->lower_grid, state->lower_long, r, upper.x, z);
+  solve_triangle(context, upper, b, true, state->upper_grid, state->upper_long, lower.x, lower.x, z);
 }
 
-void forget_dataflow(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->sweep_state); }
+void forget_dataflow(karst_context *context, karst_ilu_cuda *plan)
+{
+  dataflow_state *state = static_cast<dataflow_state *>(plan->sweep_state);
+  if (!state) return;
+  karst_ilu_long_release_cuda(context, &state->lower_long);
+  karst_ilu_long_release_cuda(context, &state->upper_long);
+  karst_release(context, state);
+}
 
 } // namespace
 
 const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {
-    "dataflow", analyse_dataflow, forget_dataflow, solve_dataflow, NULL, NULL};
+    "dataflow", "dataflow, one launch", analyse_dataflow, forget_dataflow, solve_dataflow, NULL, NULL};

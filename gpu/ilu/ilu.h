@@ -117,11 +117,25 @@ typedef struct karst_ilu_levels_cuda {
   karst_index *start; /* [count + 1] host memory */
 } karst_ilu_levels_cuda;
 
+/* The tiles that warps take, of the whole factors; arrays in device memory. count 0: the slots are in level order. */
+typedef struct karst_ilu_tiles_cuda {
+  karst_index count;
+  karst_index *start; /* [count + 1] the first row of each tile */
+  /* [count + 1] the first level set of each tile in the order of the slots: of U', the last tile comes first */
+  karst_index *lower_group, *upper_group;
+} karst_ilu_tiles_cuda;
+
+/* Scalar rows of a tile at most, unless it is a single block row; entries of its slices beyond which they are not
+ * counted, for they are far too many for shared memory. */
+enum { KARST_ILU_TILE_ROWS = 1024, KARST_ILU_TILE_ENTRIES = 1 << 20 };
+
 /* Rows and columns of L and U in device memory. */
 typedef struct karst_ilu_pattern_cuda {
   karst_index *lower_start, *lower_column, *upper_start, *upper_column;
-  karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
-  karst_ilu_levels_cuda lower, upper;
+  karst_index *lower_slot, *upper_slot;   /* [rows] where each row stands */
+  karst_ilu_levels_cuda lower, upper;     /* where there are tiles, of one tile after another */
+  karst_index levels_lower, levels_upper; /* of the whole triangles */
+  karst_ilu_tiles_cuda tiles;
 } karst_ilu_pattern_cuda;
 
 /* A way to factor. The rule by which one is chosen is in choice.h. */
@@ -142,6 +156,7 @@ typedef struct karst_ilu_factor_variant {
 /* A way to solve with the triangles, by the name that users know it by. */
 typedef struct karst_ilu_sweep_variant {
   const char *name;
+  const char *help; /* some words on it for a message */
   /* Makes what solve needs besides the triangles, from their pattern, into sweep_state. What an analyse that fails has
    * taken, forget gives back. Both NULL where there is none. */
   karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
@@ -163,6 +178,7 @@ extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_
 extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda;   /* dataflow.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;      /* level.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;     /* jacobi.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda;      /* tile_sweep.cu */
 
 /* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
 typedef struct karst_ilu_row_lists {
@@ -173,8 +189,16 @@ typedef struct karst_ilu_row_lists {
   karst_ilu_row_product *product;
 } karst_ilu_row_lists;
 
-/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels into arrays [rows].
- * What is left when they fail, release gives back. */
+/* tile_order.cu: the tiles, from those of the analysis; the number of the level set of each row inside its tile, the
+ * sets counted from the first tile on, for both triangles, into arrays [rows], and how many there are. What is left
+ * when they fail, release gives back. */
+karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                      karst_ilu_tiles_cuda *tiles);
+karst_status karst_ilu_group_by_tiles_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
+                                           karst_index *lower_level, karst_index *upper_level);
+void karst_ilu_release_tiles_cuda(karst_context *context, karst_ilu_tiles_cuda *tiles);
+/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, or by the tiles of the
+ * pattern, into arrays [rows]. What is left when they fail, release gives back. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,

@@ -1,6 +1,10 @@
 /* level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L,
- * then one for each of U', captured once in a graph that works on the vectors of the plan. */
+ * then one for each of U', captured once in a graph that works on the vectors of the plan.
+ *
+ * Where rows are long (long.h), a level is rounds of blocks of threads. Consecutive levels that do not fill the device
+ * share a launch then, in which rows wait for their neighbours as in dataflow.cu: long rows go with many levels. */
 #include "ilu.h"
+#include "long.h"
 
 #include <string.h>
 
@@ -41,6 +45,7 @@ __global__ void __launch_bounds__(THREADS)
 /* sweep_state */
 struct level_state {
   karst_ilu_levels_cuda lower, upper;
+  karst_ilu_long_cuda lower_long, upper_long;
 };
 
 /* sweep_work */
@@ -67,7 +72,9 @@ karst_status analyse_levels(karst_context *context, const karst_ilu_pattern_cuda
   if (status) return status;
   karst_ilu_cuda_of(analysis)->sweep_state = state;
   status = copy_levels(context, &pattern->lower, &state->lower, &analysis->plan_memory);
-  return status ? status : copy_levels(context, &pattern->upper, &state->upper, &analysis->plan_memory);
+  if (!status) status = copy_levels(context, &pattern->upper, &state->upper, &analysis->plan_memory);
+  if (status) return status;
+  return karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
 }
 
 void forget_levels(karst_context *context, karst_ilu_cuda *plan)
@@ -76,23 +83,48 @@ void forget_levels(karst_context *context, karst_ilu_cuda *plan)
   if (!state) return;
   karst_release(context, state->lower.start);
   karst_release(context, state->upper.start);
+  karst_ilu_long_release_cuda(context, &state->lower_long);
+  karst_ilu_long_release_cuda(context, &state->upper_long);
   karst_release(context, state);
+}
+
+/* y: the forward sweep's vector, for the backward one. */
+template <bool upper>
+void launch_each(const karst_triangle &t, const karst_ilu_levels_cuda &levels, int b, const double *y,
+                 cudaStream_t stream)
+{
+  for (karst_index l = 0; l < levels.count; l++) {
+    unsigned grid = karst_ilu_grid((int64_t)b * (levels.start[l + 1] - levels.start[l]), THREADS);
+    solve_level<upper><<<grid, THREADS, 0, stream>>>(t, b, levels.start[l], levels.start[l + 1], y);
+  }
+}
+
+/* in: as for dataflow.cu's kernels. */
+void launch_long(const karst_triangle &t, const karst_ilu_long_cuda &rows, int b, bool upper, const double *in,
+                 cudaStream_t stream)
+{
+  const auto fills = [&](karst_index l) { return rows.level_start[l + 1] - rows.level_start[l] > rows.grid; };
+  cudaMemsetAsync(t.x, 0xff, (size_t)t.slots * (size_t)b * sizeof *t.x, stream);
+  for (karst_index first = 0, last; first < rows.levels; first = last) {
+    last = first + 1;
+    while (!fills(first) && last < rows.levels && !fills(last)) last++;
+    karst_ilu_long_sweep_cuda(stream, &rows, &t, b, upper, first, last, in, NULL, NULL);
+  }
 }
 
 void launch_levels(const karst_ilu_cuda *plan, cudaStream_t stream)
 {
   const level_state *state = static_cast<const level_state *>(plan->sweep_state);
-  const karst_ilu_levels_cuda *lower = &state->lower, *upper = &state->upper;
-  int b = plan->block_size;
-  for (karst_index l = 0; l < lower->count; l++) {
-    unsigned grid = karst_ilu_grid((int64_t)b * (lower->start[l + 1] - lower->start[l]), THREADS);
-    solve_level<false><<<grid, THREADS, 0, stream>>>(plan->lower, b, lower->start[l], lower->start[l + 1], NULL);
-  }
-  for (karst_index l = 0; l < upper->count; l++) {
-    unsigned grid = karst_ilu_grid((int64_t)b * (upper->start[l + 1] - upper->start[l]), THREADS);
-    solve_level<true>
-        <<<grid, THREADS, 0, stream>>>(plan->upper, b, upper->start[l], upper->start[l + 1], plan->lower.x);
-  }
+  const karst_triangle &lower = plan->lower, &upper = plan->upper;
+  const int b = plan->block_size;
+  if (state->lower_long.any)
+    launch_long(lower, state->lower_long, b, false, upper.x, stream);
+  else
+    launch_each<false>(lower, state->lower, b, NULL, stream);
+  if (state->upper_long.any)
+    launch_long(upper, state->upper_long, b, true, lower.x, stream);
+  else
+    launch_each<true>(upper, state->upper, b, lower.x, stream);
 }
 
 karst_status plan_levels(karst_context *context, int sweeps, karst_ilu *ilu)
@@ -118,9 +150,15 @@ karst_status plan_levels(karst_context *context, int sweeps, karst_ilu *ilu)
 void solve_levels(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
   const level_work *work = static_cast<const level_work *>(plan->sweep_work);
+  const level_state *state = static_cast<const level_state *>(plan->sweep_state);
   const karst_triangle *lower = &plan->lower, *upper = &plan->upper;
-  context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
-  cudaGraphLaunch(work->graph, karst_cuda_of(context)->stream);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const size_t bytes = (size_t)lower->rows * (size_t)plan->block_size * sizeof *r;
+  if (state->lower_long.any) /* upper->x is free until U' is solved with */
+    cudaMemcpyAsync(upper->x, r, bytes, cudaMemcpyDeviceToDevice, stream);
+  else
+    context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
+  cudaGraphLaunch(work->graph, stream);
   context->backend->scatter(context, upper->rows, plan->block_size, upper->row, upper->x, z);
 }
 
@@ -134,5 +172,5 @@ void destroy_levels(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda = {"level",      analyse_levels, forget_levels,
-                                                            solve_levels, plan_levels,    destroy_levels};
+const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda = {
+    "level", "a launch for each level", analyse_levels, forget_levels, solve_levels, plan_levels, destroy_levels};
