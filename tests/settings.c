@@ -32,6 +32,8 @@ static const struct entry {
     ENTRY(TEXT, "norm", norm),
     ENTRY(REAL, "damping", damping),
     ENTRY(WHOLE, "parts", parts),
+    ENTRY(WHOLE, "tile-size", tile_size),
+    ENTRY(TEXT, "tile-shape", tile_shape),
     ENTRY(WHOLE, "level", level),
     ENTRY(TEXT, "trisolve", trisolve),
     ENTRY(WHOLE, "trisolve-sweeps", trisolve_sweeps),

@@ -13,6 +13,8 @@ typedef struct tap_settings {
   const char *norm;
   double damping;
   int parts;
+  int tile_size;
+  const char *tile_shape;
   int level;
   const char *trisolve;
   int trisolve_sweeps;

@@ -68,7 +68,7 @@ static void test_respect(karst_context *context)
   expect(context, "poisson2d:40x40", 0, GIVEN({"level", "0"}), "--precond iluk --level 0 --ordering rcm",
          LITTLE_FILL("--precond iluk --level 0"));
   expect(context, "ns3d:16x16x16", 4, GIVEN({"shift", "1e-3"}), "--precond iluk --level 1 --ordering natural",
-         "--precond iluk --level 0 --ordering natural");
+         "--precond iluk --level 0 --ordering tiles");
 }
 
 /* The rule would speak of levels that it has not chosen. */
@@ -128,7 +128,8 @@ static void test_device_rules(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-    const karst_auto_freedom freedom = {true, true, true, expected[i].rrb, expected[i].recurs};
+    const karst_auto_freedom freedom = {
+        .precond = true, .level = true, .grid = true, .rrb = expected[i].rrb, .recurs = expected[i].recurs};
     karst_auto_ladder ladder;
     karst_matrix *A;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
@@ -140,6 +141,53 @@ static void test_device_rules(void)
     karst_matrix_destroy(A);
   }
   karst_context_destroy(context);
+}
+
+/* On a GPU iluk is in tiles where its level sets would take most of an iteration, and all that is given allows it. */
+static void test_device_tiles(void)
+{
+  static const struct {
+    const char *spec;
+    int block;
+    bool host, tiles, by_tiles;
+    const char *first, *ordering; /* of the lowest iluk */
+  } expected[] = {
+      {"poisson3d:40x40x40", 0, false, true, false, "fgbilu", "tiles"},
+      {"poisson3d:40x40x40", 0, false, false, false, "fgbilu", "natural"},
+      {"poisson3d:40x40x40", 0, true, true, false, "iluk", "natural"},
+      {"poisson3d:8x8x8", 0, false, true, false, "fgbilu", "natural"},
+      {"laplace27:20x20x20", 2, false, true, false, "iluk", "tiles"},
+      {"laplace27:20x20x20", 0, true, true, true, "iluk", "tiles"},
+  };
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    const karst_auto_freedom freedom = {
+        .precond = true, .level = true, .grid = true, .tiles = expected[i].tiles, .by_tiles = expected[i].by_tiles};
+    karst_auto_ladder ladder;
+    karst_matrix *A;
+    int lowest = 0;
+    tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
+    tap_need(context, karst_auto_rules(A, expected[i].host, &freedom, &ladder), "rules");
+    while (strcmp(ladder.rung[lowest].precond, "iluk") != 0) lowest++;
+    const karst_auto_rung *rung = &ladder.rung[lowest], *start = &ladder.rung[ladder.start];
+    tap_ok(strcmp(start->precond, expected[i].first) == 0 && strcmp(rung->ordering, expected[i].ordering) == 0,
+           "%s on %s: %s, and iluk level %d, %s", expected[i].spec, expected[i].host ? "a CPU" : "a GPU",
+           start->precond, rung->level, rung->ordering);
+    karst_matrix_destroy(A);
+  }
+  karst_context_destroy(context);
+}
+
+/* The ordering auto leaves it to the preconditioner auto, and sweeps by tiles want tiles. */
+static void test_orders(karst_context *context)
+{
+  const char *const by_tiles = "--precond iluk --level 1 --ordering tiles";
+  const char *const natural = "--precond iluk --level 1 --ordering natural";
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"ordering", "auto"}), natural, "--precond fgbilu --ordering natural");
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "tiles"}), by_tiles, by_tiles);
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "jacobi"}), natural, natural);
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"modified", "0.5"}), natural, natural);
 }
 
 /* A file tells no grid; the pattern does, unless it has been renumbered. */
@@ -380,7 +428,9 @@ int main(void)
   tap_each_device(test_sharing, "sharing");
   tap_each_device(test_given_level, "a given level");
   test_strong_couplings();
+  tap_each_device(test_orders, "orders");
   test_device_rules();
+  test_device_tiles();
   test_found_grid();
   fail_each_allocation(set_up, plane, "auto for a plane");
   fail_each_allocation(set_up, box, "auto for a box");

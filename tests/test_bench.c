@@ -182,6 +182,50 @@ static void test_peers(void)
 #endif
 }
 
+/* Karst in another order stands beside itself in natural order; orders count in whole solves too. */
+static void test_orders(void)
+{
+  const struct cli_run *run = CLI_RUN("bench", "poisson2d:16x16", "--quick", "--threads=1", "--level=0,1",
+                                      "--ordering=tiles", "--tile-size=16");
+  tap_ok(run->status == 0 && count(run->out, "\nkarst tiles, 1 thread") == 4 &&
+             count(run->out, "  / karst, 1 thread ") == 2 &&
+             strstr(run->out, "; 16 tiles in 2 colours, 2 levels of tiles; solved by "),
+         "bench --ordering times Karst in that order too, and says what the order is made of");
+  tap_note("%s", run->err);
+#ifdef HAVE_JANSSON
+  run = CLI_RUN("bench", "convdiff:4x3x3", "--quick", "--threads=1", "--level=0", "--ordering=colour", "--block=2",
+                "--precond=iluk,dilu,jacobi", "--json");
+  const char *reordered = strstr(run->out, "\"karst colour, 1 thread\"");
+  tap_ok(run->status == 0 && count(run->out, "\n") == 6 && count(run->out, "\"order\":null") == 3 && reordered &&
+             number_of(reordered, "\"order\"", "levels") == 2 && number_of(reordered, "\"order\"", "tiles") == 36 &&
+             number_of(reordered, "\"order\"", "natural_levels") == 8 &&
+             number_of(reordered, "\"times\"", "apply") > 0 && number_of(reordered, "\"times\"", "multiply") > 0,
+         "and with --json so do lines with colours and levels, for each preconditioner");
+#endif
+  run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1", "--level=0,2", "--ordering=tiles",
+                "--precond=iluk,jacobi");
+  tap_ok(run->status == 0 && count(run->out, "converged") == 6 && strstr(run->out, "iluk(2) tiles, 1 thread") &&
+             strstr(run->out, "jacobi tiles, 1 thread") && count(run->out, "milliseconds of set-up") == 1,
+         "bench --solves --ordering has a row for each order, and the parts of set-up");
+  run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1", "--level=1", "--ordering=rcm",
+                "--json");
+  tap_ok(run->status == 0 && count(run->out, "\n") == 2 && number_of(run->out, "iluk(1), 1", "order") == 0 &&
+             number_of(run->out, "iluk(1) rcm, 1", "order") > 0 && number_of(run->out, "{", "symbolic") > 0,
+         "and with --json");
+  run = CLI_RUN("bench", "poisson2d:9x8", "--quick", "--threads=1", "--level=1", "--ordering=natural");
+  tap_ok(run->status == 0 && count(run->out, "\nkarst") == 1, "natural order alone is timed once");
+  static const char *const wrong[][2] = {{"--ordering=auto", "--quick"},
+                                         {"--ordering=tile", "--quick"},
+                                         {"--tile-size=8", "--quick"},
+                                         {"--ordering=tiles", "--correction=2"},
+                                         {"--ordering=tiles", "--tile-size=none"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    run = CLI_RUN("bench", "poisson2d:4x4", wrong[i][0], wrong[i][1]);
+    tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s %s: %s", wrong[i][0], wrong[i][1],
+           run->err);
+  }
+}
+
 int main(void)
 {
   cli_need("bench");
@@ -189,6 +233,7 @@ int main(void)
   test_grids();
   test_correction();
   test_solves();
+  test_orders();
   test_peers();
   return tap_done();
 }

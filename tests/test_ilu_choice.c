@@ -78,6 +78,19 @@ static void test_sweep(void)
          "jacobi, whatever the levels");
 }
 
+static void test_tiles(void)
+{
+  karst_index start[] = {0, 20, 40}, colour_start[] = {0, 1, 2};
+  const karst_tiling tiling = {2, start, 2, colour_start};
+  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, 3, &tiling), "tiles, where there are some");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, 3, NULL) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1, &tiling),
+         "not where there are none, nor for large blocks");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, 3, &tiling) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_LEVEL, 3, &tiling),
+         "and not where nobody asks for them");
+}
+
 /* Each lane has at most as many neighbours on average as it waits for at once, unless the warp has no more lanes or the
  * largest number of parts is used. Half as many parts would not do. */
 static void test_parts(void)
@@ -95,11 +108,62 @@ static void test_parts(void)
   tap_ok(right, "as few lanes share a row as can wait for all its neighbours at once");
 }
 
+/* Returns what a triangle of all rows of those lengths has. count: [lengths] */
+static karst_ilu_long_rows count_long(int lengths, const int64_t *length, const int64_t *count, int64_t *rows,
+                                      int64_t *neighbours)
+{
+  karst_ilu_long_rows found = {{0}, {0}};
+  *rows = *neighbours = 0;
+  for (int i = 0; i < lengths; i++) {
+    *rows += count[i];
+    *neighbours += count[i] * length[i];
+    for (int l = 0; l < KARST_ILU_LONG_LIMITS; l++)
+      if (length[i] > (int64_t)KARST_ILU_LONG << l) {
+        found.rows[l] += (unsigned long long)count[i];
+        found.neighbours[l] += (unsigned long long)(count[i] * length[i]);
+      }
+  }
+  return found;
+}
+
+static void test_long(void)
+{
+  const struct {
+    int64_t length[3], count[3], levels;
+    int limit;
+    const char *what;
+  } of[] = {
+      {{3, 13, 64}, {1000000, 1000, 1}, 300, -1, "rows of 64 neighbours are not long"},
+      {{3, 65, 500}, {1000000, 0, 100}, 300, 0, "wells in a grid: all beyond 64"},
+      {{3, 100, 600}, {1000, 15990, 10}, 1000, 0, "16 a level on average are few"},
+      {{3, 100, 600}, {1000, 16000, 10}, 999, 1, "more are many, unless they are beyond 128"},
+      {{100, 120, 128}, {100000, 100000, 100000}, 700, -1, "all are about as long"},
+      {{0, 3, 100}, {3000, 0, 40}, 2, 0, "many in a level, but much longer than the average"},
+      {{7, 100, 3000}, {1000, 1000, 40}, 2, 4, "beyond 1024 they are 8 times the average"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    int64_t rows, neighbours;
+    const karst_ilu_long_rows found = count_long(3, of[i].length, of[i].count, &rows, &neighbours);
+    const int limit = karst_ilu_choose_long(&found, rows, neighbours, of[i].levels);
+    tap_ok(limit == of[i].limit, "long rows: %s (limit %d)", of[i].what, limit);
+  }
+  bool right = true;
+  for (int b = 1; b <= 12; b++)
+    for (int64_t neighbours = 0; neighbours < 60; neighbours++) {
+      const int parts = karst_ilu_choose_parts_beside_long(b, 1, neighbours);
+      right = right && (parts == 1 || ((parts == 4 || parts == 8) && parts * b <= 32)) &&
+              parts >= karst_ilu_choose_parts(b, 1, neighbours);
+    }
+  tap_ok(right, "long rows: one, four or eight lanes for the others, in one warp");
+}
+
 int main(void)
 {
   test_factor();
   test_limits();
   test_sweep();
+  test_tiles();
   test_parts();
+  test_long();
   return tap_done();
 }

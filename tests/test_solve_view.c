@@ -37,6 +37,12 @@ static void test_view(void)
              !strstr(strstr(text, "\nview:"), "rrb-levels"),
          "but no option that the methods do not read");
   tap_ok(has_line(text, "levels_lower", "33 level sets"), "values of the methods");
+  tap_ok(strstr(text, "  order                        33 levels of at most 3 block rows; triangular solves move "),
+         "and what the order costs");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--ordering", "tiles", "--tile-size", "9");
+  tap_ok(has_line(run->out, "tile-size", "9") &&
+             strstr(run->out, " block rows; 9 tiles in 2 colours, 2 levels of tiles;"),
+         "with its tiles, if there are any");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--rtol", "1e-08");
   tap_ok(has_line(run->out, "rtol", "1e-08 (default)"), "a default in other words is one");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--solver", "cg", "--precond", "two-stage", "--solver", "gmres",

@@ -421,8 +421,8 @@ static void test_permute(karst_context *context)
 {
   bool right = true;
   for (int c = 0; c < 30; c++) {
-    karst_index n = (karst_index)(c < 2 ? c : tap_random_index(40)), *source;
-    struct pattern A = pattern_random(n, 0.15), P = {.n = n};
+    karst_index n = (karst_index)(c < 2 ? c : tap_random_index(c < 25 ? 40 : 150)), *source;
+    struct pattern A = pattern_random(n, c < 25 ? 0.15 : 0.6), P = {.n = n}; /* with rows of few and of many entries */
     karst_index *permutation = pattern_shuffle(n), *inverse = pattern_memory(n, sizeof *inverse);
     tap_need(context, karst_permutation_invert(context, n, permutation, inverse), "invert");
     tap_need(context, karst_pattern_permute(context, n, A.start, A.column, permutation, &P.start, &P.column, &source),

@@ -36,20 +36,35 @@ static bench_variant *add_variant(bench_result *result, bench_place *place, cons
   return variant;
 }
 
+/* Adds a variant like the last one, in the order of the case, if there is one. where: threads or device. */
+static void add_reordered(bench_result *result, const char *where)
+{
+  const bench_variant *natural = &result->variant[result->variants - 1];
+
+  if (!result->what.ordering) return;
+  bench_variant *variant = add_variant(result, natural->place, natural->precond, natural->threads);
+  variant->reordered = true;
+  variant->copy = natural->copy;
+  variant->triad = natural->triad;
+  snprintf(variant->name, sizeof variant->name, "karst %s, %s", result->what.ordering, where);
+}
+
 /* Adds a variant for each number of threads and measures its bandwidth. */
 static int add_cpu(const bench_settings *settings, bench_place *place, bench_result *result)
 {
   const int64_t length = settings->quick ? 1 << 20 : 1 << 24; /* 8 or 128 MiB an array */
+  char where[32];
 
   for (int t = 0; t < settings->thread_counts; t++) {
     bench_variant *variant =
         add_variant(result, place, tool_option_text(result->what.options, "precond"), settings->threads[t]);
-    snprintf(variant->name, sizeof variant->name, "karst, %d thread%s", variant->threads,
-             variant->threads > 1 ? "s" : "");
+    snprintf(where, sizeof where, "%d thread%s", variant->threads, variant->threads > 1 ? "s" : "");
+    snprintf(variant->name, sizeof variant->name, "karst, %s", where);
     karst_status status = karst_context_set_threads(place->context, variant->threads);
     if (status) return tool_fail_library(place->context, status);
     if (!bench_stream(variant->threads, length, &variant->copy, &variant->triad))
       return tool_fail_memory("the arrays that measure the bandwidth");
+    add_reordered(result, where);
   }
   return TOOL_GO_ON;
 }
@@ -65,6 +80,7 @@ static int add_gpu(bench_place *place, bench_result *result)
   bench_variant *own = add_variant(result, place, tool_option_text(result->what.options, "precond"), threads);
   snprintf(own->name, sizeof own->name, "karst, cuda");
   own->copy = copy;
+  add_reordered(result, "cuda");
   if (!place->product) return TOOL_GO_ON;
   bench_variant *peer = add_variant(result, place, "cusparse", threads);
   snprintf(peer->name, sizeof peer->name, "%s", bench_product_name(place->product));
@@ -109,6 +125,11 @@ static int measure(bench_peer *peer, bench_result *result)
   result->blocks = karst_matrix_blocks(A);
   result->factor_entries = result->variant[0].info.factor_entries;
   result->traffic = bench_traffic_of(A, result->factor_entries, &result->what);
+  for (int v = 0; v < result->variants; v++) {
+    bench_variant *variant = &result->variant[v];
+    variant->traffic =
+        variant->reordered ? bench_traffic_of(A, variant->info.factor_entries, &result->what) : result->traffic;
+  }
   return TOOL_GO_ON;
 }
 
@@ -130,15 +151,12 @@ static int run_case(const bench_settings *settings, bench_place *cpu, bench_plac
   }
   if (exit_status == TOOL_GO_ON) exit_status = measure(peer, result);
   bench_peer_stop(peer);
-  for (int v = 0; v < result->variants; v++) karst_precond_destroy(result->variant[v].M);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  if (!settings->json) {
-    bench_report_table(result);
-  } else if (!bench_report_json(result)) {
-    return tool_fail(TOOL_FAILED, "--json: built without jansson");
-  }
+  if (exit_status == TOOL_GO_ON && !settings->json) bench_report_table(result);
+  if (exit_status == TOOL_GO_ON && settings->json && !bench_report_json(result))
+    exit_status = tool_fail(TOOL_FAILED, "--json: built without jansson");
+  for (int v = 0; v < result->variants; v++) bench_karst_precond_close(&result->variant[v]);
   fflush(stdout);
-  return TOOL_GO_ON;
+  return exit_status;
 }
 
 /* Makes the cases to time: each preconditioner, at each level where it has levels. Measures the peak memory before this
@@ -152,7 +170,8 @@ static int make_cases(const bench_settings *settings, bench_result *result, int 
     for (int l = 0; l < levels; l++) {
       bench_result *next = &result[(*cases)++];
       *next = (bench_result){.what = {settings->matrix, settings->block, settings->level[l], settings->restart,
-                                      settings->iterations, settings->rtol, way->name, way->options, settings->negate},
+                                      settings->iterations, settings->rtol, way->name, way->options, settings->negate,
+                                      settings->ordering, settings->tile_size},
                              .repeat = settings->repeat};
       int exit_status = settings->cpu ? bench_karst_peak_memory(&next->what, &next->peak_memory) : TOOL_GO_ON;
       if (exit_status != TOOL_GO_ON) return exit_status;
@@ -171,6 +190,19 @@ static int open_gpu(karst_context *context, const bench_case *what, bench_place 
   return exit_status;
 }
 
+/* Makes the contexts of the places that are open ready for systems in another order. */
+static int prepare_orders(const bench_place *cpu, const bench_place *gpu)
+{
+  const bench_place *const place[BENCH_PLACES] = {cpu, gpu};
+
+  for (int p = 0; p < BENCH_PLACES; p++) {
+    karst_context *context = place[p]->context;
+    const karst_status status = context ? bench_order_register(context) : KARST_SUCCESS;
+    if (status) return tool_fail_library(context, status);
+  }
+  return TOOL_GO_ON;
+}
+
 static int run(karst_context *cpu_context, karst_context *gpu_context, const bench_settings *settings)
 {
   static bench_result result[BENCH_WAYS * BENCH_LIST];
@@ -183,6 +215,7 @@ static int run(karst_context *cpu_context, karst_context *gpu_context, const ben
   if (settings->gpu) exit_status = open_gpu(gpu_context, &result[0].what, &gpu);
   if (settings->cpu && exit_status == TOOL_GO_ON)
     exit_status = bench_place_open(cpu_context, &result[0].what, false, &cpu);
+  if (settings->ordering && exit_status == TOOL_GO_ON) exit_status = prepare_orders(&cpu, &gpu);
   for (int c = 0; c < cases && exit_status == TOOL_GO_ON; c++)
     exit_status = run_case(settings, settings->cpu ? &cpu : NULL, settings->gpu ? &gpu : NULL, &result[c]);
   bench_place_close(&cpu);

@@ -27,6 +27,8 @@ typedef struct bench_case {
   const char *way;              /* the preconditioner as the user names it, such as "fgbilu:tiles" */
   const karst_options *options; /* of Karst, for what the fields above do not set */
   bool negate;                  /* whether the matrix is multiplied by -1 */
+  const char *ordering;         /* Karst is timed in this order of the rows too; NULL: in natural order alone */
+  int tile_size;                /* of that order; 0: its own choice */
 } bench_case;
 
 /* The solvers that whole solves are timed with. */
@@ -63,6 +65,9 @@ enum bench_solve_quantity {
   BENCH_SOLVE_AGAIN = BENCH_PEER_SOLVE_QUANTITIES, /* the same solve once more */
   BENCH_SOLVE_UPLOAD,                              /* b from the host to the GPU */
   BENCH_SOLVE_DOWNLOAD,                            /* x from the GPU to the host */
+  BENCH_SOLVE_ORDER, /* the parts of BENCH_SOLVE_SETUP: order, pattern of the factors, their values */
+  BENCH_SOLVE_SYMBOLIC,
+  BENCH_SOLVE_FACTOR,
   BENCH_SOLVE_QUANTITIES
 };
 
@@ -106,8 +111,9 @@ void bench_keep_memory(void);
 /* ---- the parts of bench itself ---- */
 
 enum {
-  BENCH_PLACES = 2,               /* devices */
-  BENCH_VARIANTS = BENCH_LIST + 3 /* Karst on each number of threads, Karst and cuSPARSE on a GPU, and a peer */
+  BENCH_PLACES = 2,                   /* devices */
+  BENCH_VARIANTS = 2 * BENCH_LIST + 4 /* Karst on each number of threads and on a GPU, in natural and in another
+                                       * order, cuSPARSE on a GPU, and a peer */
 };
 
 /* A device with the system in its memory. */
@@ -132,6 +138,24 @@ typedef struct bench_traffic {
   double multiply, apply, orthogonalise, iteration; /* bytes moved by each of these */
 } bench_traffic;
 
+/* The system of a place in another order of its rows. */
+typedef struct bench_ordered {
+  karst_solver *solver;  /* which has made the rest, and owns it; NULL: closed */
+  const karst_matrix *A; /* in the order */
+  karst_precond *M;      /* of A */
+  karst_order_cost cost;
+  char trisolve[32]; /* how its triangles are solved, as it reports it, or "" */
+} bench_ordered;
+
+/* Adds to a context, once, what bench_ordered_open needs. */
+karst_status bench_order_register(karst_context *context);
+/* Sets the order of a case, which has one. */
+karst_status bench_order_set(const bench_case *what, karst_options *options);
+/* Orders the system of a place and makes the preconditioner of the options on it. On failure it is to be closed. */
+karst_status bench_ordered_open(const bench_case *what, const karst_options *options, const bench_place *place,
+                                bench_ordered *ordered);
+void bench_ordered_close(bench_ordered *ordered);
+
 /* What a preconditioner by sweeps reports of the last set-up. */
 struct bench_sweeps {
   bool any;             /* false: it has none */
@@ -142,10 +166,13 @@ struct bench_sweeps {
 /* A peer, or Karst on a number of threads or on a GPU, and its figures for a case. */
 typedef struct bench_variant {
   char name[64];
-  bench_place *place;  /* NULL: another process */
-  const char *precond; /* name in Karst; with cusparse, A x is cuSPARSE's too */
-  bool is_peer;        /* the variant times another library */
-  karst_precond *M;    /* for timing M^-1 r; NULL without a place */
+  bench_place *place;    /* NULL: another process */
+  const char *precond;   /* name in Karst; with cusparse, A x is cuSPARSE's too */
+  bool is_peer;          /* the variant times another library */
+  karst_precond *M;      /* for timing M^-1 r; NULL without a place; with another order that of ordered */
+  bool reordered;        /* the case's order, not the natural one */
+  bench_ordered ordered; /* closed unless reordered */
+  bench_traffic traffic; /* as the factors of this order have it */
   int threads;
   double copy, triad;     /* measured bandwidths, bytes per second; 0: not measured */
   bench_sample median;    /* median of the repetitions, for each quantity */
@@ -169,6 +196,8 @@ typedef struct bench_result {
 
 /* Makes and factors the preconditioner of a variant. */
 karst_status bench_karst_precond(const bench_case *what, bench_variant *variant);
+/* Gives it back, if there is one. */
+void bench_karst_precond_close(bench_variant *variant);
 /* Runs one repetition: set-up, update, iterations, kernels, whole solves. On failure the context has the error's
  * sentence. */
 karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_sample *sample);

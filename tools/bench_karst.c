@@ -51,6 +51,7 @@ static karst_status time_solver(const bench_case *what, bench_variant *variant, 
   karst_result result;
 
   karst_status status = make_options(place->context, what, variant->precond, watch.last, &options);
+  if (!status && variant->reordered) status = bench_order_set(what, options);
   if (!status) status = karst_solver_create(place->context, options, &solver);
   karst_options_destroy(options);
   if (!status) {
@@ -86,15 +87,30 @@ karst_status bench_karst_precond(const bench_case *what, bench_variant *variant)
 
   karst_status status = make_options(context, what, variant->precond, 1, &options);
   if (!status) status = karst_context_set_threads(context, variant->threads);
-  if (!status) status = karst_precond_create(context, options, variant->place->A, &variant->M);
+  if (!status && variant->reordered) {
+    status = bench_ordered_open(what, options, variant->place, &variant->ordered);
+    variant->M = variant->ordered.M;
+  } else if (!status) {
+    status = karst_precond_create(context, options, variant->place->A, &variant->M);
+  }
   karst_options_destroy(options);
   return status;
+}
+
+void bench_karst_precond_close(bench_variant *variant)
+{
+  if (variant->reordered)
+    bench_ordered_close(&variant->ordered);
+  else
+    karst_precond_destroy(variant->M);
+  variant->M = NULL;
 }
 
 static karst_status multiply(const bench_variant *variant)
 {
   const bench_place *place = variant->place;
 
+  if (variant->reordered) return karst_matrix_multiply(variant->ordered.A, place->b, place->x);
   if (!variant->is_peer) return karst_matrix_multiply(place->A, place->b, place->x);
   return bench_product_multiply(place->product, place->b, place->x) ? KARST_SUCCESS : KARST_ERROR_DEVICE;
 }
@@ -128,6 +144,7 @@ static karst_status time_whole(const bench_case *what, const bench_variant *vari
   karst_result result = {.reason = KARST_SOUND};
 
   karst_status status = make_options(place->context, what, variant->precond, 10000, &options);
+  if (!status && variant->reordered) status = bench_order_set(what, options);
   if (!status) status = karst_options_set(options, "solver", bench_solver[s]);
   if (!status) status = karst_options_set_real(options, "rtol", what->rtol);
   if (!status) status = karst_solver_create(place->context, options, &solver);

@@ -77,7 +77,22 @@ static const bench_variant *first_on_gpu(const bench_result *result)
   return NULL;
 }
 
-/* Compares with the first variant on the CPU; on a GPU, cuSPARSE with Karst and each variant of the CPU with Karst. */
+/* The variant in natural order that one in another order stands behind. */
+static const bench_variant *natural_of(const bench_variant *variant) { return variant - 1; }
+
+/* Compares a variant on a GPU, not the first, with the first one there, and cuSPARSE with another order too. */
+static void print_gpu_ratios(const bench_result *result, const bench_variant *variant, const bench_variant *gpu)
+{
+  char name[2 * sizeof variant->name];
+
+  for (const bench_variant *base = gpu; base < variant; base++) {
+    snprintf(name, sizeof name, "  / %s", base->name);
+    print_ratio(result, name, variant, base);
+  }
+}
+
+/* Compares with the first variant on the CPU; on a GPU, cuSPARSE with Karst and each variant of the CPU with Karst; and
+ * another order with the natural one. */
 static void print_ratios(const bench_result *result, const bench_variant *variant)
 {
   const bench_variant *first = &result->variant[0], *gpu = first_on_gpu(result);
@@ -89,8 +104,10 @@ static void print_ratios(const bench_result *result, const bench_variant *varian
       print_ratio(result, name, base, gpu);
     }
   } else if (variant->place && variant->place->gpu) {
-    snprintf(name, sizeof name, "  / %s", gpu->name);
-    print_ratio(result, name, variant, gpu);
+    print_gpu_ratios(result, variant, gpu);
+  } else if (variant->reordered) {
+    snprintf(name, sizeof name, "  / %s", natural_of(variant)->name);
+    print_ratio(result, name, variant, natural_of(variant));
   } else if (variant->is_peer) {
     snprintf(name, sizeof name, "  karst / %s", variant->name);
     print_ratio(result, name, first, variant);
@@ -104,15 +121,18 @@ static void print_ratios(const bench_result *result, const bench_variant *varian
 static void print_variant(const bench_result *result, const bench_variant *variant)
 {
   const bool slow = variant->place == NULL || variant->place->gpu == NULL; /* milliseconds with two digits suffice */
-  double milliseconds[COLUMNS], rate[COLUMNS], share[COLUMNS];
+  double milliseconds[COLUMNS], megabytes[COLUMNS], rate[COLUMNS], share[COLUMNS];
 
   for (int c = 0; c < COLUMNS; c++) {
-    const double time = seconds(result, &variant->median, c), moved = bytes(&result->traffic, c);
+    const double time = seconds(result, &variant->median, c), moved = bytes(&variant->traffic, c);
+    megabytes[c] = moved > 0 ? moved / 1e6 : NAN;
     milliseconds[c] = 1e3 * time;
     rate[c] = moved > 0 ? moved / time / 1e9 : NAN;
     share[c] = moved > 0 ? moved / time / variant->copy : NAN;
   }
   print_row(variant->name, milliseconds, 0, slow ? "%10.2f" : "%10.3f");
+  if (variant->traffic.factors != result->traffic.factors)
+    print_row("  megabytes to move", megabytes, COUNTED, "%10.0f");
   if (variant->copy > 0) {
     print_row("  GB/s", rate, COUNTED, "%10.1f");
     print_row("  share of copy", share, COUNTED, "%10.2f");
@@ -202,10 +222,29 @@ static void print_residuals(const bench_result *result)
          first[BENCH_LAST_RESIDUAL]);
   for (int v = 1; v < result->variants; v++) {
     const bench_variant *variant = &result->variant[v];
+    if (variant->reordered) continue;
     double difference = relative_difference(variant->median.value[BENCH_LAST_RESIDUAL], first[BENCH_LAST_RESIDUAL]);
     if (isfinite(difference)) printf("; %s differs by %.1e", variant->name, difference);
   }
   printf("\n");
+}
+
+/* Prints what the order is made of, and how long it took. */
+static void print_order(const bench_result *result)
+{
+  for (int v = 0; v < result->variants; v++) {
+    const bench_variant *variant = &result->variant[v];
+    const karst_order_cost *cost = &variant->ordered.cost;
+    if (!variant->reordered) continue;
+    printf("%s: ordered in %.3f ms; %lld levels of at most %lld block rows, in natural order %lld", variant->name,
+           1e3 * variant->info.time_order, (long long)cost->levels, (long long)cost->widest_level,
+           (long long)cost->natural_levels);
+    if (cost->tiles > 0)
+      printf("; %lld tiles in %lld colours, %lld levels of tiles", (long long)cost->tiles, (long long)cost->colours,
+             (long long)cost->tile_levels);
+    if (variant->ordered.trisolve[0]) printf("; solved by %s", variant->ordered.trisolve);
+    printf("\n");
+  }
 }
 
 /* Prints which columns have no time, and why. */
@@ -238,10 +277,11 @@ void bench_report_table(const bench_result *result)
   for (int v = 0; v < result->variants; v++) print_variant(result, &result->variant[v]);
   for (int v = 0; v < result->variants; v++) {
     const bench_variant *variant = &result->variant[v];
-    if (variant->triad > 0)
+    if (variant->triad > 0 && !variant->reordered)
       printf("memory, %s: copy %.1f, triad %.1f GB/s\n", variant->name, variant->copy / 1e9, variant->triad / 1e9);
   }
   print_gpu(result);
+  print_order(result);
   print_sweeps(result);
   print_residuals(result);
   print_missing(result);
@@ -318,30 +358,45 @@ static json_t *sweeps_json(const bench_result *result, const bench_variant *vari
                    "residual_after", number(sweeps->after), "fallbacks", (json_int_t)sweeps->fallbacks);
 }
 
+/* Returns null for the natural order. */
+static json_t *order_json(const bench_result *result, const bench_variant *variant)
+{
+  const karst_order_cost *cost = &variant->ordered.cost;
+
+  if (!variant->reordered) return json_null();
+  return json_pack("{ss ss si so sI sI sI sI sI}", "name", result->what.ordering, "trisolve_used",
+                   variant->ordered.trisolve, "tile_size", result->what.tile_size, "seconds",
+                   number(variant->info.time_order), "levels", (json_int_t)cost->levels, "natural_levels",
+                   (json_int_t)cost->natural_levels, "tiles", (json_int_t)cost->tiles, "colours",
+                   (json_int_t)cost->colours, "tile_levels", (json_int_t)cost->tile_levels);
+}
+
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)
 {
   const bench_case *what = &result->what;
-  const bench_traffic *t = &result->traffic;
+  const bench_traffic *t = &variant->traffic;
   const bench_sample *sample = &variant->median;
   const bench_place *place = variant->place;
-  json_t *object = json_pack(
-      "{so sb sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "negated", what->negate, "rows",
-      (json_int_t)result->rows, "block", result->block_size, "blocks", (json_int_t)result->blocks, "precond",
-      variant->precond ? variant->precond : "iluk", "way", text(what->way), "level", what->level, "factor_entries",
-      (json_int_t)result->factor_entries, "solver", "gmres", "restart", what->restart, "iterations", what->iterations,
-      "repeat", result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
+  json_t *object = json_pack("{so sb sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "negated",
+                             what->negate, "rows", (json_int_t)result->rows, "block", result->block_size, "blocks",
+                             (json_int_t)result->blocks, "precond", variant->precond ? variant->precond : "iluk", "way",
+                             text(what->way), "level", what->level, "factor_entries",
+                             (json_int_t)(variant->reordered ? variant->info.factor_entries : result->factor_entries),
+                             "solver", "gmres", "restart", what->restart, "iterations", what->iterations, "repeat",
+                             result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
   json_t *moved = json_pack("{so so so so}", "iteration", number(t->iteration), "multiply", number(t->multiply),
                             "apply", number(t->apply), "orthogonalise", number(t->orthogonalise));
   json_t *memory =
       json_pack("{so so so so}", "peak", result->peak_memory > 0 ? number(result->peak_memory) : json_null(), "matrix",
                 number(t->matrix), "factors", number(t->factors), "vector", number(t->vector));
   json_t *run = json_pack(
-      "{so so si so so so so so so so so so so}", "program", text(variant->name), "device",
-      text(place && place->gpu ? karst_context_device(place->context) : "cpu"), "threads", variant->threads,
-      "copy_bandwidth", positive(variant->copy), "triad_bandwidth", positive(variant->triad), "first_residual",
-      number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual", number(sample->value[BENCH_LAST_RESIDUAL]), "times",
-      times_json(result, sample), "not_measured", missing_json(result, variant), "sweeps", sweeps_json(result, variant),
-      "whole", whole_json(result, sample), "bytes_moved", moved, "memory", memory);
+      "{so so so si so so so so so so so so so so}", "program", text(variant->name), "order",
+      order_json(result, variant), "device", text(place && place->gpu ? karst_context_device(place->context) : "cpu"),
+      "threads", variant->threads, "copy_bandwidth", positive(variant->copy), "triad_bandwidth",
+      positive(variant->triad), "first_residual", number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual",
+      number(sample->value[BENCH_LAST_RESIDUAL]), "times", times_json(result, sample), "not_measured",
+      missing_json(result, variant), "sweeps", sweeps_json(result, variant), "whole", whole_json(result, sample),
+      "bytes_moved", moved, "memory", memory);
   json_object_update(object, run);
   json_decref(run);
   return object;

@@ -65,8 +65,7 @@ static const char *about(const karst_context *context)
       text, sizeof text, "%s",
       "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
       "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
-      "of solve but for solver, max-iterations, atol, damping, parts, ordering and scale, and these for\n"
-      "experiments:\n");
+      "of solve but for solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
   for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
     if (info.experiment)
       used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
@@ -110,6 +109,28 @@ static int parse_grids(bench_settings *settings)
   return TOOL_GO_ON;
 }
 
+/* Natural order is always timed, and auto chooses by what a solve needs, which kernels alone do not tell. */
+static int check_order(karst_context *context, bench_settings *settings)
+{
+  karst_options *options;
+
+  if (!settings->ordering) {
+    if (!settings->tile_size) return TOOL_GO_ON;
+    return tool_fail(TOOL_FAILED, "--tile-size is for an order by tiles: --ordering tiles --tile-size %d",
+                     settings->tile_size);
+  }
+  if (settings->grids || settings->correction)
+    return tool_fail(TOOL_FAILED, "--ordering: what --grids and --correction do is done in natural order");
+  if (strcmp(settings->ordering, "auto") == 0)
+    return tool_fail(TOOL_FAILED, "--ordering auto: bench takes the order itself by its name, such as tiles");
+  if (strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
+  if (!settings->ordering) return TOOL_GO_ON;
+  karst_status status = karst_options_create(context, &options);
+  if (!status) status = karst_options_set(options, "ordering", settings->ordering);
+  karst_options_destroy(options);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
 /* Reads the lists and checks the numbers. */
 static int check(bench_settings *settings)
 {
@@ -149,7 +170,7 @@ static int parse_ways(karst_context *context, const struct tool_option *own, ben
   return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has nothing of %s", list);
 }
 
-enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 10 };
+enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 12 };
 
 /* The rows of how the measuring goes. */
 static void list_measures(bench_settings *settings, struct tool_option *row)
@@ -194,6 +215,12 @@ static void list_subjects(bench_settings *settings, struct tool_option *row)
       {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3"},
        TOOL_TEXT,
        {.text = &settings->set}},
+      {{"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one"},
+       TOOL_TEXT,
+       {.text = &settings->ordering}},
+      {{"tile-size", "N", "", "most block rows of a tile of that order [chosen by the block size]"},
+       TOOL_COUNT,
+       {.count = &settings->tile_size}},
       {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond"},
        TOOL_TEXT,
        {.text = &settings->solves}},
@@ -240,6 +267,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
                                .program = argv[0]};
   int exit_status = tool_parse(context, &command, argc, argv);
   if (exit_status == TOOL_GO_ON) exit_status = check(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = check_order(context, settings);
   if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);

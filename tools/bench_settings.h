@@ -15,7 +15,7 @@ enum {
 /* A preconditioner with options of its own, an item of --precond. */
 typedef struct bench_way {
   char name[128];         /* the item, such as "fgbilu:tiles" */
-  karst_options *options; /* of Karst: those of --set, then the item's */
+  karst_options *options; /* of Karst: those of --set, then the item's, and for --solves the order */
   bool cpu, gpu;          /* the devices that it is for */
   bool alone;             /* it is for one thread only */
 } bench_way;
@@ -35,7 +35,9 @@ typedef struct bench_settings {
   int correction; /* steps of the correction; 0: bench times */
   double rtol;
   bool cpu, gpu;
-  const char *solves; /* the solver whose whole solves are timed, or NULL */
+  const char *ordering; /* another order of the rows, beside the natural one; NULL: none */
+  int tile_size;        /* of that order; 0: its own choice */
+  const char *solves;   /* the solver whose whole solves are timed, or NULL */
   const char *peer, *set;
   const char *program;                           /* the path of bench, beside which its peers are */
   char *peer_text, peer_path[BENCH_PEERS][1024]; /* what the next two point into */
@@ -57,7 +59,7 @@ void bench_settings_free(bench_settings *settings);
 /* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
  * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item for
  * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
- * makes a way of each of A, B, ...; for --solves so does each level, where there are levels. */
+ * makes a way of each of A, B, ...; for --solves so does each level, where there are levels, and each order. */
 int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
                      bench_settings *settings);
 /* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */

@@ -94,6 +94,7 @@ static karst_status repetition(const bench_solves *solves, bench_solve *solve, d
 {
   const bench_place *place = solve->row->place;
   karst_solver *solver;
+  karst_solver_info info = {.time_order = NAN};
   karst_result result = {.reason = KARST_SOUND}, again;
 
   karst_status status = karst_context_set_threads(place->context, solve->row->processor->threads);
@@ -101,6 +102,10 @@ static karst_status repetition(const bench_solves *solves, bench_solve *solve, d
   const double start = tool_clock();
   status = set_up(solves, solve->row, &solver);
   value[BENCH_SOLVE_SETUP] = tool_clock() - start;
+  if (!status) status = karst_solver_get_info(solver, &info);
+  value[BENCH_SOLVE_ORDER] = info.time_order;
+  value[BENCH_SOLVE_SYMBOLIC] = info.time_symbolic;
+  value[BENCH_SOLVE_FACTOR] = info.time_factor;
   if (!status) status = time_update(place, solver, &value[BENCH_SOLVE_UPDATE]);
   if (!status) status = time_solve(place, solver, &value[BENCH_SOLVE_SOLVE], &result);
   if (!status) status = time_solve(place, solver, &value[BENCH_SOLVE_AGAIN], &again);

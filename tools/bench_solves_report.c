@@ -52,6 +52,24 @@ static void print_row(const bench_solves *solves, const bench_solve *solve)
   printf("  %.1e%s%s\n", value[BENCH_SOLVE_RESIDUAL], solve->outcome[0] ? "  " : "", solve->outcome);
 }
 
+/* Prints the parts of Karst's set-ups where they differ by an order. */
+static void print_phases(const bench_solves *solves)
+{
+  printf("%-44s %6s %11s %11s %11s %11s\n", "milliseconds of set-up", "", "order", "symbolic", "factor", "rest");
+  for (int s = 0; s < solves->count; s++) {
+    const bench_solve *solve = &solves->solve[s];
+    const double *value = solve->value;
+    if (!solve->sound || !solve->row) continue;
+    printf("%-44s %6s", solve->name, "");
+    print_time(value[BENCH_SOLVE_ORDER]);
+    print_time(value[BENCH_SOLVE_SYMBOLIC]);
+    print_time(value[BENCH_SOLVE_FACTOR]);
+    print_time(value[BENCH_SOLVE_SETUP] - value[BENCH_SOLVE_ORDER] - value[BENCH_SOLVE_SYMBOLIC] -
+               value[BENCH_SOLVE_FACTOR]);
+    printf("\n");
+  }
+}
+
 void bench_solves_report_table(const bench_solves *solves)
 {
   const bench_settings *settings = solves->table.settings;
@@ -64,6 +82,7 @@ void bench_solves_report_table(const bench_solves *solves)
   for (int s = 0; s < solves->count; s++)
     if (solves->solve[s].sound) print_row(solves, &solves->solve[s]);
   printf("in all: set-up and the first solve; speed-up: of a further solve, over the first row\n");
+  if (settings->ordering) print_phases(solves);
 }
 
 static void json_number(const char *name, double value)
@@ -82,8 +101,9 @@ static void json_text(const char *name, const char *text)
 
 static void json_row(const bench_solves *solves, const bench_solve *solve)
 {
-  static const char *const name[BENCH_SOLVE_QUANTITIES] = {"setup",    "update", "solve",  "iterations",
-                                                           "residual", "again",  "upload", "download"};
+  static const char *const name[BENCH_SOLVE_QUANTITIES] = {"setup",    "update",   "solve",  "iterations",
+                                                           "residual", "again",    "upload", "download",
+                                                           "order",    "symbolic", "factor"};
 
   printf("{\"matrix\":");
   tool_print_json(stdout, solves->table.matrix);

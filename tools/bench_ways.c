@@ -12,10 +12,10 @@ static bool is_among(const char *name, const char *const list[])
   return false;
 }
 
-/* Kernels are timed on the matrix without reordering or scaling, and the correction iteration is the paper's, without
- * damping and on the whole grid. */
-static const char *const fixed[] = {"solver", "max-iterations", "max_iterations", "atol", "ordering",
-                                    "scale",  "damping",        "parts",          NULL};
+/* Kernels are timed on the matrix without scaling, in natural order and that of --ordering; the correction iteration is
+ * the paper's, without damping and on the whole grid. */
+static const char *const fixed[] = {"solver",    "max-iterations", "max_iterations", "atol",  "ordering", "tile-size",
+                                    "tile_size", "scale",          "damping",        "parts", NULL};
 
 int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
                      const char *value)
@@ -129,22 +129,37 @@ static bool pick_values(const char *item, int number, char *text)
   return number == 0;
 }
 
-/* Appends the ways of an item: that of --solves has one for each level, if the preconditioner has levels. */
+/* Gives a way of --solves its level, or -1 for none, and its order. */
+static karst_status finish_way(const char *item, int level, bool reordered, const bench_settings *settings,
+                               bench_way *way)
+{
+  karst_status status = level < 0 ? KARST_SUCCESS : karst_options_set_integer(way->options, "level", level);
+  if (!status && reordered) status = karst_options_set(way->options, "ordering", settings->ordering);
+  if (!status && reordered) status = karst_options_set_integer(way->options, "tile-size", settings->tile_size);
+  if (level >= 0) snprintf(way->name, sizeof way->name, "%.*s(%d)", (int)sizeof way->name - 40, item, level);
+  const size_t used = strlen(way->name);
+  if (reordered) snprintf(way->name + used, sizeof way->name - used, " %s", settings->ordering);
+  return status;
+}
+
+/* Appends the ways of an item: that of --solves has one for each level, if the preconditioner has levels, and order. */
 static int add_ways(karst_context *context, const struct tool_option *own, const char *item, bench_settings *settings)
 {
+  const int orders = settings->solves && settings->ordering ? 2 : 1;
   int levels = 1;
 
-  for (int l = 0; l < levels; l++) {
+  for (int l = 0; l < levels * orders; l++) {
     if (settings->ways == BENCH_WAYS)
       return tool_fail(TOOL_FAILED, "--precond: more than %d preconditioners", BENCH_WAYS);
     bench_way *way = &settings->way[settings->ways++];
     const int exit_status = parse_way(context, own, settings, item, way);
     if (exit_status != TOOL_GO_ON) return exit_status;
-    if (!settings->solves || !bench_has_level(tool_option_text(way->options, "precond"))) continue;
-    levels = settings->levels;
-    const karst_status status = karst_options_set_integer(way->options, "level", settings->level[l]);
+    if (!settings->solves) continue;
+    const bool leveled = bench_has_level(tool_option_text(way->options, "precond"));
+    if (leveled) levels = settings->levels;
+    const karst_status status =
+        finish_way(item, leveled ? settings->level[l / orders] : -1, l % orders == 1, settings, way);
     if (status) return tool_fail_library(context, status);
-    snprintf(way->name, sizeof way->name, "%.*s(%d)", (int)sizeof way->name - 8, item, settings->level[l]);
   }
   return TOOL_GO_ON;
 }

@@ -15,6 +15,18 @@ static const char *find_choice(const karst_options *given, const karst_solver *s
   return NULL;
 }
 
+/* The value ordering_used, in the place of the ordering auto; NULL where no choice was made. It comes behind those of
+ * registered methods. */
+static const char *find_ordering(const karst_options *given, const karst_solver *solver)
+{
+  const char *used = NULL;
+  karst_value value;
+  if (!solver || strcmp(tool_option_text(given, "ordering"), "auto") != 0) return NULL;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, "ordering_used") == 0) used = value.text;
+  return used;
+}
+
 /* Cuts the next word off the text, into a place of size; false where there is none. */
 static bool take_word(const char **text, char *word, size_t size)
 {
@@ -38,9 +50,10 @@ static karst_status set_choice(karst_options *options, const char *choice)
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
-  const char *choice = find_choice(given, solver);
+  const char *choice = find_choice(given, solver), *ordering = find_ordering(given, solver);
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
+  if (!status && ordering && !choice) status = karst_options_set(*effective, "ordering", ordering);
   if (!status) return TOOL_GO_ON;
   karst_options_destroy(*effective);
   *effective = NULL;

@@ -213,7 +213,7 @@ static int print_report(struct run *run, struct solve_report *report)
   if (report->settings->json) return solve_print_json(run->context, report);
   if (report->settings->quiet) return TOOL_GO_ON;
   solve_print_text(report);
-  return report->settings->view ? solve_print_view(run->context, report) : TOOL_GO_ON;
+  return report->settings->view ? solve_print_view(run->context, run->solver, report) : TOOL_GO_ON;
 }
 
 /* Keeps the first failure of what is written besides the report, which comes nevertheless. */

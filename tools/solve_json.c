@@ -235,6 +235,8 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
   if (!object) return tool_fail_memory("the JSON report");
   set_input(object, report);
   set_options(object, context, report, "");
+  if (report->effective && strcmp(tool_option_text(report->settings->options, "ordering"), "auto") == 0)
+    set_text(object, "ordering", tool_option_text(report->effective, "ordering"));
   set_result(object, report);
   set_info(object, report);
   set_extras(object, report);

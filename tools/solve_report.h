@@ -47,7 +47,7 @@ struct solve_report {
 void solve_print_text(const struct solve_report *report);
 int solve_print_json(const karst_context *context, const struct solve_report *report);
 /* Prints everything that was chosen, for readers. */
-int solve_print_view(karst_context *context, const struct solve_report *report);
+int solve_print_view(karst_context *context, const karst_solver *solver, const struct solve_report *report);
 /* Returns TOOL_GO_ON, or reports an error if this build cannot print JSON. */
 int solve_check_json(void);
 

@@ -77,7 +77,26 @@ static void print_numbers(const struct solve_report *report)
   }
 }
 
-int solve_print_view(karst_context *context, const struct solve_report *report)
+/* Prints in a line what the order of the block rows costs. */
+static int print_order(karst_context *context, const karst_solver *solver)
+{
+  karst_order_cost cost;
+  const karst_status status = karst_solver_order_cost(solver, &cost);
+  if (status) return tool_fail_library(context, status);
+  printf("  order                        %lld levels of at most %lld block rows", (long long)cost.levels,
+         (long long)cost.widest_level);
+  if (cost.tiles > 0)
+    printf("; %lld tiles in %lld colours, %lld levels of tiles", (long long)cost.tiles, (long long)cost.colours,
+           (long long)cost.tile_levels);
+  printf("; triangular solves move %lld bytes, about %.2g s", (long long)cost.bytes, cost.seconds_bytes);
+  if (cost.seconds_steps > 0) printf(", and wait about %.2g s", cost.seconds_steps);
+  if (cost.natural_levels != cost.levels || cost.tiles > 0)
+    printf("; in natural order %lld levels, about %.2g s", (long long)cost.natural_levels, cost.natural_seconds);
+  printf("\n");
+  return TOOL_GO_ON;
+}
+
+int solve_print_view(karst_context *context, const karst_solver *solver, const struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
   karst_options *defaults;
@@ -93,5 +112,5 @@ int solve_print_view(karst_context *context, const struct solve_report *report)
   printf("made of them:\n");
   print_numbers(report);
   karst_options_destroy(defaults);
-  return TOOL_GO_ON;
+  return print_order(context, solver);
 }
