@@ -80,15 +80,21 @@ static void test_sweep(void)
 
 static void test_tiles(void)
 {
-  karst_index start[] = {0, 20, 40}, colour_start[] = {0, 1, 2};
-  const karst_tiling tiling = {2, start, 2, colour_start};
-  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, 3, &tiling), "tiles, where there are some");
-  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, 3, NULL) &&
-             !karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1, &tiling),
+  enum { ROWS = 40, LARGE = KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1 };
+  karst_index start[] = {0, 20, ROWS}, colour_start[] = {0, 1, 2};
+  const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, start, 2, colour_start};
+  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 3, &tiling) &&
+             karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 3, &tiling),
+         "tiles, where there are some");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 3, NULL) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, LARGE, &tiling),
          "not where there are none, nor for large blocks");
-  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, 3, &tiling) &&
-             !karst_ilu_choose_tiles(KARST_TRISOLVE_LEVEL, 3, &tiling),
-         "and not where nobody asks for them");
+  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 3, &rows) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 3, &rows),
+         "tiles of single rows only where they are asked for");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_LEVEL, ROWS, 3, &tiling) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_DATAFLOW, ROWS, 3, &tiling),
+         "and not where another way is asked for");
 }
 
 /* Each lane has at most as many neighbours on average as it waits for at once, unless the warp has no more lanes or the

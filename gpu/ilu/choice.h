@@ -95,13 +95,13 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
   return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
 }
 
-/* Tells whether rows that are in tiles are to be solved tile by tile, which is where the user asks for it: the
- * factorization goes by level sets, and takes ten times as long where slots are in the order of the tiles. tiling NULL:
- * none. */
-static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int block_size, const karst_tiling *tiling)
+/* Tells whether rows are to be solved tile by tile: where the user asks for it, or leaves the choice and tiles are more
+ * than single rows. tiling NULL: none. */
+static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int64_t rows, int block_size,
+                                          const karst_tiling *tiling)
 {
-  return trisolve == KARST_TRISOLVE_TILES && tiling && tiling->tiles > 0 &&
-         block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  if (!tiling || tiling->tiles == 0 || block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return false;
+  return trisolve == KARST_TRISOLVE_TILES || (trisolve == KARST_TRISOLVE_AUTO && tiling->tiles <= rows / 2);
 }
 
 /* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at

@@ -159,4 +159,4 @@ void forget_dataflow(karst_context *context, karst_ilu_cuda *plan)
 } // namespace
 
 const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {
-    "dataflow", "dataflow, one launch", analyse_dataflow, forget_dataflow, solve_dataflow, NULL, NULL};
+    "dataflow", "dataflow, one launch", analyse_dataflow, forget_dataflow, NULL, solve_dataflow, NULL, NULL};

@@ -117,25 +117,11 @@ typedef struct karst_ilu_levels_cuda {
   karst_index *start; /* [count + 1] host memory */
 } karst_ilu_levels_cuda;
 
-/* The tiles that warps take, of the whole factors; arrays in device memory. count 0: the slots are in level order. */
-typedef struct karst_ilu_tiles_cuda {
-  karst_index count;
-  karst_index *start; /* [count + 1] the first row of each tile */
-  /* [count + 1] the first level set of each tile in the order of the slots: of U', the last tile comes first */
-  karst_index *lower_group, *upper_group;
-} karst_ilu_tiles_cuda;
-
-/* Scalar rows of a tile at most, unless it is a single block row; entries of its slices beyond which they are not
- * counted, for they are far too many for shared memory. */
-enum { KARST_ILU_TILE_ROWS = 1024, KARST_ILU_TILE_ENTRIES = 1 << 20 };
-
 /* Rows and columns of L and U in device memory. */
 typedef struct karst_ilu_pattern_cuda {
   karst_index *lower_start, *lower_column, *upper_start, *upper_column;
-  karst_index *lower_slot, *upper_slot;   /* [rows] where each row stands */
-  karst_ilu_levels_cuda lower, upper;     /* where there are tiles, of one tile after another */
-  karst_index levels_lower, levels_upper; /* of the whole triangles */
-  karst_ilu_tiles_cuda tiles;
+  karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
+  karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 
 /* A way to factor. The rule by which one is chosen is in choice.h. */
@@ -161,6 +147,8 @@ typedef struct karst_ilu_sweep_variant {
    * taken, forget gives back. Both NULL where there is none. */
   karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
+  /* Queues what follows a factorization, whose values the triangles have by then; NULL: nothing. */
+  void (*load)(karst_context *context, const karst_ilu_cuda *plan);
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
   /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work; sweeps:
@@ -189,16 +177,8 @@ typedef struct karst_ilu_row_lists {
   karst_ilu_row_product *product;
 } karst_ilu_row_lists;
 
-/* tile_order.cu: the tiles, from those of the analysis; the number of the level set of each row inside its tile, the
- * sets counted from the first tile on, for both triangles, into arrays [rows], and how many there are. What is left
- * when they fail, release gives back. */
-karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
-                                      karst_ilu_tiles_cuda *tiles);
-karst_status karst_ilu_group_by_tiles_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
-                                           karst_index *lower_level, karst_index *upper_level);
-void karst_ilu_release_tiles_cuda(karst_context *context, karst_ilu_tiles_cuda *tiles);
-/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, or by the tiles of the
- * pattern, into arrays [rows]. What is left when they fail, release gives back. */
+/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays
+ * [rows]. What is left when they fail, release gives back. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,

@@ -101,5 +101,5 @@ void destroy_jacobi(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda = {"jacobi",     "sweeps of Jacobi's", NULL,          NULL,
-                                                             solve_jacobi, plan_jacobi,          destroy_jacobi};
+const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda = {
+    "jacobi", "sweeps of Jacobi's", NULL, NULL, NULL, solve_jacobi, plan_jacobi, destroy_jacobi};

@@ -173,4 +173,4 @@ void destroy_levels(karst_context *context, karst_ilu_cuda *plan)
 } // namespace
 
 const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda = {
-    "level", "a launch for each level", analyse_levels, forget_levels, solve_levels, plan_levels, destroy_levels};
+    "level", "a launch for each level", analyse_levels, forget_levels, NULL, solve_levels, plan_levels, destroy_levels};

@@ -248,8 +248,8 @@ karst_status search_levels(karst_context *context, karst_index rows, const sorti
   karst_status status = karst_cuda_status(context, error, what);
   if (!status) status = context->backend->download(context, found, highest, sizeof found);
   if (status) return status;
-  pattern->lower.count = pattern->levels_lower = (karst_index)found[0] + 1;
-  pattern->upper.count = pattern->levels_upper = (karst_index)found[1] + 1;
+  pattern->lower.count = (karst_index)found[0] + 1;
+  pattern->upper.count = (karst_index)found[1] + 1;
   return KARST_SUCCESS;
 }
 
@@ -304,7 +304,6 @@ void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cu
   context->backend->release(context, pattern->upper_slot);
   karst_release(context, pattern->lower.start);
   karst_release(context, pattern->upper.start);
-  karst_ilu_release_tiles_cuda(context, &pattern->tiles);
 }
 
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
@@ -313,8 +312,6 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   sorting s = {};
   karst_status status = make_sorting(context, rows, &s);
   if (!status) status = search_levels(context, rows, &s, pattern);
-  if (!status && pattern->tiles.count > 0)
-    status = karst_ilu_group_by_tiles_cuda(context, rows, pattern, s.level[0], s.level[1]);
   if (!status) status = sort_rows(context, rows, &s, s.level[0], lower_row, &pattern->lower);
   if (!status) status = sort_rows(context, rows, &s, s.level[1], upper_row, &pattern->upper);
   context->backend->release(context, s.highest);

@@ -186,13 +186,14 @@ const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
     &karst_ilu_sweep_tiles_cuda};
 
-void choose_sweep(karst_context *context, karst_trisolve trisolve, const karst_ilu_pattern_cuda *pattern,
-                  karst_ilu_analysis *analysis)
+void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
   const enum karst_ilu_sweep_kind kind =
-      pattern->tiles.count > 0 ? KARST_ILU_SWEEP_TILES : karst_ilu_choose_sweep(trisolve, lower + upper);
+      karst_ilu_choose_tiles(trisolve, analysis->rows, plan->block_size, analysis->tiling)
+          ? KARST_ILU_SWEEP_TILES
+          : karst_ilu_choose_sweep(trisolve, lower + upper);
   plan->sweep = sweep_variants[kind];
   analysis->trisolve = plan->sweep->name;
   if (trisolve == KARST_TRISOLVE_AUTO)
@@ -225,12 +226,9 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
                            karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_status status = KARST_SUCCESS;
-  if (karst_ilu_choose_tiles(trisolve, analysis->block_size, analysis->tiling))
-    status = karst_ilu_cut_tiles_cuda(context, analysis, &pattern->tiles);
-  if (!status) status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
+  karst_status status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
   if (status) return status;
-  choose_sweep(context, trisolve, pattern, analysis);
+  choose_sweep(context, trisolve, analysis);
   status = analyse_factor(context, pattern, analysis);
   if (!status && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
   if (status) return status;
@@ -260,8 +258,8 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
   karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
   if (!status) status = find_levels(context, pattern, plan, &analysis->plan_memory);
   if (status) return status;
-  analysis->levels_lower = pattern->levels_lower;
-  analysis->levels_upper = pattern->levels_upper;
+  analysis->levels_lower = pattern->lower.count;
+  analysis->levels_upper = pattern->upper.count;
   status = choose_order(context, analysis, pattern, plan);
   if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
   return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);

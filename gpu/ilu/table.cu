@@ -18,6 +18,13 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
 }
 
+/* Queues what follows the values of the triangles, and reports on them. */
+karst_status finish(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
+{
+  if (plan->sweep->load) plan->sweep->load(context, plan);
+  return karst_ilu_report_cuda(context, plan->finding, outcome);
+}
+
 /* Tells the outcome for a matrix of no rows. */
 karst_status report_nothing(karst_factor_outcome *outcome)
 {
@@ -34,7 +41,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   if (status) return status;
   plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
-  return karst_ilu_report_cuda(context, plan->finding, outcome);
+  return finish(context, plan, outcome);
 }
 
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
@@ -45,7 +52,7 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
   karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
   if (status) return status;
   karst_ilu_load_cuda(context, value, plan);
-  return karst_ilu_report_cuda(context, plan->finding, outcome);
+  return finish(context, plan, outcome);
 }
 
 void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)

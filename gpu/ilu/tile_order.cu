@@ -1,11 +1,11 @@
-/* tile_order.cu - the slots of triangles whose rows are in tiles (lib/tiling.h): tile after tile, and inside a tile
- * level set after level set, where only neighbours in the tile count. Neighbours in other tiles stand in earlier ones,
- * for tiles are consecutive rows; those of U' are taken from the last to the first. So the order of the slots is one of
- * elimination, whatever the fill ties together.
+/* tile_order.cu - the tiles of the kernels, from those that an ordering has made (lib/tiling.h), and the order in which
+ * the steps of a sweep take their rows: level set after level set inside the tile, where only neighbours in the tile
+ * count.
  *
  * A tile of the kernels is what a warp takes: small tiles of one colour are joined, for a warp has lanes to keep busy,
- * and large ones cut, for their rows are to fit into shared memory. */
-#include "ilu.h"
+ * and large ones cut, for their rows are to fit into shared memory. Its rows stay consecutive, so that tiles taken in
+ * the order of elimination are an order of elimination, whatever the fill ties together. */
+#include "tile_sweep.h"
 
 namespace
 {
@@ -48,84 +48,102 @@ karst_index cut_tiles(const karst_tiling *tiling, int b, karst_index *start)
   return count;
 }
 
-/* One of the triangles, whose rows are eliminated ascending or descending. */
-struct triangle_rows {
-  const karst_index *start, *column;
-  bool upper;
-};
-
 /* Returns the level of row i among the rows first .. end - 1 of its tile, or -1 while that of a neighbour is -1. */
-__device__ karst_index level_in_tile(const triangle_rows &t, karst_index i, karst_index first, karst_index end,
-                                     const karst_index *level)
+__device__ karst_index level_in_tile(const karst_ilu_tiling_cuda &t, karst_index i, karst_index first, karst_index end)
 {
   karst_index highest = -1;
-  for (karst_index k = t.start[i]; k < t.start[i + 1]; k++) {
+  for (karst_index k = t.row_start[i]; k < t.row_start[i + 1]; k++) {
     const karst_index j = t.column[k];
     if (j < first || j >= end) continue;
-    const karst_index of = *(const volatile karst_index *)&level[j];
+    const karst_index of = *(const volatile karst_index *)&t.level[j];
     if (of < 0) return -1;
     highest = max(highest, of);
   }
   return highest + 1;
 }
 
-/* Finds the levels of the rows inside their tiles, a warp for each tile, and how many there are in each. level [rows]
- * is -1 at first. Of 32 rows after another the first whose level is not known can always be found. */
-__global__ void __launch_bounds__(THREADS)
-    find_levels_in_tiles(karst_index tiles, const karst_index *tile_start, triangle_rows t, karst_index *level,
-                         karst_index *height)
+/* Finds the levels of the rows inside their tiles, a warp for each tile. level is -1 at first. Of 32 rows after another
+ * the first whose level is not known can always be found. */
+__global__ void __launch_bounds__(THREADS) find_levels_in_tiles(const karst_ilu_tiling_cuda t)
 {
   const int lane = (int)threadIdx.x % 32;
   const int64_t tile = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
-  if (tile >= tiles) return;
-  const karst_index first = tile_start[tile], end = tile_start[tile + 1];
-  karst_index highest = 0;
+  if (tile >= t.tiles.count) return;
+  const karst_index first = t.tiles.start[tile], end = t.tiles.start[tile + 1];
   for (karst_index done = 0; done < end - first; done += 32) {
     const karst_index i = t.upper ? end - 1 - done - lane : first + done + lane;
-    const bool active = done + lane < end - first;
-    karst_index mine = active ? -1 : 0;
+    karst_index mine = done + lane < end - first ? -1 : 0;
     while (__any_sync(~0u, mine < 0)) {
       if (mine < 0) {
-        mine = level_in_tile(t, i, first, end, level);
-        if (mine >= 0) *(volatile karst_index *)&level[i] = mine;
+        mine = level_in_tile(t, i, first, end);
+        if (mine >= 0) *(volatile karst_index *)&t.level[i] = mine;
       }
       __syncwarp();
     }
-    if (active) highest = max(highest, mine);
   }
-  for (int distance = 16; distance > 0; distance /= 2) highest = max(highest, __shfl_xor_sync(~0u, highest, distance));
-  /* The tiles of U' are counted from the last one. */
-  if (lane == 0) height[t.upper ? tiles - 1 - tile : tile] = highest + 1;
 }
 
-/* Adds to the levels in a tile those of all tiles before it; group: their sums. */
-__global__ void number_groups(karst_index tiles, const karst_index *tile_start, bool upper, const karst_index *group,
-                              karst_index *level)
+/* How many of the lanes before this one have the same level, and of all lanes. level < 0: none. */
+struct peers {
+  int before, all;
+};
+
+__device__ peers find_peers(karst_index level)
+{
+  const int lane = (int)threadIdx.x % 32;
+  peers found = {0, 0};
+  for (int other = 0; other < 32; other++) {
+    const bool same = __shfl_sync(~0u, level, other) == level;
+    found.before += same && other < lane;
+    found.all += same;
+  }
+  return found;
+}
+
+/* Sorts the rows of each tile by their levels, ascending in each, a warp for each tile. place [rows], 0 at first: where
+ * the next row of each level of the tile goes. */
+__global__ void __launch_bounds__(THREADS) sort_tiles(const karst_ilu_tiling_cuda t, karst_index *place)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const int64_t tile = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+  if (tile >= t.tiles.count) return;
+  const karst_index first = t.tiles.start[tile], rows = t.tiles.start[tile + 1] - first;
+  volatile karst_index *next = place + first;
+  for (karst_index k = 0; k < rows; k += 32) {
+    const karst_index level = k + lane < rows ? t.level[first + k + lane] : -1;
+    const peers found = find_peers(level);
+    if (level >= 0 && found.before == 0) next[level] += found.all;
+    __syncwarp();
+  }
+  karst_index sum = 0;
+  for (karst_index k = 0; k < rows; k += 32) {
+    const karst_index count = k + lane < rows ? next[k + lane] : 0;
+    karst_index up_to = count;
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const karst_index other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
+      if (lane >= distance) up_to += other;
+    }
+    if (k + lane < rows) next[k + lane] = sum + up_to - count;
+    sum += __shfl_sync(~0u, up_to, 31);
+  }
+  __syncwarp();
+  for (karst_index k = 0; k < rows; k += 32) {
+    const karst_index level = k + lane < rows ? t.level[first + k + lane] : -1;
+    const peers found = find_peers(level);
+    const karst_index at = level >= 0 ? next[level] : 0;
+    __syncwarp();
+    if (level >= 0) t.order[first + at + found.before] = (unsigned short)(k + lane);
+    if (level >= 0 && found.before == 0) next[level] = at + found.all;
+    __syncwarp();
+  }
+}
+
+__global__ void find_owners(karst_ilu_tiles_cuda tiles)
 {
   const int64_t tile = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
-  if (tile >= tiles) return;
-  const karst_index before = group[upper ? tiles - 1 - tile : tile];
-  for (karst_index i = tile_start[tile] + (karst_index)(threadIdx.x % 32); i < tile_start[tile + 1]; i += 32)
-    level[i] += before;
-}
-
-/* The groups of one triangle, into level and group. */
-karst_status group_rows(karst_context *context, const karst_ilu_tiles_cuda *tiles, const triangle_rows &t,
-                        karst_index rows, karst_index *level, karst_index **group, karst_index *groups)
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  int64_t passing = 0;
-  const int64_t count = (int64_t)tiles->count + 1;
-  karst_status status = karst_ilu_take(context, count, what, group, &passing);
-  if (status) return status;
-  cudaMemsetAsync(level, 0xff, (size_t)rows * sizeof *level, stream);
-  cudaMemsetAsync(*group, 0, (size_t)count * sizeof **group, stream);
-  const unsigned grid = karst_ilu_grid(tiles->count, WARPS);
-  find_levels_in_tiles<<<grid, THREADS, 0, stream>>>(tiles->count, tiles->start, t, level, *group);
-  status = karst_ilu_sum_indices_cuda(context, count, *group);
-  if (status) return status;
-  number_groups<<<grid, THREADS, 0, stream>>>(tiles->count, tiles->start, t.upper, *group, level);
-  return context->backend->download(context, groups, *group + tiles->count, sizeof *groups);
+  if (tile >= tiles.count) return;
+  for (karst_index i = tiles.start[tile] + (karst_index)(threadIdx.x % 32); i < tiles.start[tile + 1]; i += 32)
+    tiles.owner[i] = (karst_index)tile;
 }
 
 } // namespace
@@ -137,29 +155,32 @@ karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_an
   const int b = analysis->block_size;
   const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits_for(b).most + 2;
   karst_index *start;
+  int64_t passing = 0;
   karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
   if (status) return status;
   tiles->count = cut_tiles(tiling, b, start);
   status = karst_device_indices(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
   karst_release(context, start);
+  if (!status) status = karst_ilu_take(context, analysis->rows, what, &tiles->owner, &passing);
+  if (!status) find_owners<<<karst_ilu_grid(tiles->count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
   return status;
 }
 
-karst_status karst_ilu_group_by_tiles_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
-                                           karst_index *lower_level, karst_index *upper_level)
+karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling_cuda *t)
 {
-  karst_ilu_tiles_cuda *tiles = &pattern->tiles;
-  const triangle_rows lower = {pattern->lower_start, pattern->lower_column, false};
-  const triangle_rows upper = {pattern->upper_start, pattern->upper_column, true};
-  karst_status status =
-      group_rows(context, tiles, lower, rows, lower_level, &tiles->lower_group, &pattern->lower.count);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const unsigned grid = karst_ilu_grid(t->tiles.count, WARPS);
+  karst_index *place;
+  int64_t passing = 0;
+  karst_status status = karst_ilu_take(context, t->rows, what, &t->order, &passing);
+  if (!status) status = karst_ilu_take(context, t->rows, what, &t->level, &passing);
+  if (!status) status = karst_ilu_take(context, t->rows, what, &place, &passing);
   if (status) return status;
-  return group_rows(context, tiles, upper, rows, upper_level, &tiles->upper_group, &pattern->upper.count);
-}
-
-void karst_ilu_release_tiles_cuda(karst_context *context, karst_ilu_tiles_cuda *tiles)
-{
-  context->backend->release(context, tiles->start);
-  context->backend->release(context, tiles->lower_group);
-  context->backend->release(context, tiles->upper_group);
+  cudaMemsetAsync(t->level, 0xff, (size_t)t->rows * sizeof *t->level, stream);
+  cudaMemsetAsync(place, 0, (size_t)t->rows * sizeof *place, stream);
+  find_levels_in_tiles<<<grid, THREADS, 0, stream>>>(*t);
+  sort_tiles<<<grid, THREADS, 0, stream>>>(*t, place);
+  status = karst_cuda_status(context, cudaStreamSynchronize(stream), what);
+  context->backend->release(context, place);
+  return status;
 }

@@ -3,27 +3,35 @@
  *     forward    y_i = r_i - sum_{p < i} L_ip y_p
  *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j
  *
- * One warp solves one tile of one triangle (tile_sweep.h). Its values and short columns are one contiguous part of the
- * triangle each, which the copy engine brings into shared memory while the warp fetches what it has of the right-hand
- * side; then it waits for the tiles that it needs, gathers its halo, and takes one step after another, the rows of a
- * level set or as many of them as it has lanes for. All that the steps touch is in shared memory.
+ * One warp solves one tile of one triangle (tile_sweep.h). The copy engine brings the tile's record and its values into
+ * shared memory, while the warp fetches what it has of the right-hand side; then it waits for the tiles that it needs,
+ * gathers its halo, and takes one step after another. All that the steps touch is in shared memory.
  *
- * Blocks of threads take tickets, those of the forward sweep first, tiles in the order of elimination. Whoever has a
- * ticket runs, and waits for lower tickets only, so the lowest one that is not done can always go on. A tile that is
- * done says so by the number of the solve, which none before had.
+ * Warps take tickets, those of the forward sweep first. Whoever has a ticket runs, and waits for lower tickets only, so
+ * the lowest one that is not done can always go on. A tile that is done says so by the number of the solve, which none
+ * before had.
  *
- * A tile whose values find no room in shared memory is solved from where they are, and its halo is looked up. */
+ * A tile that finds no room in shared memory is solved from where its record and its values are.
+ *
+ * The values are those of the two triangles (ilu.h) in another order, copied after each factorization. */
 #include "tile_sweep.h"
 
 namespace
 {
 
-/* How many lanes may share the neighbours of a scalar row, where the rows of a triangle are long on average. */
-enum { PARTS = 8 };
+const char *const what = "the tiles of block ILU";
 
-struct sides {
-  karst_triangle t;
-  karst_ilu_side side;
+/* How many lanes may share the neighbours of a scalar row, where the rows of a triangle are long on average; warps of a
+ * block of threads at most. */
+enum { PARTS = 8, WARPS = 4 };
+
+enum { MOST_SHARED = 62 * 1024 }; /* bytes of shared memory of a warp at most; any GPU has so much for a block */
+
+/* One triangle. */
+struct side {
+  const karst_ilu_tile *tile;
+  const char *record;
+  const double *value;
 };
 
 /* What changes from solve to solve, and what the tiles have to say to each other; device memory. */
@@ -34,11 +42,11 @@ struct board {
 
 struct solve_arguments {
   karst_index tiles;
-  sides lower, upper;
+  side lower, upper;
   board marks;
   unsigned solve; /* its number, from 1 on */
   unsigned first; /* its first ticket */
-  int shared;     /* bytes of shared memory for a tile */
+  int shared;     /* bytes of shared memory for a warp */
   const double *r;
   double *y, *z; /* in the order of the rows */
 };
@@ -71,32 +79,36 @@ __device__ __forceinline__ unsigned shared_address(const void *pointer)
   return (unsigned)__cvta_generic_to_shared(pointer);
 }
 
-/* Begins to copy bytes, a multiple of 16, into shared memory; the copies that were begun are counted by the barrier. By
- * one lane where there is a copy engine, else by the whole warp, at once. */
-__device__ __forceinline__ void begin_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier)
-{
-#if __CUDA_ARCH__ >= 900
-  if (threadIdx.x == 0)
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-#else
-  for (unsigned k = threadIdx.x; k < bytes / 16; k += 32) ((int4 *)to)[k] = ((const int4 *)from)[k];
-#endif
-}
+/* Two copies into shared memory that the warp waits for one by one: barriers of the copy engine, where there is one. */
+struct copies {
+  uint64_t record, values;
+};
 
-__device__ __forceinline__ void expect_copies(uint64_t *barrier, unsigned bytes)
+__device__ __forceinline__ void begin_barrier(uint64_t *barrier, unsigned bytes)
 {
 #if __CUDA_ARCH__ >= 900
-  if (threadIdx.x > 0) return;
   asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(barrier)));
   asm volatile("fence.proxy.async.shared::cta;");
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes));
 #endif
 }
 
-__device__ __forceinline__ void await_copies(uint64_t *barrier)
+/* Begins to copy bytes, a multiple of 16 and not 0, into shared memory. */
+__device__ __forceinline__ void begin_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier)
+{
+#if __CUDA_ARCH__ >= 900
+  if (threadIdx.x % 32 > 0) return;
+  begin_barrier(barrier, bytes);
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+#else
+  for (unsigned k = threadIdx.x % 32; k < bytes / 16; k += 32) ((int4 *)to)[k] = ((const int4 *)from)[k];
+#endif
+}
+
+__device__ __forceinline__ void await_copy(uint64_t *barrier)
 {
   __syncwarp();
 #if __CUDA_ARCH__ >= 900
@@ -109,216 +121,251 @@ __device__ __forceinline__ void await_copies(uint64_t *barrier)
 #endif
 }
 
-/* Where a tile's values and columns are found in shared memory: entry e, counted in the tile, of the block row at
- * place q of its slice has number e R + q. start[s]: the first entry of slice s. */
-struct near_values {
+/* Where a warp finds its tile: in shared memory, */
+struct near_tile {
+  typedef int number; /* of a block of the tile */
+  const karst_ilu_step *step;
+  const karst_index *halo, *wait;
+  const unsigned short *order, *local;
   const double *value;
-  const unsigned short *local;
-  const int *start;
 };
 
-/* Where they are outside: the triangle itself. in_tile and out: the tile's unknowns and those of all tiles. */
-struct far_values {
-  const karst_triangle *t;
-  const karst_ilu_tile *tile;
+/* or where it is. */
+struct far_tile {
+  typedef int64_t number;
+  const karst_ilu_step *step;
+  const karst_index *wait, *wide;
+  const unsigned short *order;
+  const double *value;
   const double *out;
+  int rows;
 };
 
-template <int B> constexpr int rows_of_slice = 32 / B;
-
-/* The first entry of a slice of the tile. */
-__device__ __forceinline__ int64_t entry_of(const far_values &from, int slice)
-{
-  return from.t->start[from.tile->slot / from.t->group + slice];
-}
-
-__device__ __forceinline__ int entry_of(const near_values &from, int slice) { return from.start[slice]; }
-
-/* Subtracts from the sum row r of the block number times its neighbour. */
+/* Subtracts from the sum a row of block n times its neighbour. value: the row's first element in the block; stride: how
+ * far the next one is. */
 template <int B>
-__device__ __forceinline__ void subtract(const near_values &from, const double *x, int e, int q, int r, double &sum)
+__device__ __forceinline__ void subtract(const near_tile &from, int n, const double *value, int stride, const double *x,
+                                         double &sum)
 {
-  constexpr int R = rows_of_slice<B>;
-  const double *neighbour = x + from.local[e * R + q] * B, *value = from.value + e * (R * B * B) + q * B + r;
+  const double *neighbour = x + from.local[n] * B;
 #pragma unroll
-  for (int c = 0; c < B; c++) sum -= value[c * (R * B)] * neighbour[c];
+  for (int c = 0; c < B; c++) sum -= value[c * stride] * neighbour[c];
 }
 
 template <int B>
-__device__ __forceinline__ void subtract(const far_values &from, const double *x, int64_t e, int q, int r, double &sum)
+__device__ __forceinline__ void subtract(const far_tile &from, int64_t n, const double *value, int stride,
+                                         const double *x, double &sum)
 {
-  constexpr int R = rows_of_slice<B>;
-  const karst_triangle &t = *from.t;
-  const karst_index column = t.column[e * R + q];
-  if (column >= t.slots) return;
-  const karst_index place = column - from.tile->slot;
-  const double *value = t.value + e * (R * B * B) + q * B + r;
-  const bool inside = place >= 0 && place < from.tile->rows;
-  const double *neighbour = inside ? x + place * B : from.out + (int64_t)t.row[column] * B;
+  const karst_index at = from.wide[n];
+  if (at < 0) return;
+  const bool inside = at < from.rows;
+  const double *neighbour = inside ? x + at * B : from.out + (int64_t)(at - from.rows) * B;
 #pragma unroll
-  for (int c = 0; c < B; c++) sum -= value[c * (R * B)] * (inside ? neighbour[c] : __ldcg(neighbour + c));
-}
-
-/* Element (r, c) of the first block of a row, which is that of D^-1 in the upper triangle. */
-template <int B, typename values>
-__device__ __forceinline__ double first_block(const values &from, int slice, int q, int r, int c)
-{
-  constexpr int R = rows_of_slice<B>;
-  const auto at = entry_of(from, slice) * (R * B * B) + q * B + r + c * (R * B);
-  if constexpr (std::is_same<values, near_values>::value)
-    return from.value[at];
-  else
-    return from.t->value[at];
+  for (int c = 0; c < B; c++) sum -= value[c * stride] * (inside ? neighbour[c] : __ldcg(neighbour + c));
 }
 
 /* x = D^-1 x for the block rows of the tile. */
-template <int B, typename values>
-__device__ void divide_by_pivots(const values &from, const karst_ilu_tile &tile, double *x)
+template <int B> __device__ __forceinline__ void divide_by_pivots(const double *inverse, int rows, double *x)
 {
-  constexpr int R = rows_of_slice<B>;
-  const int q = (int)threadIdx.x / B, r = (int)threadIdx.x % B, skipped = (int)(tile.slot % R);
-  for (int first = 0; first < tile.rows; first += R) {
-    const int slot = first + q, place = skipped + slot;
-    const bool active = q < R && slot < tile.rows;
+  constexpr int R = 32 / B;
+  const int lane = (int)threadIdx.x % 32, q = lane / B, r = lane % B;
+  for (int first = 0; first < rows; first += R) {
+    const int i = first + q;
+    const bool active = q < R && i < rows;
     double sum = 0;
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (active) sum += first_block<B>(from, place / R, place % R, r, c) * x[slot * B + c];
+      if (active) sum += inverse[(c * rows + i) * B + r] * x[i * B + c];
     __syncwarp();
-    if (active) x[slot * B + r] = sum;
+    if (active) x[i * B + r] = sum;
   }
   __syncwarp();
 }
 
 /* Takes all steps. Where SHARE, several lanes share the neighbours of a row if there are lanes enough. */
-template <int B, bool upper, bool SHARE, typename values>
-__device__ __forceinline__ void take_steps(const values &from, const karst_ilu_tile &tile, const unsigned short *step,
-                                           double *x)
+template <int B, bool SHARE, typename place>
+__device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
 {
-  constexpr int R = rows_of_slice<B>;
-  const int lane = (int)threadIdx.x, skipped = (int)(tile.slot % R);
-  int first = step[0], next = step[1];
-  for (int s = 0; s < tile.steps; s++) {
-    const int count = next - first;
+  typedef typename place::number number;
+  const int lane = (int)threadIdx.x % 32;
+  karst_ilu_step now = from.step[0];
+  for (int s = 0; s < steps; s++) {
+    const karst_ilu_step next = from.step[s + 1];
+    const int count = next.first - now.first;
     const int shift = SHARE ? max(5 - (32 - __clz(count * B - 1)), 0) : 0;
     const int parts = SHARE ? min(1 << shift, (int)PARTS) : 1, width = 32 / parts;
     const int part = SHARE ? lane / width : 0, of = SHARE ? lane % width : lane, q = of / B, r = of % B;
-    const int slot = first + q, place = skipped + slot, slice = place / R;
     const bool active = q < count;
-    first = next;
-    next = step[min(s + 2, tile.steps)];
+    double *mine = x;
     double sum = 0;
     if (active) {
-      const auto end = entry_of(from, slice + 1);
-      for (auto e = entry_of(from, slice) + (upper ? 1 : 0) + part; e < end; e += parts)
-        subtract<B>(from, x, e, place - slice * R, r, sum);
+      number n = (number)now.block + part * count;
+      const double *value = from.value + n * (B * B) + of;
+      mine += from.order[now.first + q] * B + r;
+      n += q;
+      for (int e = part; e < now.length; e += parts) {
+        subtract<B>(from, n, value, count * B, x, sum);
+        n += parts * count;
+        value += parts * count * (B * B);
+      }
     }
     if (SHARE)
       for (int distance = 16; distance >= width; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-    if (active && part == 0) x[slot * B + r] += sum;
+    if (active && part == 0) *mine += sum;
     __syncwarp();
+    now = next;
   }
 }
 
-/* Fetches the tile's part of the right-hand side. y of this solve comes from other multiprocessors. */
-template <int B>
-__device__ __forceinline__ void fetch_own(const karst_ilu_tile &tile, const unsigned short *place, const double *in,
-                                          double *x)
+/* Fetches a tile's part of the right-hand side. y of this solve comes from other multiprocessors. */
+template <int B> __device__ __forceinline__ void fetch_own(const karst_ilu_tile &tile, const double *in, double *x)
 {
   const double *own = in + (int64_t)tile.row * B;
-  for (int k = (int)threadIdx.x; k < tile.rows * B; k += 32) x[place[tile.row + k / B] * B + k % B] = __ldcg(own + k);
-}
-
-template <int B>
-__device__ __forceinline__ void fetch_halo(const karst_ilu_tile &tile, const karst_index *halo, const double *out,
-                                           double *x)
-{
 #pragma unroll 4
-  for (int k = (int)threadIdx.x; k < tile.halos * B; k += 32)
-    x[k] = __ldcg(out + (int64_t)halo[tile.halo + k / B] * B + k % B);
-  if (threadIdx.x < B) x[tile.halos * B + (int)threadIdx.x] = 0;
+  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) x[k] = __ldcg(own + k);
 }
 
-__device__ __forceinline__ void await_tiles(const karst_ilu_tile &tile, const karst_index *wait, const unsigned *done,
-                                            unsigned solve)
+/* The halo, and the zeros behind it. */
+template <int B>
+__device__ __forceinline__ void fetch_halo(int halos, const karst_index *halo, const double *out, double *x)
 {
-  for (int k = (int)threadIdx.x; k < tile.waits; k += 32) {
-    const unsigned *mark = done + wait[tile.wait + k];
-    while (look(mark) != solve) {}
-  }
+  const int lane = (int)threadIdx.x % 32;
+#pragma unroll 4
+  for (int k = lane; k < halos * B; k += 32) x[k] = __ldcg(out + (int64_t)halo[k / B] * B + k % B);
+  if (lane < B) x[halos * B + lane] = 0;
+}
+
+__device__ __forceinline__ void await_mark(const unsigned *mark, unsigned solve)
+{
+  while (__any_sync(~0u, look(mark) != solve)) {}
+}
+
+__device__ __forceinline__ void await_tiles(int waits, const karst_index *wait, const unsigned *done, unsigned solve)
+{
+  for (int k = (int)threadIdx.x % 32; k - (int)threadIdx.x % 32 < waits; k += 32)
+    await_mark(done + wait[k < waits ? k : waits - 1], solve);
+}
+
+/* Solves a tile whose part of x is fetched already. */
+template <int B, bool upper, bool SHARE>
+__device__ __forceinline__ void solve_near(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
+                                           char *memory, int vector, copies *under_way, double *out, double *x)
+{
+  const karst_ilu_record at = karst_ilu_record_of(tile);
+  char *record = memory + vector;
+  double *value = (double *)(record + at.bytes);
+  const near_tile from = {(const karst_ilu_step *)record,
+                          (const karst_index *)(record + at.halo),
+                          (const karst_index *)(record + at.wait),
+                          (const unsigned short *)(record + at.order),
+                          (const unsigned short *)(record + at.local),
+                          value};
+  await_copy(&under_way->record);
+  await_tiles(tile.waits, from.wait, done, s.solve);
+  fetch_halo<B>(tile.halos, from.halo, out, x + tile.rows * B);
+  if (tile.blocks > 0) await_copy(&under_way->values);
   __syncwarp();
+  if (upper) divide_by_pivots<B>(value, tile.rows, x);
+  take_steps<B, SHARE>(from, tile.steps, x);
+}
+
+template <int B, bool upper>
+__device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
+                                       double *out, double *x)
+{
+  const side &my = upper ? s.upper : s.lower;
+  const karst_ilu_record at = karst_ilu_record_of(tile);
+  const char *record = my.record + tile.record * 16;
+  const far_tile from = {(const karst_ilu_step *)record,
+                         (const karst_index *)(record + at.wait),
+                         (const karst_index *)(record + at.wide),
+                         (const unsigned short *)(record + at.order),
+                         my.value + tile.value * (B * B),
+                         out,
+                         tile.rows};
+  await_tiles(tile.waits, from.wait, done, s.solve);
+  __syncwarp();
+  if (upper) divide_by_pivots<B>(from.value, tile.rows, x);
+  take_steps<B, true>(from, tile.steps, x);
 }
 
 /* Solves a tile of one triangle. memory: shared. */
 template <int B, bool upper, bool SHARE>
-__device__ __forceinline__ void solve_tile(const solve_arguments &s, karst_index number, char *memory,
-                                           uint64_t *barrier)
+__device__ __forceinline__ void solve_tile(const solve_arguments &s, unsigned position, char *memory, copies *under_way)
 {
-  constexpr int R = rows_of_slice<B>;
-  const sides &my = upper ? s.upper : s.lower;
-  const karst_ilu_tile tile = my.side.tile[number];
+  const side &my = upper ? s.upper : s.lower;
+  const karst_ilu_tile tile = my.tile[position];
   unsigned *done = s.marks.done + (upper ? s.tiles : 0);
-  double *out = upper ? s.z : s.y;
-  const bool near = karst_ilu_tile_bytes(tile, B, R, true) <= s.shared && tile.rows + tile.halos < 0xffff;
-  const unsigned short *local = my.side.local + tile.entry * R;
-  const unsigned before = near ? (unsigned)((uintptr_t)local % 16) : 0;
-  const unsigned value_bytes = near ? (unsigned)tile.entries * (R * B * B * sizeof(double)) : 0;
-  const unsigned column_bytes = value_bytes > 0 ? ((unsigned)tile.entries * (R * 2) + before + 15) / 16 * 16 : 0;
-  const unsigned room = near ? ((unsigned)tile.entries * (R * 2) + 31) / 16 * 16 : 0;
-  if (near) {
-    expect_copies(barrier, value_bytes + column_bytes);
-    if (value_bytes > 0) {
-      begin_copy(memory, my.t.value + tile.entry * (R * B * B), value_bytes, barrier);
-      begin_copy(memory + value_bytes, (const char *)local - before, column_bytes, barrier);
-    }
+  double *out = upper ? s.z : s.y, *x = (double *)memory;
+  const int vector = (int)karst_ilu_tile_vector(tile, B);
+  if (!tile.far) {
+    const unsigned record = (unsigned)karst_ilu_record_of(tile).bytes;
+    begin_copy(memory + vector, my.record + tile.record * 16, record, &under_way->record);
+    if (tile.blocks > 0)
+      begin_copy(memory + vector + record, my.value + tile.value * (B * B),
+                 (unsigned)tile.blocks * (B * B * sizeof(double)), &under_way->values);
   }
-  int *start = (int *)(memory + value_bytes + room);
-  unsigned short *step = (unsigned short *)(start + (near ? (tile.slices + 4) / 4 * 4 : 0));
-  double *x = (double *)(step + (tile.steps * 2 + 17) / 16 * 8), *halo = x + tile.rows * B;
-  if (near)
-    for (int k = (int)threadIdx.x; k <= tile.slices; k += 32)
-      start[k] = (int)(my.t.start[tile.slot / R + k] - tile.entry);
-  for (int k = (int)threadIdx.x; k <= tile.steps; k += 32) step[k] = my.side.step[tile.step + k];
-  if (upper) {
-    if (threadIdx.x == 0)
-      while (look(s.marks.done + number) != s.solve) {}
-    __syncwarp();
-  }
-  fetch_own<B>(tile, my.side.place, upper ? s.y : s.r, x);
-  const near_values values = {(const double *)memory, (const unsigned short *)(memory + value_bytes + before), start};
-  const far_values outside = {&my.t, &tile, out};
-  if (near && upper) {
-    await_copies(barrier);
-    divide_by_pivots<B>(values, tile, x);
-  }
-  await_tiles(tile, my.side.wait, done, s.solve);
-  if (near) {
-    fetch_halo<B>(tile, my.side.halo, out, halo);
-    if (!upper) await_copies(barrier);
-    __syncwarp();
-    take_steps<B, upper, SHARE>(values, tile, step, x);
-  } else {
-    __syncwarp();
-    if (upper) divide_by_pivots<B>(outside, tile, x);
-    take_steps<B, upper, true>(outside, tile, step, x);
-  }
+  if (upper) await_mark(s.marks.done + tile.number, s.solve);
+  fetch_own<B>(tile, upper ? s.y : s.r, x);
+  if (tile.far)
+    solve_far<B, upper>(s, tile, done, out, x);
+  else
+    solve_near<B, upper, SHARE>(s, tile, done, memory, vector, under_way, out, x);
   double *own = out + (int64_t)tile.row * B;
-  for (int k = (int)threadIdx.x; k < tile.rows * B; k += 32) own[k] = x[my.side.place[tile.row + k / B] * B + k % B];
+  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) own[k] = x[k];
   __syncwarp();
-  if (threadIdx.x == 0) tell(done + number, s.solve);
+  if (threadIdx.x % 32 == 0) tell(done + tile.number, s.solve);
 }
 
-template <int B, bool SHARE> __global__ void __launch_bounds__(32) solve_tiles(const solve_arguments s)
+template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve_tiles(const solve_arguments s)
 {
   extern __shared__ __align__(128) char memory[];
-  __shared__ __align__(8) uint64_t barrier;
+  __shared__ copies under_way[WARPS];
+  const int warp = (int)threadIdx.x / 32;
+  char *own = memory + warp * s.shared;
   unsigned ticket = 0;
-  if (threadIdx.x == 0) ticket = atomicAdd(s.marks.ticket, 1u) - s.first;
+  if (threadIdx.x % 32 == 0) ticket = atomicAdd(s.marks.ticket, 1u) - s.first;
   ticket = __shfl_sync(~0u, ticket, 0);
   if (ticket < (unsigned)s.tiles)
-    solve_tile<B, false, SHARE>(s, (karst_index)ticket, memory, &barrier);
-  else
-    solve_tile<B, true, SHARE>(s, (karst_index)(2 * s.tiles - 1 - (karst_index)ticket), memory, &barrier);
+    solve_tile<B, false, SHARE>(s, ticket, own, &under_way[warp]);
+  else if (ticket < 2 * (unsigned)s.tiles)
+    solve_tile<B, true, SHARE>(s, ticket - (unsigned)s.tiles, own, &under_way[warp]);
+}
+
+/* Element (r, c) of each block of a step, or of D^-1, from the triangle; by the lanes of a warp. */
+template <int B>
+__device__ void copy_step(const karst_triangle &t, const karst_index *from, int count, int64_t length, double *value)
+{
+#pragma unroll 4
+  for (int64_t k = threadIdx.x % 32; k < length * count * (B * B); k += 32) {
+    const int64_t e = k / (count * (B * B));
+    const int in_step = (int)(k - e * (count * (B * B))), c = in_step / (count * B), of = in_step - c * (count * B);
+    const karst_index block = from[e * count + of / B];
+    value[k] = block < 0 ? 0 : *karst_ilu_element<B>(t, block, of % B, c);
+  }
+}
+
+/* Copies the values of a triangle. Those of scalars need no regard to steps. */
+template <int B, bool upper>
+__global__ void __launch_bounds__(32 * WARPS)
+    copy_values(const karst_triangle t, const karst_ilu_tiled tiled, karst_index tiles, double *value)
+{
+  const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (B == 1) {
+    const karst_index block = thread < tiled.blocks ? tiled.from[thread] : -1;
+    if (thread < tiled.blocks) value[thread] = block < 0 ? 0 : t.value[block];
+    return;
+  }
+  if (thread / 32 >= tiles) return;
+  const karst_ilu_tile tile = tiled.tile[thread / 32];
+  const karst_ilu_step *step = (const karst_ilu_step *)(tiled.record + tile.record);
+  const karst_index *from = tiled.from + tile.value;
+  value += tile.value * (B * B);
+  if (upper) copy_step<B>(t, from, tile.rows, 1, value);
+  for (int s = 0; s < tile.steps; s++) {
+    const karst_ilu_step now = step[s];
+    copy_step<B>(t, from + now.block, step[s + 1].first - now.first, now.length, value + now.block * (B * B));
+  }
 }
 
 const void *kernel_for(int block_size, bool share)
@@ -334,123 +381,163 @@ const void *kernel_for(int block_size, bool share)
 /* sweep_state */
 struct tiles_state {
   karst_index tiles;
-  karst_ilu_side lower, upper;
+  karst_ilu_tiled lower, upper;
   bool share;
-  int shared; /* bytes */
+  int shared; /* bytes for a warp */
+  int warps;  /* of a block of threads */
 };
 
-/* sweep_work */
+/* sweep_work, of device memory */
 struct tiles_work {
   board marks;
-  unsigned solves; /* so far */
+  double *lower, *upper; /* the values */
+  double *y;             /* [rows] */
+  unsigned solves;       /* so far */
 };
 
-/* Largest and sum of the bytes that the tiles take, with and without their values. */
-struct tile_sizes {
-  unsigned long long largest, sum, least;
-};
-
-__global__ void measure_tiles(karst_index tiles, const karst_ilu_tile *tile, int b, int group, tile_sizes *sizes)
+karst_status analyse_side(karst_context *context, const karst_triangle *t, const karst_index *slot, int64_t *shared,
+                          karst_ilu_tiling_cuda *tiling, karst_ilu_tiled *tiled, int64_t *bytes)
 {
-  const int64_t n = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (n >= tiles) return;
-  const unsigned long long bytes = (unsigned long long)karst_ilu_tile_bytes(tile[n], b, group, true);
-  atomicMax(&sizes->largest, bytes);
-  atomicAdd(&sizes->sum, bytes);
-  atomicMax(&sizes->least, (unsigned long long)karst_ilu_tile_bytes(tile[n], b, group, false));
+  karst_ilu_halos_cuda halos = {};
+  tiling->order = NULL;
+  tiling->level = NULL;
+  karst_status status = karst_ilu_order_tiles_cuda(context, tiling);
+  if (!status) status = karst_ilu_find_halos_cuda(context, tiling, &halos);
+  if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, t, slot, shared, tiled, bytes);
+  karst_ilu_release_halos_cuda(context, &halos);
+  context->backend->release(context, tiling->order);
+  context->backend->release(context, tiling->level);
+  return status;
 }
 
-/* Chooses how much shared memory each tile gets: what the largest takes, but no more than twice the mean, for it is
- * the number of tiles that are under way together that hides their waiting. */
-karst_status choose_shared(karst_context *context, const karst_ilu_cuda *plan, tiles_state *state)
+karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                           const karst_ilu_tiles_cuda *tiles, karst_ilu_analysis *analysis, tiles_state *state)
 {
-  enum { THREADS = 256, MOST = 63 * 1024 }; /* any GPU has so much, less for the barrier */
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid(state->tiles, THREADS);
-  tile_sizes *sizes, found;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 1, "the tiles of block ILU", &sizes, &passing);
-  if (status) return status;
-  cudaMemsetAsync(sizes, 0, sizeof *sizes, stream);
-  measure_tiles<<<grid, THREADS, 0, stream>>>(state->tiles, state->lower.tile, plan->block_size, plan->lower.group,
-                                              sizes);
-  measure_tiles<<<grid, THREADS, 0, stream>>>(state->tiles, state->upper.tile, plan->block_size, plan->upper.group,
-                                              sizes);
-  status = context->backend->download(context, &found, sizes, sizeof found);
-  context->backend->release(context, sizes);
-  if (status) return status;
-  unsigned long long bytes = found.sum / (unsigned long long)state->tiles; /* twice the mean of 2 tiles */
-  if (bytes > found.largest) bytes = found.largest;
-  if (bytes > MOST) bytes = MOST;
-  if (bytes < found.least) bytes = found.least;
-  state->shared = (int)((bytes + 15) / 16 * 16);
-  /* The same for every plan, for the limit is the kernel's. */
-  return karst_cuda_status(context,
-                           cudaFuncSetAttribute(kernel_for(plan->block_size, state->share),
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize, MOST),
-                           "the sweeps by tiles");
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  int64_t lower_shared = MOST_SHARED, upper_shared = MOST_SHARED;
+  karst_ilu_tiling_cuda lower = {analysis->block_size,  false,  analysis->rows, pattern->lower_start,
+                                 pattern->lower_column, *tiles, NULL,           NULL};
+  karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
+                                 pattern->upper_column, *tiles, NULL,           NULL};
+  state->tiles = tiles->count;
+  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower, &state->lower,
+                                     &analysis->plan_memory);
+  if (!status)
+    status = analyse_side(context, &plan->upper, pattern->upper_slot, &upper_shared, &upper, &state->upper,
+                          &analysis->plan_memory);
+  state->shared = (int)(lower_shared > upper_shared ? lower_shared : upper_shared);
+  return status;
+}
+
+/* How many warps a block of threads has: a multiprocessor holds 32 blocks, and what a block has of shared memory in
+ * front of its own is lost. */
+int choose_warps(int shared)
+{
+  enum { SMALL = 4096, MEDIUM = 8192 };
+  return shared <= SMALL ? WARPS : shared <= MEDIUM ? WARPS / 2 : 1;
 }
 
 karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
   enum { LONG = 8 }; /* neighbours of a row on average, in both triangles */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_ilu_tiles_cuda tiles = {};
   tiles_state *state;
-  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   plan->sweep_state = state;
-  state->tiles = pattern->tiles.count;
   state->share = analysis->lower_blocks + analysis->upper_blocks > LONG * (int64_t)analysis->rows;
-  status = karst_ilu_make_side_cuda(context, pattern, &plan->lower, false, &state->lower, &analysis->plan_memory);
-  if (!status)
-    status = karst_ilu_make_side_cuda(context, pattern, &plan->upper, true, &state->upper, &analysis->plan_memory);
-  return status ? status : choose_shared(context, plan, state);
+  status = karst_ilu_cut_tiles_cuda(context, analysis, &tiles);
+  if (!status) status = analyse_sides(context, pattern, &tiles, analysis, state);
+  context->backend->release(context, tiles.start);
+  context->backend->release(context, tiles.owner);
+  if (status) return status;
+  state->warps = choose_warps(state->shared);
+  /* The same for every plan, for the limit is the kernel's. */
+  return karst_cuda_status(context,
+                           cudaFuncSetAttribute(kernel_for(plan->block_size, state->share),
+                                                cudaFuncAttributeMaxDynamicSharedMemorySize, MOST_SHARED),
+                           "the sweeps by tiles");
 }
 
 void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
 {
   tiles_state *state = static_cast<tiles_state *>(plan->sweep_state);
   if (!state) return;
-  karst_ilu_release_side_cuda(context, &state->lower);
-  karst_ilu_release_side_cuda(context, &state->upper);
+  karst_ilu_release_tiled_cuda(context, &state->lower);
+  karst_ilu_release_tiled_cuda(context, &state->upper);
   karst_release(context, state);
 }
 
 karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  const int64_t marks = 2 * (int64_t) static_cast<const tiles_state *>(plan->sweep_state)->tiles + 1;
+  const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
+  const int b = plan->block_size;
+  const int64_t marks = 2 * (int64_t)state->tiles + 1;
   tiles_work *work;
   (void)sweeps;
-  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "the plan of block ILU");
+  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
   if (status) return status;
   plan->sweep_work = work;
-  status = karst_ilu_take(context, marks, "the plan of block ILU", &work->marks.ticket, &ilu->plan_memory);
+  int64_t *bytes = &ilu->plan_memory;
+  status = karst_ilu_take(context, marks, what, &work->marks.ticket, bytes);
+  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->lower.blocks), what, &work->lower, bytes);
+  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->upper.blocks), what, &work->upper, bytes);
+  if (!status) status = karst_ilu_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
   if (status) return status;
   work->marks.done = work->marks.ticket + 1;
   cudaMemsetAsync(work->marks.ticket, 0, (size_t)marks * sizeof *work->marks.ticket, karst_cuda_of(context)->stream);
   return KARST_SUCCESS;
 }
 
+template <int B, bool upper>
+void copy_side(cudaStream_t stream, const karst_triangle &t, const karst_ilu_tiled &tiled, karst_index tiles,
+               double *value)
+{
+  const int64_t warps = B == 1 ? (tiled.blocks + 31) / 32 : tiles;
+  if (warps > 0) copy_values<B, upper><<<karst_ilu_grid(warps, WARPS), 32 * WARPS, 0, stream>>>(t, tiled, tiles, value);
+}
+
+void load_tiles(karst_context *context, const karst_ilu_cuda *plan)
+{
+  const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
+  const tiles_work *work = static_cast<const tiles_work *>(plan->sweep_work);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  karst_cuda_instance(plan->block_size, [&](auto size) {
+    constexpr int B = decltype(size)::value;
+    if constexpr (B > 0) {
+      copy_side<B, false>(stream, plan->lower, state->lower, state->tiles, work->lower);
+      copy_side<B, true>(stream, plan->upper, state->upper, state->tiles, work->upper);
+    }
+  });
+}
+
+side side_of(const karst_ilu_tiled &tiled, const double *value)
+{
+  return {tiled.tile, (const char *)tiled.record, value};
+}
+
 void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
   const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
-  const unsigned tickets = 2 * (unsigned)state->tiles;
+  const unsigned blocks = karst_ilu_grid(2 * (int64_t)state->tiles, state->warps);
+  const unsigned tickets = blocks * (unsigned)state->warps;
   solve_arguments arguments = {state->tiles,
-                               {plan->lower, state->lower},
-                               {plan->upper, state->upper},
+                               side_of(state->lower, work->lower),
+                               side_of(state->upper, work->upper),
                                work->marks,
                                work->solves + 1,
                                work->solves * tickets,
                                state->shared,
                                r,
-                               plan->lower.x,
+                               work->y,
                                z};
   void *list[] = {&arguments};
   work->solves++;
-  cudaLaunchKernel(kernel_for(plan->block_size, state->share), dim3(tickets), dim3(32), list, (size_t)state->shared,
-                   karst_cuda_of(context)->stream);
+  cudaLaunchKernel(kernel_for(plan->block_size, state->share), dim3(blocks), dim3(32 * (unsigned)state->warps), list,
+                   (size_t)(state->shared * state->warps), karst_cuda_of(context)->stream);
 }
 
 void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
@@ -458,10 +545,14 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
   if (!work) return;
   context->backend->release(context, work->marks.ticket);
+  context->backend->release(context, work->lower);
+  context->backend->release(context, work->upper);
+  context->backend->release(context, work->y);
   karst_release(context, work);
 }
 
 } // namespace
 
 const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda = {
-    "tiles", "by tiles, one launch", analyse_tiles, forget_tiles, solve_by_tiles, plan_tiles, destroy_tiles};
+    "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles,
+    load_tiles, solve_by_tiles,         plan_tiles,    destroy_tiles};
