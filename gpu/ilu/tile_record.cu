@@ -32,7 +32,8 @@ __device__ int64_t each_step(const karst_ilu_tiling_cuda &t, const karst_ilu_til
     const bool there = lane < width && step.first + lane < tile.rows;
     const karst_index row = there ? tile.row + t.order[tile.row + step.first + lane] : -1;
     const karst_index level = there ? t.level[row] : -1;
-    const bool active = there && level == __shfl_sync(~0u, level, 0);
+    const karst_index first_level = __shfl_sync(~0u, level, 0);
+    const bool active = there && level == first_level;
     const int count = __popc(__ballot_sync(~0u, active));
     step.length = (int)karst_largest_of_warp(active ? (unsigned)(t.row_start[row + 1] - t.row_start[row]) : 0);
     visit(number, step, count, active ? row : -1);
