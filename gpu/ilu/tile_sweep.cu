@@ -141,27 +141,20 @@ struct far_tile {
   int rows;
 };
 
-/* Subtracts from the sum a row of block n times its neighbour. value: the row's first element in the block; stride: how
- * far the next one is. */
-template <int B>
-__device__ __forceinline__ void subtract(const near_tile &from, int n, const double *value, int stride, const double *x,
-                                         double &sum)
+/* Which neighbour block n has, and component c of it. */
+__device__ __forceinline__ int neighbour_of(const near_tile &from, int n) { return from.local[n]; }
+__device__ __forceinline__ karst_index neighbour_of(const far_tile &from, int64_t n) { return from.wide[n]; }
+
+template <int B> __device__ __forceinline__ double component(const near_tile &, const double *x, int at, int c)
 {
-  const double *neighbour = x + from.local[n] * B;
-#pragma unroll
-  for (int c = 0; c < B; c++) sum -= value[c * stride] * neighbour[c];
+  return x[at * B + c];
 }
 
 template <int B>
-__device__ __forceinline__ void subtract(const far_tile &from, int64_t n, const double *value, int stride,
-                                         const double *x, double &sum)
+__device__ __forceinline__ double component(const far_tile &from, const double *x, karst_index at, int c)
 {
-  const karst_index at = from.wide[n];
-  if (at < 0) return;
-  const bool inside = at < from.rows;
-  const double *neighbour = inside ? x + at * B : from.out + (int64_t)(at - from.rows) * B;
-#pragma unroll
-  for (int c = 0; c < B; c++) sum -= value[c * stride] * (inside ? neighbour[c] : __ldcg(neighbour + c));
+  if (at < 0) return 0;
+  return at < from.rows ? x[at * B + c] : __ldcg(from.out + (int64_t)(at - from.rows) * B + c);
 }
 
 /* x = D^-1 x for the block rows of the tile. */
@@ -182,38 +175,83 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
   __syncwarp();
 }
 
-/* Takes all steps. Where SHARE, several lanes share the neighbours of a row if there are lanes enough. */
+/* Of how many blocks of a row a lane knows the neighbours before it takes the step. */
+enum { AHEAD = 3 };
+
+/* A lane's part of a step: a scalar row, and of its blocks those that are its own. */
+template <int B, typename place> struct share {
+  typedef typename place::number number;
+  bool first;        /* of the lanes that share the row */
+  int blocks;        /* of this lane */
+  int width;         /* lanes that take different rows */
+  int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
+  int mine;          /* the row's place in x */
+  number n;          /* the first block */
+  const double *value;
+  decltype(neighbour_of(place(), number())) neighbour[AHEAD];
+};
+
+/* Where SHARE, several lanes share the blocks of a row if there are lanes enough. */
 template <int B, bool SHARE, typename place>
-__device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
+__device__ __forceinline__ void prepare(const place &from, const karst_ilu_step &step, int count, share<B, place> &my)
 {
   typedef typename place::number number;
   const int lane = (int)threadIdx.x % 32;
-  karst_ilu_step now = from.step[0];
+  const int shift = SHARE ? max(5 - (32 - __clz(max(count * B - 1, 0))), 0) : 0;
+  const int parts = SHARE ? min(1 << shift, (int)PARTS) : 1;
+  my.width = 32 / parts;
+  const int part = SHARE ? lane / my.width : 0, of = SHARE ? lane % my.width : lane, q = of / B;
+  const bool active = q < count;
+  my.first = active && part == 0;
+  my.blocks = active ? (step.length - part + parts - 1) / parts : 0;
+  my.column = count * B;
+  my.apart = parts * count;
+  my.mine = active ? from.order[step.first + q] * B + of % B : 0;
+  my.n = (number)step.block + part * count + q;
+  my.value = from.value + (my.n - q) * (B * B) + of;
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++)
+    if (k < my.blocks) my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
+}
+
+/* The sum of the lane's products. */
+template <int B, typename place>
+__device__ __forceinline__ double sum_of(const place &from, const share<B, place> &my, const double *x)
+{
+  typename place::number n = my.n;
+  const double *value = my.value;
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++, n += my.apart, value += my.apart * (B * B)) {
+    if (k >= my.blocks) continue;
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, my.neighbour[k], c);
+  }
+  for (int k = AHEAD; k < my.blocks; k++, n += my.apart, value += my.apart * (B * B)) {
+    const auto at = neighbour_of(from, n);
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, at, c);
+  }
+  return sum;
+}
+
+/* Takes all steps. What does not depend on a step is fetched during the one before it. */
+template <int B, bool SHARE, typename place>
+__device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
+{
+  karst_ilu_step next = from.step[1];
+  share<B, place> now, after;
+  prepare<B, SHARE>(from, from.step[0], next.first, now);
   for (int s = 0; s < steps; s++) {
-    const karst_ilu_step next = from.step[s + 1];
-    const int count = next.first - now.first;
-    const int shift = SHARE ? max(5 - (32 - __clz(count * B - 1)), 0) : 0;
-    const int parts = SHARE ? min(1 << shift, (int)PARTS) : 1, width = 32 / parts;
-    const int part = SHARE ? lane / width : 0, of = SHARE ? lane % width : lane, q = of / B, r = of % B;
-    const bool active = q < count;
-    double *mine = x;
-    double sum = 0;
-    if (active) {
-      number n = (number)now.block + part * count;
-      const double *value = from.value + n * (B * B) + of;
-      mine += from.order[now.first + q] * B + r;
-      n += q;
-      for (int e = part; e < now.length; e += parts) {
-        subtract<B>(from, n, value, count * B, x, sum);
-        n += parts * count;
-        value += parts * count * (B * B);
-      }
-    }
+    const karst_ilu_step last = from.step[min(s + 2, steps)];
+    prepare<B, SHARE>(from, next, last.first - next.first, after);
+    double sum = sum_of<B>(from, now, x);
     if (SHARE)
-      for (int distance = 16; distance >= width; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-    if (active && part == 0) *mine += sum;
+      for (int distance = 16; distance >= now.width; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+    if (now.first) x[now.mine] -= sum;
     __syncwarp();
-    now = next;
+    next = last;
+    now = after;
   }
 }
 
