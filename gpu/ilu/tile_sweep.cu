@@ -21,9 +21,9 @@ namespace
 
 const char *const what = "the tiles of block ILU";
 
-/* How many lanes may share the neighbours of a scalar row, where the rows of a triangle are long on average; warps of a
- * block of threads at most. */
-enum { PARTS = 8, WARPS = 4 };
+/* 2^MOST_SHIFT lanes may share a scalar row, where the rows of a triangle are long on average; a block of threads has
+ * WARPS warps at most. */
+enum { MOST_SHIFT = 3, WARPS = 4 };
 
 enum { MOST_SHARED = 62 * 1024 }; /* bytes of shared memory of a warp at most; any GPU has so much for a block */
 
@@ -178,12 +178,14 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
 /* Of how many blocks of a row a lane knows the neighbours before it takes the step. */
 enum { AHEAD = 3 };
 
-/* A lane's part of a step: a scalar row, and of its blocks those that are its own. */
+/* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes go through a step alike;
+ * those that have no row go through another lane's. */
 template <int B, typename place> struct share {
   typedef typename place::number number;
-  bool first;        /* of the lanes that share the row */
-  int blocks;        /* of this lane */
-  int width;         /* lanes that take different rows */
+  bool first;        /* the lane stores the row */
+  int shift;         /* 2^shift lanes share a row */
+  int rounds;        /* how many of its blocks a lane takes, those that are not there included */
+  int length;        /* blocks of the row from the lane's first on */
   int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
   int mine;          /* the row's place in x */
   number n;          /* the first block */
@@ -197,37 +199,42 @@ __device__ __forceinline__ void prepare(const place &from, const karst_ilu_step 
 {
   typedef typename place::number number;
   const int lane = (int)threadIdx.x % 32;
-  const int shift = SHARE ? max(5 - (32 - __clz(max(count * B - 1, 0))), 0) : 0;
-  const int parts = SHARE ? min(1 << shift, (int)PARTS) : 1;
-  my.width = 32 / parts;
-  const int part = SHARE ? lane / my.width : 0, of = SHARE ? lane % my.width : lane, q = of / B;
-  const bool active = q < count;
-  my.first = active && part == 0;
-  my.blocks = active ? (step.length - part + parts - 1) / parts : 0;
+  my.shift = SHARE ? min(max(__clz(count * B - 1) - 27, 0), (int)MOST_SHIFT) : 0;
+  const int part = SHARE ? lane >> (5 - my.shift) : 0, of = SHARE ? lane & ((32 >> my.shift) - 1) : lane;
+  const int q = min(of / B, count - 1), r = of % B;
+  my.first = part == 0 && of < count * B;
+  my.rounds = (step.length + (1 << my.shift) - 1) >> my.shift;
+  my.length = step.length - part;
   my.column = count * B;
-  my.apart = parts * count;
-  my.mine = active ? from.order[step.first + q] * B + of % B : 0;
-  my.n = (number)step.block + part * count + q;
-  my.value = from.value + (my.n - q) * (B * B) + of;
+  my.apart = count << my.shift;
+  my.mine = from.order[step.first + q] * B + r;
+  my.n = (number)step.block + part * count;
+  my.value = from.value + my.n * (B * B) + q * B + r;
+  my.n += q;
 #pragma unroll
   for (int k = 0; k < AHEAD; k++)
-    if (k < my.blocks) my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
+    if (k < my.rounds && (!SHARE || k << my.shift < my.length))
+      my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
 }
 
 /* The sum of the lane's products. */
-template <int B, typename place>
+template <int B, bool SHARE, typename place>
 __device__ __forceinline__ double sum_of(const place &from, const share<B, place> &my, const double *x)
 {
   typename place::number n = my.n;
   const double *value = my.value;
   double sum = 0;
 #pragma unroll
-  for (int k = 0; k < AHEAD; k++, n += my.apart, value += my.apart * (B * B)) {
-    if (k >= my.blocks) continue;
+  for (int k = 0; k < AHEAD; k++, value += my.apart * (B * B)) {
+    if (k >= my.rounds) break;
+    if (SHARE && k << my.shift >= my.length) continue;
 #pragma unroll
     for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, my.neighbour[k], c);
   }
-  for (int k = AHEAD; k < my.blocks; k++, n += my.apart, value += my.apart * (B * B)) {
+  n += AHEAD * my.apart;
+#pragma unroll 2
+  for (int k = AHEAD; k < my.rounds; k++, n += my.apart, value += my.apart * (B * B)) {
+    if (SHARE && k << my.shift >= my.length) continue;
     const auto at = neighbour_of(from, n);
 #pragma unroll
     for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, at, c);
@@ -243,24 +250,43 @@ __device__ __forceinline__ void take_steps(const place &from, int steps, double 
   share<B, place> now, after;
   prepare<B, SHARE>(from, from.step[0], next.first, now);
   for (int s = 0; s < steps; s++) {
-    const karst_ilu_step last = from.step[min(s + 2, steps)];
-    prepare<B, SHARE>(from, next, last.first - next.first, after);
-    double sum = sum_of<B>(from, now, x);
+    if (s + 1 < steps) {
+      const karst_ilu_step last = from.step[s + 2];
+      prepare<B, SHARE>(from, next, last.first - next.first, after);
+      next = last;
+    }
+    double sum = sum_of<B, SHARE>(from, now, x);
     if (SHARE)
-      for (int distance = 16; distance >= now.width; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+      for (int distance = 16; distance >= 32 >> now.shift; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
     if (now.first) x[now.mine] -= sum;
     __syncwarp();
-    next = last;
     now = after;
   }
 }
 
-/* Fetches a tile's part of the right-hand side. y of this solve comes from other multiprocessors. */
+/* Begins to fetch a number into shared memory. Many are under way together, and none takes a register. */
+__device__ __forceinline__ void begin_fetch(double *to, const double *from)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+  *to = __ldcg(from);
+#endif
+}
+
+__device__ __forceinline__ void await_fetches()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  __syncwarp();
+}
+
+/* A tile's part of the right-hand side. */
 template <int B> __device__ __forceinline__ void fetch_own(const karst_ilu_tile &tile, const double *in, double *x)
 {
   const double *own = in + (int64_t)tile.row * B;
-#pragma unroll 4
-  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) x[k] = __ldcg(own + k);
+  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) begin_fetch(x + k, own + k);
 }
 
 /* The halo, and the zeros behind it. */
@@ -268,8 +294,7 @@ template <int B>
 __device__ __forceinline__ void fetch_halo(int halos, const karst_index *halo, const double *out, double *x)
 {
   const int lane = (int)threadIdx.x % 32;
-#pragma unroll 4
-  for (int k = lane; k < halos * B; k += 32) x[k] = __ldcg(out + (int64_t)halo[k / B] * B + k % B);
+  for (int k = lane; k < halos * B; k += 32) begin_fetch(x + k, out + (int64_t)halo[k / B] * B + k % B);
   if (lane < B) x[halos * B + lane] = 0;
 }
 
@@ -301,8 +326,8 @@ __device__ __forceinline__ void solve_near(const solve_arguments &s, const karst
   await_copy(&under_way->record);
   await_tiles(tile.waits, from.wait, done, s.solve);
   fetch_halo<B>(tile.halos, from.halo, out, x + tile.rows * B);
+  await_fetches();
   if (tile.blocks > 0) await_copy(&under_way->values);
-  __syncwarp();
   if (upper) divide_by_pivots<B>(value, tile.rows, x);
   take_steps<B, SHARE>(from, tile.steps, x);
 }
@@ -322,7 +347,7 @@ __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu
                          out,
                          tile.rows};
   await_tiles(tile.waits, from.wait, done, s.solve);
-  __syncwarp();
+  await_fetches();
   if (upper) divide_by_pivots<B>(from.value, tile.rows, x);
   take_steps<B, true>(from, tile.steps, x);
 }
