@@ -1,8 +1,9 @@
 /* large.cu - a pass over the blocks of parilu and paric as in sweep.cu, for blocks of any size. A thread block does a
- * task, as many scalar rows of the block at a time as it has threads for.
+ * task, as many scalar rows of the block at a time as it has threads for. Where a block's products are too many for a
+ * list, its first warp finds them.
  *
  * The inverses are made between passes in asynchronous sweeps too. */
-#include "sweeps.h"
+#include "match.h"
 
 namespace
 {
@@ -29,14 +30,50 @@ __device__ double multiply(const double *value, karst_index left, karst_index ri
   return sum;
 }
 
-/* Returns element (r,c) of S_ij. */
+/* Returns sum less element (r,c) of the products number n up to end of a list. */
+template <bool symmetric, bool racing>
+__device__ double subtract_list(const double *value, const karst_parilu_product *list, karst_index n, karst_index end,
+                                const element &at, double sum)
+{
+  for (; n < end; n++) sum -= multiply<symmetric, racing>(value, list[n].left, list[n].right, at);
+  return sum;
+}
+
+/* Returns element (r,c) of S_ij, by its list. */
 template <bool symmetric, bool racing>
 __device__ double sum_products(const karst_parilu_pass_cuda &p, int64_t t, const element &at)
 {
-  double sum = p.A[karst_cuda_offset(at.b, at.block) + at.c * at.b + at.r];
-  for (karst_index n = p.plan.list[t]; n < p.plan.list[t + 1]; n++)
-    sum -= multiply<symmetric, racing>(p.from, p.plan.product[n].left, p.plan.product[n].right, at);
-  return sum;
+  return subtract_list<symmetric, racing>(p.from, p.plan.product, p.plan.list[t], p.plan.list[t + 1], at,
+                                          p.A[karst_cuda_offset(at.b, at.block) + at.c * at.b + at.r]);
+}
+
+/* Makes count rows of S_ij, from row first on, in line [b][count]. The first warp finds the products, a few at a time;
+ * then each thread subtracts them from what it makes. */
+template <bool symmetric, bool racing>
+__device__ void search_products(const karst_parilu_pass_cuda &p, int64_t t, element at, int first, int count,
+                                double *line)
+{
+  enum { ROOM = 256 };
+  __shared__ karst_parilu_product found[ROOM];
+  __shared__ int products;
+  karst_parilu_match match = karst_parilu_match_start(p.S, p.plan.row[t], p.S.column[at.block]);
+  int number;
+  for (int v = (int)threadIdx.x; v < count * at.b; v += THREADS)
+    line[v] = p.A[karst_cuda_offset(at.b, at.block) + v / count * at.b + first + v % count];
+  do {
+    if (threadIdx.x < 32) {
+      number = karst_parilu_match_next(p.S, ROOM, match, found);
+      if (threadIdx.x == 0) products = number;
+    }
+    __syncthreads();
+    number = products;
+    for (int v = (int)threadIdx.x; v < count * at.b; v += THREADS) {
+      at.r = first + v % count;
+      at.c = v / count;
+      line[v] = subtract_list<symmetric, racing>(p.from, found, 0, number, at, line[v]);
+    }
+    __syncthreads();
+  } while (number == ROOM);
 }
 
 /* Returns the square of element (r,c) of the weighted residual. */
@@ -44,7 +81,7 @@ template <bool symmetric>
 __device__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const element &at, int64_t scalar_rows,
                           double sum)
 {
-  const int64_t i = p.plan.row[t], j = p.column[at.block];
+  const int64_t i = p.plan.row[t], j = p.S.column[at.block];
   const double *weight = p.weight + (symmetric ? 0 : scalar_rows);
   const double made = symmetric || i > j ? multiply<symmetric, false>(p.from, at.block, at.pivot, at)
                                          : p.from[karst_cuda_offset(at.b, at.block) + at.c * at.b + at.r];
@@ -57,7 +94,7 @@ template <bool symmetric, bool racing>
 __device__ void finish(const karst_parilu_pass_cuda &p, karst_index block, int b, int first, int count,
                        const double *line)
 {
-  const double *inverse = p.inverse + karst_cuda_offset(b, p.column[block]);
+  const double *inverse = p.inverse + karst_cuda_offset(b, p.S.column[block]);
   __syncthreads();
   for (int v = (int)threadIdx.x; v < count * b; v += THREADS) {
     const int r = v % count, c = v / count;
@@ -68,21 +105,23 @@ __device__ void finish(const karst_parilu_pass_cuda &p, karst_index block, int b
   __syncthreads();
 }
 
-template <bool symmetric, int how>
+template <bool symmetric, int how, bool searches>
 __global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_pass_cuda p, int b, int64_t scalar_rows)
 {
   extern __shared__ double line[]; /* [max(b, THREADS)] */
   constexpr bool racing = (how & KARST_PARILU_IN_PLACE) != 0, update = (how & KARST_PARILU_UPDATE) != 0;
   const int at_once = b < THREADS ? THREADS / b : 1;
+  const int64_t end = searches ? p.plan.tasks : p.plan.listed;
   double square = 0;
-  for (int64_t t = blockIdx.x; t < p.plan.tasks; t += gridDim.x) {
+  for (int64_t t = (searches ? p.plan.listed : 0) + blockIdx.x; t < end; t += gridDim.x) {
     const karst_index block = p.plan.task[t], pivot = p.plan.pivot[t];
     const bool lower = pivot >= 0 && pivot != block;
     for (int first = 0; first < b; first += at_once) {
       const int count = min(at_once, b - first);
+      if constexpr (searches) search_products<symmetric, racing>(p, t, {b, block, pivot, 0, 0}, first, count, line);
       for (int v = (int)threadIdx.x; v < count * b; v += THREADS) {
         const element at = {b, block, pivot, first + v % count, v / count};
-        const double sum = sum_products<symmetric, racing>(p, t, at);
+        const double sum = searches ? line[v] : sum_products<symmetric, racing>(p, t, at);
         if constexpr ((how & KARST_PARILU_MEASURE) != 0) square += measure<symmetric>(p, t, at, scalar_rows, sum);
         if (update && lower)
           line[v] = sum;
@@ -95,21 +134,23 @@ __global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_pass_cu
   if constexpr ((how & KARST_PARILU_MEASURE) != 0) karst_parilu_sum(square, p.partial + blockIdx.x);
 }
 
-template <bool symmetric>
-void launch(const karst_matrix *F, unsigned grid, cudaStream_t stream, int how, const karst_parilu_pass_cuda *p)
+template <bool searches>
+unsigned launch(karst_context *context, const karst_parilu *parilu, int how, const karst_parilu_pass_cuda *pass)
 {
-  enum { UPDATE = KARST_PARILU_UPDATE, IN_PLACE = KARST_PARILU_IN_PLACE, MEASURE = KARST_PARILU_MEASURE };
-  const int b = F->block_size;
-  const int64_t scalar_rows = (int64_t)F->block_rows * b;
+  const int b = parilu->F->block_size;
+  const int64_t scalar_rows = (int64_t)parilu->F->block_rows * b;
+  const int64_t tasks = searches ? pass->plan.tasks - pass->plan.listed : pass->plan.listed;
+  const unsigned grid = karst_parilu_grid(how, &pass->plan, tasks, 1);
   const size_t line = (size_t)(b < THREADS ? (int)THREADS : b) * sizeof(double);
-  if (how == UPDATE)
-    pass_large<symmetric, UPDATE><<<grid, THREADS, line, stream>>>(*p, b, scalar_rows);
-  else if (how == (UPDATE | IN_PLACE))
-    pass_large<symmetric, UPDATE | IN_PLACE><<<grid, THREADS, line, stream>>>(*p, b, scalar_rows);
-  else if (how == (UPDATE | MEASURE))
-    pass_large<symmetric, UPDATE | MEASURE><<<grid, THREADS, line, stream>>>(*p, b, scalar_rows);
-  else
-    pass_large<symmetric, MEASURE><<<grid, THREADS, line, stream>>>(*p, b, scalar_rows);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  karst_parilu_instance(how, [&](auto constant) {
+    constexpr int HOW = decltype(constant)::value;
+    if (parilu->symmetric)
+      pass_large<true, HOW, searches><<<grid, THREADS, line, stream>>>(*pass, b, scalar_rows);
+    else
+      pass_large<false, HOW, searches><<<grid, THREADS, line, stream>>>(*pass, b, scalar_rows);
+  });
+  return grid;
 }
 
 } // namespace
@@ -117,11 +158,11 @@ void launch(const karst_matrix *F, unsigned grid, cudaStream_t stream, int how, 
 unsigned karst_parilu_pass_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
                                       const karst_parilu_pass_cuda *pass)
 {
-  const unsigned grid = karst_parilu_grid(how, &pass->plan, 1);
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  if (parilu->symmetric)
-    launch<true>(parilu->F, grid, stream, how, pass);
-  else
-    launch<false>(parilu->F, grid, stream, how, pass);
-  return grid;
+  return launch<false>(context, parilu, how, pass);
+}
+
+unsigned karst_parilu_search_large_cuda(karst_context *context, const karst_parilu *parilu, int how,
+                                        const karst_parilu_pass_cuda *pass)
+{
+  return launch<true>(context, parilu, how, pass);
 }

@@ -3,22 +3,14 @@
  *
  *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
  *
- * The products of a block are in the order of ascending k. A sweep then searches nothing. */
-#include "sweeps.h"
-#include "search.h"
-
-#include <cub/device/device_scan.cuh>
+ * The products of a block are in the order of ascending k. A sweep then searches nothing, but for the blocks of so many
+ * products that all lists would take too much memory (split.cu). */
+#include "match.h"
 
 namespace
 {
 
 const char *const what = "the plan of the sweeps";
-
-/* The pattern of F. */
-struct pattern {
-  const karst_index *start, *column, *diagonal;
-  const karst_index *mirror; /* paric */
-};
 
 __global__ void number_rows(karst_index rows, const karst_index *start, karst_index *row)
 {
@@ -27,38 +19,39 @@ __global__ void number_rows(karst_index rows, const karst_index *start, karst_in
   for (karst_index k = start[i]; k < start[i + 1]; k++) row[k] = (karst_index)i;
 }
 
-/* Calls visit(left, right) for each product of block (i,j), k ascending. */
-template <typename visitor> __device__ void each_product(const pattern &S, karst_index i, karst_index j, visitor visit)
+/* Fills in the rows and pivots of the tasks. list gets each task's number of products, counted up to one more than a
+ * list may have; tasks [KARST_PARILU_LONGEST + 2], how many tasks have each number. */
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    describe(karst_parilu_cuda plan, karst_parilu_pattern_cuda S, const karst_index *row_of_block,
+             unsigned long long *tasks)
 {
-  const karst_index least = min(i, j);
-  for (karst_index left = S.start[i]; S.column[left] < least; left++) {
-    const karst_index k = S.column[left];
-    const karst_index right = karst_find_column(S.column, S.diagonal[k] + 1, S.start[k + 1], j);
-    if (right >= 0) visit(left, S.mirror ? S.mirror[right] : right);
+  enum { COUNTS = KARST_PARILU_LONGEST + 2 };
+  __shared__ unsigned having[COUNTS];
+  const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  for (int n = (int)threadIdx.x; n < COUNTS; n += KARST_CUDA_THREADS) having[n] = 0;
+  __syncthreads();
+  if (t < plan.tasks) {
+    const karst_index k = plan.task[t], i = row_of_block[k], j = S.column[k];
+    int count = 0;
+    karst_parilu_each_product(S, i, j, [&](karst_parilu_product) { return ++count < COUNTS - 1; });
+    plan.row[t] = i;
+    plan.pivot[t] = j <= i ? S.diagonal[j] : -1;
+    plan.list[t] = count;
+    atomicAdd(&having[count], 1u);
   }
+  __syncthreads();
+  for (int n = (int)threadIdx.x; n < COUNTS; n += KARST_CUDA_THREADS)
+    if (having[n] > 0) atomicAdd(&tasks[n], (unsigned long long)having[n]);
 }
 
-/* Fills in the rows and pivots of the tasks. list gets each task's number of products, and *total that of all tasks. */
-__global__ void describe(karst_parilu_cuda plan, pattern S, const karst_index *row_of_block, unsigned long long *total)
+__global__ void fill_products(karst_parilu_cuda plan, karst_parilu_pattern_cuda S)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (t >= plan.tasks) return;
-  const karst_index k = plan.task[t], i = row_of_block[k], j = S.column[k];
-  karst_index count = 0;
-  each_product(S, i, j, [&](karst_index, karst_index) { count++; });
-  plan.row[t] = i;
-  plan.pivot[t] = j <= i ? S.diagonal[j] : -1;
-  plan.list[t] = count;
-  if (count > 0) atomicAdd(total, (unsigned long long)count);
-}
-
-__global__ void fill_products(karst_parilu_cuda plan, pattern S)
-{
-  const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (t >= plan.tasks) return;
+  if (t >= plan.listed) return;
   karst_index next = plan.list[t];
-  each_product(S, plan.row[t], S.column[plan.task[t]], [&](karst_index left, karst_index right) {
-    plan.product[next++] = {left, right};
+  karst_parilu_each_product(S, plan.row[t], S.column[plan.task[t]], [&](karst_parilu_product product) {
+    plan.product[next++] = product;
+    return true;
   });
 }
 
@@ -92,41 +85,71 @@ karst_status upload_tasks(karst_context *context, const karst_matrix *F, karst_p
   return status;
 }
 
-/* Turns the counts in list [count + 1], of which the last is 0, into starts. */
-karst_status sum_counts(karst_context *context, int64_t count, karst_index *list)
+/* Counts the products of each task, and chooses in *most how many of them a list may have. Returns in *products how
+ * many there are in all lists, and in *all whether every task has one. */
+karst_status count_products(karst_context *context, const karst_parilu_cuda *plan, const karst_parilu_pattern_cuda &S,
+                            const karst_index *row_of_block, karst_index *most, int64_t *products, bool *all)
 {
+  unsigned long long host[KARST_PARILU_LONGEST + 2], *tasks;
+  int64_t passing = 0;
+  int64_t listed = 0;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  size_t bytes = 0;
-  void *work;
-  cub::DeviceScan::ExclusiveSum(NULL, bytes, list, list, count + 1, stream);
-  karst_status status = context->backend->allocate(context, bytes + 1, what, &work);
+  karst_status status = karst_ilu_take(context, KARST_PARILU_LONGEST + 2, what, &tasks, &passing);
   if (status) return status;
-  cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, list, list, count + 1, stream);
-  context->backend->release(context, work);
-  return karst_cuda_status(context, error, what);
+  cudaMemsetAsync(tasks, 0, sizeof host, stream);
+  cudaMemsetAsync(plan->list + plan->tasks, 0, sizeof *plan->list, stream);
+  describe<<<karst_ilu_grid(plan->tasks, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(*plan, S, row_of_block,
+                                                                                               tasks);
+  status = context->backend->download(context, host, tasks, sizeof host);
+  context->backend->release(context, tasks);
+  if (status) return status;
+  *most = karst_parilu_longest_list(host);
+  *products = 0;
+  for (karst_index n = 0; n <= *most; n++) {
+    *products += (int64_t)host[n] * n;
+    listed += (int64_t)host[n];
+  }
+  *all = listed == plan->tasks;
+  if (*products <= KARST_ILU_INDEX_MAX) return KARST_SUCCESS;
+  return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the products of the sweeps cannot be numbered: %lld",
+                    (long long)*products);
 }
 
-karst_status make_lists(karst_context *context, const karst_matrix *F, const karst_index *row_of_block,
-                        unsigned long long *total, karst_parilu_analysis *analysis)
+/* Makes the lists, for which S has the columns of the plan. */
+karst_status make_lists(karst_context *context, const karst_parilu_pattern_cuda &S, const karst_index *row_of_block,
+                        karst_parilu_analysis *analysis)
 {
   karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
-  const pattern S = {F->device_row_start, F->device_column, analysis->diagonal, analysis->mirror};
-  const unsigned grid = karst_ilu_grid(plan->tasks, KARST_CUDA_THREADS);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  unsigned long long products;
-  cudaMemsetAsync(total, 0, sizeof *total, stream);
-  cudaMemsetAsync(plan->list + plan->tasks, 0, sizeof *plan->list, stream);
-  describe<<<grid, KARST_CUDA_THREADS, 0, stream>>>(*plan, S, row_of_block, total);
-  karst_status status = context->backend->download(context, &products, total, sizeof products);
+  karst_index most;
+  int64_t products;
+  bool all;
+  karst_status status = count_products(context, plan, S, row_of_block, &most, &products, &all);
+  plan->listed = plan->tasks;
+  if (!status && !all) status = karst_parilu_split_cuda(context, most, plan);
+  if (!status) status = karst_ilu_sum_indices_cuda(context, plan->tasks + 1, plan->list);
+  if (!status) status = karst_ilu_take(context, products, what, &plan->product, &analysis->plan_memory);
   if (status) return status;
-  if (products > (unsigned long long)KARST_ILU_INDEX_MAX)
-    return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the products of the sweeps cannot be numbered: %llu",
-                      products);
-  status = sum_counts(context, plan->tasks, plan->list);
-  if (!status) status = karst_ilu_take(context, (int64_t)products, what, &plan->product, &analysis->plan_memory);
-  if (status) return status;
-  fill_products<<<grid, KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
+  fill_products<<<karst_ilu_grid(plan->listed, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
+}
+
+/* Describes the tasks and makes their lists. The plan keeps the columns where tasks find their products. */
+karst_status find_products(karst_context *context, const karst_matrix *F, const karst_index *row_of_block,
+                           karst_parilu_analysis *analysis)
+{
+  karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
+  int64_t bytes = 0;
+  karst_status status = KARST_SUCCESS;
+  if (!analysis->symmetric) status = karst_parilu_make_columns_cuda(context, F, row_of_block, &plan->upper, &bytes);
+  if (!status)
+    status = make_lists(context, {F->device_row_start, F->device_column, analysis->diagonal, plan->upper}, row_of_block,
+                        analysis);
+  if (plan->listed < plan->tasks)
+    analysis->plan_memory += bytes;
+  else
+    karst_parilu_release_columns_cuda(context, &plan->upper);
+  return status;
 }
 
 } // namespace
@@ -135,7 +158,6 @@ karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matri
 {
   karst_parilu_cuda *plan;
   karst_index *row_of_block = NULL;
-  unsigned long long *total = NULL;
   int64_t passing = 0, *bytes = &analysis->plan_memory;
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, what);
   if (status) return status;
@@ -147,14 +169,12 @@ karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matri
   if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->pivot, bytes);
   if (!status) status = karst_ilu_take(context, plan->tasks + 1, what, &plan->list, bytes);
   if (!status) status = karst_ilu_take(context, F->row_start[F->block_rows], what, &row_of_block, &passing);
-  if (!status) status = karst_ilu_take(context, 1, what, &total, &passing);
   if (!status) {
     number_rows<<<karst_ilu_grid(F->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0,
                   karst_cuda_of(context)->stream>>>(F->block_rows, F->device_row_start, row_of_block);
-    status = make_lists(context, F, row_of_block, total, analysis);
+    status = find_products(context, F, row_of_block, analysis);
   }
   context->backend->release(context, row_of_block);
-  context->backend->release(context, total);
   return status;
 }
 
@@ -167,5 +187,6 @@ void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_ana
   context->backend->release(context, plan->pivot);
   context->backend->release(context, plan->list);
   context->backend->release(context, plan->product);
+  karst_parilu_release_columns_cuda(context, &plan->upper);
   karst_release(context, plan);
 }

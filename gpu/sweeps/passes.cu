@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS) guess(const karst_parilu_p
     if constexpr (B == 1)
       entry = karst_parilu_divide(entry, symmetric ? karst_parilu_root(p.A[pivot]) : p.A[pivot]);
     else
-      entry = element(b, A, p.inverse + karst_cuda_offset(b, p.column[block]), symmetric, r, c);
+      entry = element(b, A, p.inverse + karst_cuda_offset(b, p.S.column[block]), symmetric, r, c);
   }
   p.to[karst_cuda_offset(b, block) + v] = entry;
 }
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   if constexpr (B == 1)
     entry = karst_parilu_divide(*L, *diagonal);
   else
-    entry = element(b, L, p.inverse + karst_cuda_offset(b, p.column[block]), false, r, c);
+    entry = element(b, L, p.inverse + karst_cuda_offset(b, p.S.column[block]), false, r, c);
   p.to[karst_cuda_offset(b, block) + v] = entry;
 }
 
@@ -87,14 +87,11 @@ __global__ void __launch_bounds__(KARST_PARILU_THREADS)
 karst_parilu_pass_cuda make_pass(const karst_parilu *parilu, double *partial)
 {
   const karst_matrix *F = parilu->F;
-  return {*karst_parilu_cuda_of(parilu),
-          F->device_column,
-          F->value,
-          parilu->value,
-          parilu->value,
-          parilu->inverse,
-          parilu->weight,
-          partial};
+  const karst_parilu_cuda *plan = karst_parilu_cuda_of(parilu);
+  return {*plan,          {F->device_row_start, F->device_column, parilu->diagonal, plan->upper},
+          F->value,       parilu->value,
+          parilu->value,  parilu->inverse,
+          parilu->weight, partial};
 }
 
 /* A factorization needs no plan of its own. */
@@ -128,11 +125,17 @@ void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu)
   });
 }
 
+/* Runs a pass over all tasks. Returns its thread blocks. */
 unsigned run(karst_context *context, const karst_parilu *parilu, int how, const karst_parilu_pass_cuda *pass)
 {
-  return parilu->F->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE
-             ? karst_parilu_pass_small_cuda(context, parilu, how, pass)
-             : karst_parilu_pass_large_cuda(context, parilu, how, pass);
+  const bool small = parilu->F->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const unsigned blocks =
+      (small ? karst_parilu_pass_small_cuda : karst_parilu_pass_large_cuda)(context, parilu, how, pass);
+  if (pass->plan.listed == pass->plan.tasks) return blocks;
+  karst_parilu_pass_cuda rest = *pass;
+  if (rest.partial) rest.partial += blocks;
+  return blocks +
+         (small ? karst_parilu_search_small_cuda : karst_parilu_search_large_cuda)(context, parilu, how, &rest);
 }
 
 void sweep_in_place(karst_context *context, const karst_parilu *parilu)

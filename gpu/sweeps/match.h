@@ -1,0 +1,88 @@
+/* match.h - finds the products of a block (i,j): the numbers that row i of L and column j of U, for paric row j of L,
+ * have in common, ascending. The entries of the shorter of the two are looked for in the longer one. */
+#ifndef KARST_GPU_SWEEPS_MATCH_H
+#define KARST_GPU_SWEEPS_MATCH_H
+
+#include "search.h"
+#include "sweeps.h"
+
+#ifdef __CUDACC__
+/* How far the search has come: which entries of the shorter one have still to be looked for, and among which of the
+ * longer. */
+struct karst_parilu_match {
+  karst_index next, end, first, last;
+  bool by_row; /* row i is the shorter one */
+};
+
+static __device__ __forceinline__ karst_parilu_match karst_parilu_match_start(const karst_parilu_pattern_cuda &S,
+                                                                              karst_index i, karst_index j)
+{
+  const karst_index row = S.start[i], row_end = S.diagonal[i];
+  const karst_index other = S.upper.start ? S.upper.start[j] : S.start[j];
+  const karst_index other_end = S.upper.start ? S.upper.start[j + 1] : S.diagonal[j];
+  if (row_end - row <= other_end - other) return {row, row_end, other, other_end, true};
+  return {other, other_end, row, row_end, false};
+}
+
+/* Returns the numbers that stand in row i, or in the other one. */
+static __device__ __forceinline__ const karst_index *karst_parilu_numbers(const karst_parilu_pattern_cuda &S,
+                                                                          bool of_row)
+{
+  return of_row || !S.upper.start ? S.column : S.upper.row;
+}
+
+static __device__ __forceinline__ karst_parilu_product karst_parilu_product_of(const karst_parilu_pattern_cuda &S,
+                                                                               bool by_row, karst_index shorter,
+                                                                               karst_index longer)
+{
+  const karst_index left = by_row ? shorter : longer, right = by_row ? longer : shorter;
+  return {left, S.upper.start ? S.upper.block[right] : right};
+}
+
+/* Calls visit(product) for each product until it returns false. */
+template <typename visitor>
+static __device__ void karst_parilu_each_product(const karst_parilu_pattern_cuda &S, karst_index i, karst_index j,
+                                                 visitor visit)
+{
+  karst_parilu_match m = karst_parilu_match_start(S, i, j);
+  const karst_index *shorter = karst_parilu_numbers(S, m.by_row), *longer = karst_parilu_numbers(S, !m.by_row);
+  for (; m.next < m.end; m.next++) {
+    const karst_index k = shorter[m.next];
+    m.first = karst_lower_bound(longer, m.first, m.last, k);
+    if (m.first == m.last) return;
+    if (longer[m.first] == k && !visit(karst_parilu_product_of(S, m.by_row, m.next, m.first))) return;
+  }
+}
+
+/* Finds the next products, at most room of them and that many while there are more. Returns how many. All lanes of a
+ * warp take part, with the same arguments. */
+static __device__ __forceinline__ int karst_parilu_match_next(const karst_parilu_pattern_cuda &S, int room,
+                                                              karst_parilu_match &m, karst_parilu_product *found)
+{
+  const karst_index *shorter = karst_parilu_numbers(S, m.by_row), *longer = karst_parilu_numbers(S, !m.by_row);
+  const unsigned lane = threadIdx.x % 32;
+  int count = 0;
+  while (m.next < m.end && count < room) {
+    const karst_index left = m.end - m.next, entry = m.next + (karst_index)lane;
+    const bool looks = (karst_index)lane < left;
+    const karst_index place = looks ? karst_find_column(longer, m.first, m.last, shorter[entry]) : -1;
+    const unsigned all = __ballot_sync(~0u, place >= 0);
+    const int number = count + __popc(all & ((1u << lane) - 1));
+    const bool kept = place >= 0 && number < room;
+    const unsigned over = __ballot_sync(~0u, place >= 0 && !kept);
+    if (kept) found[number] = karst_parilu_product_of(S, m.by_row, entry, place);
+    count = over ? room : count + __popc(all);
+    m.next += over ? (karst_index)(__ffs((int)over) - 1) : left < 32 ? left : 32;
+  }
+  return count;
+}
+
+/* Returns what a lane of the warp has of its own. */
+static __device__ __forceinline__ karst_parilu_match karst_parilu_match_of(const karst_parilu_match &mine, int lane)
+{
+  return {__shfl_sync(~0u, mine.next, lane), __shfl_sync(~0u, mine.end, lane), __shfl_sync(~0u, mine.first, lane),
+          __shfl_sync(~0u, mine.last, lane), __shfl_sync(~0u, (int)mine.by_row, lane) != 0};
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/* split.cu - tells the blocks of parilu and paric that have a list of their products from those that find them anew in
+ * each pass, so that lists hold no more than KARST_PARILU_LISTED products a block on average, and none more than
+ * KARST_PARILU_LONGEST. */
+#include "sweeps.h"
+
+namespace
+{
+
+const char *const what = "the plan of the sweeps";
+
+__global__ void mark_long(int64_t tasks, karst_index most, const karst_index *count, karst_index *is_long)
+{
+  const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (t <= tasks) is_long[t] = t < tasks && count[t] > most;
+}
+
+/* before: [tasks + 1] how many tasks with more than most products stand before each. */
+__global__ void move_tasks(karst_parilu_cuda from, karst_index most, const karst_index *before, karst_parilu_cuda to)
+{
+  const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (t >= from.tasks) return;
+  const bool is_long = from.list[t] > most;
+  const int64_t place = is_long ? to.listed + before[t] : t - before[t];
+  to.task[place] = from.task[t];
+  to.row[place] = from.row[t];
+  to.pivot[place] = from.pivot[t];
+  to.list[place] = is_long ? 0 : from.list[t];
+}
+
+karst_status take(karst_context *context, karst_parilu_cuda *plan)
+{
+  int64_t counted = 0;
+  karst_status status = karst_ilu_take(context, plan->tasks, what, &plan->task, &counted);
+  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->row, &counted);
+  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->pivot, &counted);
+  return status ? status : karst_ilu_take(context, plan->tasks + 1, what, &plan->list, &counted);
+}
+
+void release(karst_context *context, const karst_parilu_cuda *plan)
+{
+  context->backend->release(context, plan->task);
+  context->backend->release(context, plan->row);
+  context->backend->release(context, plan->pivot);
+  context->backend->release(context, plan->list);
+}
+
+} // namespace
+
+karst_index karst_parilu_longest_list(const unsigned long long *tasks)
+{
+  unsigned long long all = 0, products = 0;
+  karst_index most = 0;
+  for (int n = 0; n < KARST_PARILU_LONGEST + 2; n++) all += tasks[n];
+  for (int n = 1; n <= KARST_PARILU_LONGEST; n++) {
+    products += (unsigned long long)n * tasks[n];
+    if (products > KARST_PARILU_LISTED * all) break;
+    most = n;
+  }
+  return most;
+}
+
+karst_status karst_parilu_split_cuda(karst_context *context, karst_index most, karst_parilu_cuda *plan)
+{
+  enum { THREADS = KARST_CUDA_THREADS };
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int64_t tasks = plan->tasks;
+  karst_parilu_cuda made = *plan, old = *plan;
+  karst_index *before, searching;
+  int64_t passing = 0;
+  made.task = made.row = made.pivot = made.list = NULL;
+  karst_status status = karst_ilu_take(context, tasks + 1, what, &before, &passing);
+  if (status) return status;
+  mark_long<<<karst_ilu_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(tasks, most, plan->list, before);
+  status = karst_ilu_sum_indices_cuda(context, tasks + 1, before);
+  if (!status) status = context->backend->download(context, &searching, before + tasks, sizeof searching);
+  if (!status) status = take(context, &made);
+  if (!status) {
+    made.listed = tasks - searching;
+    move_tasks<<<karst_ilu_grid(tasks, THREADS), THREADS, 0, stream>>>(old, most, before, made);
+    *plan = made;
+  }
+  release(context, status ? &made : &old);
+  context->backend->release(context, before);
+  return status;
+}
