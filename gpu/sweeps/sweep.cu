@@ -61,8 +61,9 @@ unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_cuda_instance(b, [&](auto size) {
     karst_parilu_instance(how, [&](auto constant) {
-      constexpr int B = decltype(size)::value, HOW = decltype(constant)::value;
+      constexpr int B = decltype(size)::value;
       if constexpr (B > 0) {
+        constexpr int HOW = decltype(constant)::value;
         if (parilu->symmetric)
           pass_small<B, true, HOW><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows);
         else
