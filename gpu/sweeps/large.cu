@@ -57,23 +57,22 @@ __device__ void search_products(const karst_parilu_pass_cuda &p, int64_t t, elem
   __shared__ karst_parilu_product found[ROOM];
   __shared__ int products;
   karst_parilu_match match = karst_parilu_match_start(p.S, p.plan.row[t], p.S.column[at.block]);
-  int number;
+  int more;
   for (int v = (int)threadIdx.x; v < count * at.b; v += THREADS)
     line[v] = p.A[karst_cuda_offset(at.b, at.block) + v / count * at.b + first + v % count];
   do {
     if (threadIdx.x < 32) {
-      number = karst_parilu_match_next(p.S, ROOM, match, found);
+      const int number = karst_parilu_match_next(p.S, ROOM, match, found);
       if (threadIdx.x == 0) products = number;
     }
     __syncthreads();
-    number = products;
     for (int v = (int)threadIdx.x; v < count * at.b; v += THREADS) {
       at.r = first + v % count;
       at.c = v / count;
-      line[v] = subtract_list<symmetric, racing>(p.from, found, 0, number, at, line[v]);
+      line[v] = subtract_list<symmetric, racing>(p.from, found, 0, products, at, line[v]);
     }
-    __syncthreads();
-  } while (number == ROOM);
+    more = __syncthreads_or(threadIdx.x < 32 && match.next < match.end);
+  } while (more);
 }
 
 /* Returns the square of element (r,c) of the weighted residual. */

@@ -54,25 +54,23 @@ static __device__ void karst_parilu_each_product(const karst_parilu_pattern_cuda
   }
 }
 
-/* Finds the next products, at most room of them and that many while there are more. Returns how many. All lanes of a
- * warp take part, with the same arguments. */
+/* Finds the next products by looking for 32 entries at a time, while there is room for as many products, which is 32 at
+ * least. Returns how many it has found. All lanes of a warp take part, with the same arguments. */
 static __device__ __forceinline__ int karst_parilu_match_next(const karst_parilu_pattern_cuda &S, int room,
                                                               karst_parilu_match &m, karst_parilu_product *found)
 {
   const karst_index *shorter = karst_parilu_numbers(S, m.by_row), *longer = karst_parilu_numbers(S, !m.by_row);
   const unsigned lane = threadIdx.x % 32;
   int count = 0;
-  while (m.next < m.end && count < room) {
+  while (m.next < m.end && count + 32 <= room) {
     const karst_index left = m.end - m.next, entry = m.next + (karst_index)lane;
     const bool looks = (karst_index)lane < left;
     const karst_index place = looks ? karst_find_column(longer, m.first, m.last, shorter[entry]) : -1;
     const unsigned all = __ballot_sync(~0u, place >= 0);
-    const int number = count + __popc(all & ((1u << lane) - 1));
-    const bool kept = place >= 0 && number < room;
-    const unsigned over = __ballot_sync(~0u, place >= 0 && !kept);
-    if (kept) found[number] = karst_parilu_product_of(S, m.by_row, entry, place);
-    count = over ? room : count + __popc(all);
-    m.next += over ? (karst_index)(__ffs((int)over) - 1) : left < 32 ? left : 32;
+    if (place >= 0)
+      found[count + __popc(all & ((1u << lane) - 1))] = karst_parilu_product_of(S, m.by_row, entry, place);
+    count += __popc(all);
+    m.next += left < 32 ? left : 32;
   }
   return count;
 }

@@ -1,8 +1,9 @@
 /* search.cu - a pass as in sweep.cu over the small blocks whose products are too many for a list. A warp takes a group
- * of them. All its lanes find the next products of each block, in room that is shared out among the blocks; then
- * sweep.cu's lanes subtract these, in the same order as from a list, so that the bits are the same.
+ * of them. All its lanes find the next products of each block, in room that is shared out among the blocks; then the
+ * lanes that make a block subtract these, in the same order as from a list, so that the bits are the same.
  *
- * A group is as many blocks as the warp has lanes for, or fewer where this leaves warps of the GPU without work. */
+ * A group is as many blocks as the warp has lanes and room for, or fewer where this leaves warps of the GPU without
+ * work. */
 #include "match.h"
 #include "task.h"
 
@@ -25,7 +26,7 @@ template <int B, bool symmetric, bool racing>
 __device__ __forceinline__ void search_products(const karst_parilu_pass_cuda &p, int64_t first, int group, int q, int r,
                                                 karst_parilu_product *found, double (&sum)[B])
 {
-  const int lane = (int)threadIdx.x % 32, room = ROOM / group;
+  const int lane = (int)threadIdx.x % 32, room = ROOM / group, each = room | 1; /* odd: lanes read other banks */
   karst_parilu_match match = {0, 0, 0, 0, false};
   if (lane < group && first + lane < p.plan.tasks)
     match = karst_parilu_match_start(p.S, p.plan.row[first + lane], p.S.column[p.plan.task[first + lane]]);
@@ -33,13 +34,13 @@ __device__ __forceinline__ void search_products(const karst_parilu_pass_cuda &p,
     int mine = 0;
     for (int k = 0; k < group; k++) {
       karst_parilu_match theirs = karst_parilu_match_of(match, k);
-      const int count = karst_parilu_match_next(p.S, room, theirs, found + k * room);
+      const int count = karst_parilu_match_next(p.S, room, theirs, found + k * each);
       if (lane == k) match.next = theirs.next;
       if (q == k) mine = count;
     }
     __syncwarp();
-    karst_parilu_subtract_list<B, symmetric, racing, products_at_once<B>>(p.from, found, (karst_index)q * room,
-                                                                          (karst_index)q * room + mine, r, sum);
+    karst_parilu_subtract_list<B, symmetric, racing, products_at_once<B>>(p.from, found, (karst_index)q * each,
+                                                                          (karst_index)q * each + mine, r, sum);
     __syncwarp();
   }
 }
@@ -48,7 +49,7 @@ template <int B, bool symmetric, int how>
 __global__ void __launch_bounds__(THREADS)
     pass_searching(const karst_parilu_pass_cuda p, int64_t scalar_rows, int group)
 {
-  __shared__ karst_parilu_product found[WARPS][ROOM];
+  __shared__ karst_parilu_product found[WARPS][ROOM + 32];
   constexpr bool racing = (how & KARST_PARILU_IN_PLACE) != 0;
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, q = lane / B;
   double square = 0;
@@ -76,7 +77,8 @@ unsigned karst_parilu_search_small_cuda(karst_context *context, const karst_pari
 {
   const int b = parilu->F->block_size;
   const int64_t scalar_rows = (int64_t)parilu->F->block_rows * b, tasks = pass->plan.tasks - pass->plan.listed;
-  const int group = tasks / FULL < 1 ? 1 : tasks / FULL < 32 / b ? (int)(tasks / FULL) : 32 / b;
+  const int most = 32 / b < ROOM / 32 ? 32 / b : ROOM / 32;
+  const int group = tasks / FULL < 1 ? 1 : tasks / FULL < most ? (int)(tasks / FULL) : most;
   const unsigned grid = karst_parilu_grid(how, &pass->plan, tasks, WARPS * group);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_cuda_instance(b, [&](auto size) {
