@@ -247,7 +247,7 @@ static void exact_limits(karst_context *context)
   for (int s = 0; s < SIZES; s++)
     for (int p = 0; p < 2; p++) {
       exact(context, &arrow, preconds[p], sizes[s], 0, 3);
-      if (sizes[s] == 1) exact(context, &full, preconds[p], sizes[s], 1, 2 * full.n);
+      if (sizes[s] == 1) exact(context, &full, preconds[p], sizes[s], 1, (int)(2 * full.n));
     }
 }
 
