@@ -33,15 +33,15 @@ bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *gr
   return true;
 }
 
-/* How many rows a tile may have: warps and shared memory of a GPU are filled well so. With fill a row of the factors
- * has several times as many entries, and few rows are to be many tiles nevertheless. */
+/* How many rows a tile may have, so that the warps of a GPU have several rows for each step, and many tiles find room in
+ * a multiprocessor. Rows of many neighbours make many steps of few rows, where tiles are large. */
 karst_index karst_tile_set_size(const karst_ordering_pattern *pattern)
 {
-  enum { LEAST = 64, MOST = 256, TILES = 128 };
+  enum { SMALL = 8, LEAST = 32, MOST = 128, TILES = 128, LONG = 16 };
+  const karst_index n = pattern->block_rows, share = n / TILES;
   const int b = pattern->matrix ? pattern->matrix->block_size : 1;
-  const karst_index share = pattern->block_rows / TILES;
   if (pattern->settings.tile_size > 0) return pattern->settings.tile_size;
-  if (b > 3) return LEAST / 2;
+  if (n > 0 && pattern->row_start[n] / n >= LONG) return SMALL;
   if (b > 1 || pattern->distance > 1) return LEAST;
   return share < LEAST ? LEAST : share < MOST ? share : MOST;
 }

@@ -19,7 +19,7 @@ struct tile_limits {
   karst_index least, most;
 };
 
-tile_limits limits_for(int b) { return {64 / b, KARST_ILU_TILE_ROWS / b}; }
+tile_limits limits_for(int b) { return {128 / b, KARST_ILU_TILE_ROWS / b}; }
 
 /* Appends the starts of tiles that rows begin .. end - 1 are cut into evenly. */
 karst_index cut(karst_index begin, karst_index end, karst_index most, karst_index count, karst_index *start)
@@ -39,7 +39,8 @@ karst_index cut_tiles(const karst_tiling *tiling, int b, karst_index *start)
     const karst_index end = tiling->colour_start[colour + 1];
     for (karst_index tile = tiling->colour_start[colour]; tile < end;) {
       const karst_index first = tiling->start[tile++];
-      while (tile < end && tiling->start[tile] - first < limits.least && tiling->start[tile + 1] - first <= limits.most)
+      while (tile < end && tiling->start[tile] - first < limits.least &&
+             tiling->start[tile + 1] - first <= 2 * limits.least)
         tile++;
       count = cut(first, tiling->start[tile], limits.most, count, start);
     }

@@ -30,10 +30,10 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   for (int n = (int)threadIdx.x; n < COUNTS; n += KARST_CUDA_THREADS) having[n] = 0;
   __syncthreads();
-  if (t < plan.tasks) {
-    const karst_index k = plan.task[t], i = row_of_block[k], j = S.column[k];
-    int count = 0;
-    karst_parilu_each_product(S, i, j, [&](karst_parilu_product) { return ++count < COUNTS - 1; });
+  const bool there = t < plan.tasks;
+  const karst_index k = plan.task[there ? t : 0], i = row_of_block[k], j = S.column[k];
+  const int count = karst_parilu_count_products(S, i, j, there, COUNTS - 1);
+  if (there) {
     plan.row[t] = i;
     plan.pivot[t] = j <= i ? S.diagonal[j] : -1;
     plan.list[t] = count;

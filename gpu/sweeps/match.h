@@ -81,6 +81,32 @@ static __device__ __forceinline__ karst_parilu_match karst_parilu_match_of(const
   return {__shfl_sync(~0u, mine.next, lane), __shfl_sync(~0u, mine.end, lane), __shfl_sync(~0u, mine.first, lane),
           __shfl_sync(~0u, mine.last, lane), __shfl_sync(~0u, (int)mine.by_row, lane) != 0};
 }
+
+/* Counts the products of each lane's block, up to most. Where many entries have to be looked for, all lanes look. Called
+ * by whole warps; there: whether the lane has a block. */
+static __device__ __forceinline__ int karst_parilu_count_products(const karst_parilu_pattern_cuda &S, karst_index i,
+                                                                  karst_index j, bool there, int most)
+{
+  enum { FEW = 32 };
+  karst_parilu_match mine = {};
+  int count = 0;
+  if (there) mine = karst_parilu_match_start(S, i, j);
+  const bool many = mine.end - mine.next > FEW;
+  if (there && !many) karst_parilu_each_product(S, i, j, [&](karst_parilu_product) { return ++count < most; });
+  for (unsigned waiting = __ballot_sync(~0u, many); waiting != 0; waiting &= waiting - 1) {
+    const int of = __ffs((int)waiting) - 1;
+    const karst_parilu_match m = karst_parilu_match_of(mine, of);
+    const karst_index *shorter = karst_parilu_numbers(S, m.by_row), *longer = karst_parilu_numbers(S, !m.by_row);
+    int found = 0;
+    for (karst_index k = m.next; k < m.end && found < most; k += 32) {
+      const karst_index entry = k + (karst_index)(threadIdx.x % 32);
+      const bool hit = entry < m.end && karst_find_column(longer, m.first, m.last, shorter[entry]) >= 0;
+      found += __popc(__ballot_sync(~0u, hit));
+    }
+    if ((int)(threadIdx.x % 32) == of) count = min(found, most);
+  }
+  return count;
+}
 #endif
 
 #endif
