@@ -6,6 +6,9 @@
  * level sets of the grid of lines. Runs are consecutive rows whose dependencies point backward, so that any way of
  * cutting has levels.
  *
+ * Where an ordering has made tiles, these are the runs: the tiles of a colour are one level, as far as fill does not
+ * tie them together, and the levels are few.
+ *
  * This file counts rows by their position in the sweep: position p is row p of a forward sweep and row rows - 1 - p of
  * a backward sweep. start [rows + 1] and column [start[rows]] hold the strict triangle, columns ascending. */
 #include "config.h"
@@ -16,6 +19,8 @@
  * those that wait for them, for instance on the 1024 cells of a line of a two-dimensional grid. */
 #define SHORTEST_RUN 32
 #define LONGEST_RUN 128
+/* The runs that each thread takes of a level of tiles on average, at least. More do not pay either. */
+#define SHARES 16
 /* The cost of a barrier, about half a microsecond, in entries that a thread works through in that time. */
 #define BARRIER_ENTRIES 500
 
@@ -28,6 +33,13 @@ struct sweep {
 static karst_index row_at(const struct sweep *sweep, karst_index position)
 {
   return sweep->lower ? position : sweep->rows - 1 - position;
+}
+
+/* Returns the entries of the rows at positions begin .. end - 1, with the diagonal. */
+static int64_t work_of(const struct sweep *sweep, karst_index begin, karst_index end)
+{
+  const karst_index first = sweep->lower ? begin : sweep->rows - end, last = first + (end - begin);
+  return (int64_t)(sweep->start[last] - sweep->start[first]) + (last - first);
 }
 
 /* Returns whether the row at this position depends on the row just before it, which then is its nearest dependency. */
@@ -59,8 +71,28 @@ static karst_index cut_runs(const struct sweep *sweep, karst_index *cut)
   return runs;
 }
 
-/* Returns the largest possible number of runs. A run shorter than SHORTEST_RUN precedes a longer one or is the last. */
-static karst_index most_runs(karst_index rows) { return 2 * (rows / SHORTEST_RUN) + 1; }
+/* Cuts the sweep where tiles end, likewise. Tiles that are too short are joined with others of their colour, so that a
+ * colour has at most one short run. */
+static karst_index cut_tiles(const struct sweep *sweep, const karst_tiling *tiling, karst_index *cut)
+{
+  karst_index runs = 0;
+  cut[0] = 0;
+  for (karst_index c = 0; c < tiling->colours; c++) {
+    const karst_index *colour = tiling->colour_start + (sweep->lower ? c : tiling->colours - 1 - c);
+    for (karst_index t = 1; t <= colour[1] - colour[0]; t++) {
+      const karst_index end = sweep->lower ? tiling->start[colour[0] + t] : sweep->rows - tiling->start[colour[1] - t];
+      if (end - cut[runs] >= SHORTEST_RUN || colour[0] + t == colour[1]) cut[++runs] = end;
+    }
+  }
+  return runs;
+}
+
+/* Returns the largest possible number of runs. A run shorter than SHORTEST_RUN precedes a longer one or is the last,
+ * also the last of a colour. */
+static karst_index most_runs(karst_index rows, const karst_tiling *tiling)
+{
+  return tiling ? rows / SHORTEST_RUN + tiling->colours : 2 * (rows / SHORTEST_RUN) + 1;
+}
 
 /* Computes run_level, the level of each run, which is one more than the highest level that the run depends on, and
  * returns the number of levels. row_level: [rows] work space. */
@@ -83,17 +115,32 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
   return levels;
 }
 
+/* Joins neighbours of one level, which keeps all levels, up to a share of the work: threads that wait for the longest
+ * run of each level then lose a part of a sweep that is no larger than 1 / SHARES of it. Returns the number of runs. */
+static karst_index join_runs(const struct sweep *sweep, int threads, karst_index levels, karst_index runs,
+                             karst_index *cut, karst_index *run_level)
+{
+  const int64_t most = work_of(sweep, 0, sweep->rows) / ((int64_t)levels * threads * SHARES);
+  karst_index joined = 0;
+  for (karst_index r = 1; r < runs; r++)
+    if (run_level[r] != run_level[joined] || work_of(sweep, cut[joined], cut[r + 1]) > most) {
+      cut[++joined] = cut[r];
+      run_level[joined] = run_level[r];
+    }
+  cut[++joined] = cut[runs];
+  return joined;
+}
+
 /* Fills the arrays of a schedule whose runs are order[0], order[1] and so on. */
 static void list_runs(const struct sweep *sweep, karst_index runs, const karst_index *cut, const karst_index *order,
                       karst_schedule *schedule)
 {
   schedule->run_work[0] = 0;
   for (karst_index i = 0; i < runs; i++) {
-    karst_index from = row_at(sweep, cut[order[i]]), to = row_at(sweep, cut[order[i] + 1] - 1);
-    karst_index first = sweep->lower ? from : to, last = (sweep->lower ? to : from) + 1;
-    schedule->run_first[i] = first;
-    schedule->run_last[i] = last;
-    schedule->run_work[i + 1] = schedule->run_work[i] + (sweep->start[last] - sweep->start[first]) + (last - first);
+    const karst_index begin = cut[order[i]], end = cut[order[i] + 1];
+    schedule->run_first[i] = sweep->lower ? begin : sweep->rows - end;
+    schedule->run_last[i] = schedule->run_first[i] + (end - begin);
+    schedule->run_work[i + 1] = schedule->run_work[i] + work_of(sweep, begin, end);
   }
 }
 
@@ -142,19 +189,22 @@ static karst_status plan_plain(karst_context *context, const struct sweep *sweep
   return KARST_SUCCESS;
 }
 
-static karst_status plan_levels(karst_context *context, const struct sweep *sweep, karst_schedule *schedule)
+/* Plans runs that are tiles, or chains where tiling is NULL. */
+static karst_status plan_levels(karst_context *context, const struct sweep *sweep, const karst_tiling *tiling,
+                                int threads, karst_schedule *schedule)
 {
   const char *what = "the runs of a triangular sweep";
   karst_index *cut = NULL, *row_level = NULL, *run_level = NULL, *order = NULL;
   karst_status status;
-  if ((status = karst_allocate(context, &cut, (int64_t)most_runs(sweep->rows) + 1, sizeof *cut, what)) ||
+  if ((status = karst_allocate(context, &cut, (int64_t)most_runs(sweep->rows, tiling) + 1, sizeof *cut, what)) ||
       (status = karst_allocate(context, &row_level, sweep->rows, sizeof *row_level, what)))
     goto finish;
-  karst_index runs = cut_runs(sweep, cut);
+  karst_index runs = tiling ? cut_tiles(sweep, tiling, cut) : cut_runs(sweep, cut);
   if ((status = karst_allocate(context, &run_level, runs, sizeof *run_level, what)) ||
       (status = karst_allocate(context, &order, runs, sizeof *order, what)))
     goto finish;
   karst_index levels = find_levels(sweep, runs, cut, row_level, run_level);
+  if (tiling) runs = join_runs(sweep, threads, levels, runs, cut, run_level);
   if ((status = allocate_schedule(context, levels, runs, schedule))) goto finish;
   karst_levels_group(runs, run_level, levels, schedule->level_start, order);
   list_runs(sweep, runs, cut, order, schedule);
@@ -167,17 +217,25 @@ finish:
   return status;
 }
 
-karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
-                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule)
+karst_status karst_schedule_create_tiles(karst_context *context, const karst_tiling *tiling, karst_index rows,
+                                         const karst_index *start, const karst_index *column, bool lower, int threads,
+                                         karst_schedule *schedule)
 {
   const struct sweep sweep = {rows, start, column, lower};
+  const karst_tiling *const ways[] = {tiling, NULL};
   *schedule = (karst_schedule){0};
-  if (threads > 1) {
-    karst_status status = plan_levels(context, &sweep, schedule);
+  for (int way = tiling ? 0 : 1; way < 2 && threads > 1; way++) {
+    karst_status status = plan_levels(context, &sweep, ways[way], threads, schedule);
     if (status || is_worth_it(schedule, threads)) return status;
     karst_schedule_destroy(context, schedule);
   }
   return plan_plain(context, &sweep, schedule);
+}
+
+karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
+                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule)
+{
+  return karst_schedule_create_tiles(context, NULL, rows, start, column, lower, threads, schedule);
 }
 
 void karst_schedule_destroy(karst_context *context, karst_schedule *schedule)

@@ -2,8 +2,10 @@
  * mirror image in F; its work space; and the table of its kernels. */
 #include "dilu.h"
 
-static karst_status find_schedules(karst_context *context, const karst_ilu_pattern *triangles, int threads,
-                                   karst_dilu_analysis *analysis, karst_dilu_runs *runs)
+/* tiling: of the rows, or NULL. */
+static karst_status find_schedules(karst_context *context, const karst_ilu_pattern *triangles,
+                                   const karst_tiling *tiling, int threads, karst_dilu_analysis *analysis,
+                                   karst_dilu_runs *runs)
 {
   const karst_index rows = triangles->rows;
   const karst_index *lower_start = triangles->lower_start, *lower = triangles->lower_column;
@@ -11,8 +13,10 @@ static karst_status find_schedules(karst_context *context, const karst_ilu_patte
   karst_status status;
   if ((status = karst_levels_count(context, rows, lower_start, lower, true, &analysis->levels_lower)) ||
       (status = karst_levels_count(context, rows, upper_start, upper, false, &analysis->levels_upper)) ||
-      (status = karst_schedule_create(context, rows, lower_start, lower, true, threads, &runs->forward)) ||
-      (status = karst_schedule_create(context, rows, upper_start, upper, false, threads, &runs->backward)))
+      (status =
+           karst_schedule_create_tiles(context, tiling, rows, lower_start, lower, true, threads, &runs->forward)) ||
+      (status =
+           karst_schedule_create_tiles(context, tiling, rows, upper_start, upper, false, threads, &runs->backward)))
     return status;
   const bool shared = karst_schedule_runs(&runs->forward) > 1 || karst_schedule_runs(&runs->backward) > 1;
   runs->threads = shared ? threads : 1;
@@ -32,7 +36,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
   status = karst_ilu_symbolic(context, rows, A->row_start, A->column, 0, &triangles);
   if (status) return status;
   const int threads = karst_crew_worth(context->threads, karst_entries(A));
-  status = find_schedules(context, &triangles, threads, analysis, runs);
+  status = find_schedules(context, &triangles, A->tiling, threads, analysis, runs);
   runs->lower = triangles.lower_start;
   triangles.lower_start = NULL;
   if (!status) status = karst_pattern_mirror_lower(context, rows, A->row_start, A->column, runs->lower, &runs->mirror);
