@@ -16,17 +16,25 @@ static int64_t widest_row(const karst_ilu_analysis *ilu)
   return widest;
 }
 
+/* Bytes behind each array that a thread writes to all the time. The next thread's may lie just behind it, and if both
+ * had a cache line in common, or two that the processor fetches as a pair, two threads would factor no faster than
+ * one. */
+enum { GAP = 128 };
+
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w)
 {
-  const int64_t bb = (int64_t)b * b;
-  karst_status status = karst_allocate(context, &w->position, rows, sizeof *w->position, "the factorization");
-  if (!status) status = karst_allocate(context, &w->row, bb * widest, sizeof *w->row, "the factorization");
-  if (!status) status = karst_allocate(context, &w->block, blocks * bb + 2 * b, sizeof *w->block, "the factorization");
-  if (!status) status = karst_allocate(context, &w->pivot, b, sizeof *w->pivot, "the factorization");
-  if (!status)
-    for (karst_index i = 0; i < rows; i++) w->position[i] = -1;
-  return status;
+  const char *what = "the factorization";
+  const int64_t bb = (int64_t)b * b, doubles = GAP / sizeof(double);
+  karst_status status;
+  if ((status = karst_allocate(context, &w->position, rows + (int64_t)(GAP / sizeof *w->position), sizeof *w->position,
+                               what)) ||
+      (status = karst_allocate(context, &w->row, bb * widest + doubles, sizeof *w->row, what)) ||
+      (status = karst_allocate(context, &w->block, blocks * bb + 2 * b + doubles, sizeof *w->block, what)) ||
+      (status = karst_allocate(context, &w->pivot, b + (int64_t)(GAP / sizeof *w->pivot), sizeof *w->pivot, what)))
+    return status;
+  for (karst_index i = 0; i < rows; i++) w->position[i] = -1;
+  return KARST_SUCCESS;
 }
 
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
