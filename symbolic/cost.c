@@ -11,13 +11,13 @@
 static const char what[] = "the cost of an order";
 
 /* A core of a server, on which one thread waits for no row. */
-static const karst_order_machine host_machine = {1e10, 0, 1e10, 0, 0};
+static const karst_order_machine host_machine = {true, 1e10, 0, 1e10, 0, 0};
 
 /* An H200, as doc/benchmarks.md has M^-1 r of it in natural order: 0.5 microseconds a level, and a bandwidth that is
  * lower for small blocks, whose lanes have little to load at a time. That fits the figures for b = 1 to 8 and k = 0 to
  * 2 within a factor of 1.5. By tiles half of the copy bandwidth is reached. */
-static const karst_order_machine small_machine = {2e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
-static const karst_order_machine large_machine = {3e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
+static const karst_order_machine small_machine = {false, 2e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
+static const karst_order_machine large_machine = {false, 3e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
 
 const karst_order_machine *karst_order_machine_of(bool host, int block_size)
 {

@@ -138,10 +138,10 @@ static double count_hub_tiles(const karst_ordering_pattern *pattern, double most
 }
 
 /* Estimates the colours of tiles near to cubes, and the steps inside one. */
-static void estimate_tiles(const karst_ordering_pattern *pattern, const struct shape *shape, double k,
+static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, const struct shape *shape, double k,
                            karst_order_outlook *outlook)
 {
-  const double most = (double)karst_tile_set_size(pattern);
+  const double most = (double)karst_tile_set_size(pattern, host);
   double side[3] = {1, 1, 1}, axes = 0;
   if (shape->grid.size[0] == 0) {
     outlook->colours = NEAR_COLOURS + count_hub_tiles(pattern, most);
@@ -176,7 +176,7 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   outlook->levels = fmin(outlook->levels, (double)n);
   const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
   outlook->bytes = (double)karst_order_bytes(n, b, blocks) * (k + 1); /* the fill of a 7-point grid, about */
-  estimate_tiles(pattern, &shape, k, outlook);
+  estimate_tiles(pattern, machine->host, &shape, k, outlook);
   outlook->natural = outlook->bytes / machine->bandwidth + 2 * outlook->levels * machine->step;
   outlook->tiles = outlook->bytes / machine->tile_bandwidth +
                    2 * outlook->colours * (outlook->depth * machine->inner_step + machine->outer_step);

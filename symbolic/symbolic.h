@@ -136,6 +136,7 @@ typedef struct karst_order_system {
 
 /* What sweeps run on: the bytes a second that they reach, and the seconds that a row waits for another one. */
 typedef struct karst_order_machine {
+  bool host;                                     /* a CPU, whose tiles have other sizes */
   double bandwidth, step;                        /* where rows go level by level */
   double tile_bandwidth, inner_step, outer_step; /* by tiles: a step inside a tile, and from one to another */
 } karst_order_machine;

@@ -33,17 +33,29 @@ bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *gr
   return true;
 }
 
-/* How many rows a tile may have, so that the warps of a GPU have several rows for each step, and many tiles find room in
- * a multiprocessor. Rows of many neighbours make many steps of few rows, where tiles are large. */
-karst_index karst_tile_set_size(const karst_ordering_pattern *pattern)
+/* An equal share of the rows for each of so many tiles, between both bounds. */
+static karst_index share_rows(karst_index rows, karst_index tiles, karst_index least, karst_index most)
 {
-  enum { SMALL = 8, LEAST = 32, MOST = 128, TILES = 128, LONG = 16 };
-  const karst_index n = pattern->block_rows, share = n / TILES;
+  const karst_index share = rows / tiles;
+  return share < least ? least : share < most ? share : most;
+}
+
+/* On a GPU tiles are as small as iterations allow, so that warps have several rows for each step, and many tiles find
+ * room in a multiprocessor. Rows of many neighbours make many steps of few rows, where tiles are large.
+ *
+ * On a CPU a thread takes a tile as a run of rows. Larger tiles cost fewer iterations of methods for unsymmetric systems
+ * and are as fast; there are enough for the threads of a processor in each of eight colours. The number of threads
+ * itself must not count, for results do not depend on it. */
+karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host)
+{
+  enum { SMALL = 8, LEAST = 32, MEDIUM = 64, MOST = 128, TILES = 128, LONG = 16, HOST_MOST = 1024, HOST_TILES = 256 };
+  const karst_index n = pattern->block_rows;
   const int b = pattern->matrix ? pattern->matrix->block_size : 1;
   if (pattern->settings.tile_size > 0) return pattern->settings.tile_size;
+  if (host) return share_rows(n, HOST_TILES, MEDIUM, HOST_MOST);
   if (n > 0 && pattern->row_start[n] / n >= LONG) return SMALL;
-  if (b > 1 || pattern->distance > 1) return LEAST;
-  return share < LEAST ? LEAST : share < MOST ? share : MOST;
+  if (b > 3 || pattern->distance > 1) return LEAST;
+  return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
 }
 
 /* The sum over all couplings of how far the rows of both ends are apart. */
@@ -152,7 +164,7 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
 
 karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
-  const karst_index most = karst_tile_set_size(pattern);
+  const karst_index most = karst_tile_set_size(pattern, karst_context_is_host(pattern->context));
   karst_tile_set set = {0};
   karst_grid grid;
   int stencil;

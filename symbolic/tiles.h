@@ -13,8 +13,9 @@ typedef struct karst_tile_set {
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
 } karst_tile_set;
 
-/* Returns how many rows a tile may have: what the settings say, else by the block size. */
-karst_index karst_tile_set_size(const karst_ordering_pattern *pattern);
+/* Returns how many rows a tile may have: what the settings say, else what suits the host, or else a GPU and the block
+ * size. */
+karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host);
 
 void karst_tile_set_destroy(karst_context *context, karst_tile_set *set);
 
