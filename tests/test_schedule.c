@@ -1,46 +1,10 @@
 /* A schedule holds each row once. A row depends only on earlier rows of its run and on runs of lower levels. The
  * running totals are right. One thread, or no parallelism, gives the plain sweep. */
-#include "symbolic.h"
-
 #include "cpu/ilu/ilu.h"
 #include "failing_allocator.h"
-#include "patterns.h"
+#include "schedules.h"
 
 #include <string.h>
-
-/* Returns whether the schedule of a strict triangle is valid. */
-static bool is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
-                     const karst_index *column, bool lower)
-{
-  karst_index *level = pattern_memory(rows, sizeof *level), *run = pattern_memory(rows, sizeof *run), r = 0, held = 0;
-  int64_t work = 0;
-  bool valid = schedule->level_start[0] == 0;
-  for (karst_index i = 0; i < rows; i++) run[i] = -1;
-  for (karst_index l = 0; l < schedule->levels; l++) {
-    valid = valid && schedule->level_start[l + 1] > schedule->level_start[l];
-    for (; r < schedule->level_start[l + 1]; r++) {
-      valid = valid && schedule->run_work[r] == work && schedule->run_first[r] < schedule->run_last[r];
-      for (karst_index i = schedule->run_first[r]; i < schedule->run_last[r]; i++) {
-        valid = valid && run[i] < 0;
-        run[i] = r;
-        level[i] = l;
-        work += start[i + 1] - start[i] + 1;
-        held++;
-      }
-    }
-  }
-  valid = valid && held == rows && schedule->run_work[r] == work;
-  for (karst_index i = 0; i < rows; i++) {
-    for (karst_index k = start[i]; k < start[i + 1]; k++) {
-      karst_index j = column[k];
-      bool swept_before = lower ? j < i : j > i;
-      valid = valid && (level[j] < level[i] || (run[j] == run[i] && swept_before));
-    }
-  }
-  free(level);
-  free(run);
-  return valid;
-}
 
 static void test_random(karst_context *context)
 {
@@ -58,8 +22,8 @@ static void test_random(karst_context *context)
       tap_need(context,
                karst_schedule_create(context, n, pattern.upper_start, pattern.upper_column, false, threads, &upper),
                "backward");
-      wrong += !is_valid(&lower, n, pattern.lower_start, pattern.lower_column, true);
-      wrong += !is_valid(&upper, n, pattern.upper_start, pattern.upper_column, false);
+      wrong += !schedule_is_valid(&lower, n, pattern.lower_start, pattern.lower_column, true);
+      wrong += !schedule_is_valid(&upper, n, pattern.upper_start, pattern.upper_column, false);
       parallel += lower.level_start[lower.levels] > 1;
       karst_schedule_destroy(context, &lower);
       karst_schedule_destroy(context, &upper);
@@ -84,8 +48,8 @@ static void check_grid(karst_context *context, karst_index nx, karst_index ny, k
            karst_schedule_create(context, A.n, pattern.lower_start, pattern.lower_column, true, threads, &lower), "L");
   tap_need(context,
            karst_schedule_create(context, A.n, pattern.upper_start, pattern.upper_column, false, threads, &upper), "U");
-  tap_ok(is_valid(&lower, A.n, pattern.lower_start, pattern.lower_column, true) &&
-             is_valid(&upper, A.n, pattern.upper_start, pattern.upper_column, false) &&
+  tap_ok(schedule_is_valid(&lower, A.n, pattern.lower_start, pattern.lower_column, true) &&
+             schedule_is_valid(&upper, A.n, pattern.upper_start, pattern.upper_column, false) &&
              (levels > 0 ? lower.levels == levels : lower.levels > 1) && upper.levels == lower.levels,
          "%ldx%ldx%ld cells, k = %d, %d threads: both sweeps valid, %ld and %ld levels of %ld and %ld runs", (long)nx,
          (long)ny, (long)nz, k, threads, (long)lower.levels, (long)upper.levels, (long)lower.level_start[lower.levels],
@@ -121,8 +85,9 @@ static void check_lines(karst_context *context, karst_index lines, karst_index c
   tap_need(context, karst_context_set_threads(context, 2), "threads");
   tap_need(context, context->backend->ilu->analyse(context, NULL, KARST_TRISOLVE_AUTO, &analysis), "analysis");
   const karst_ilu_plan *plan = analysis.plan;
-  tap_ok(is_valid(&plan->lower, A.n, pattern.lower_start, pattern.lower_column, true) && plan->lower.levels == 1 &&
-             karst_schedule_runs(&plan->lower) >= lines && karst_schedule_runs(&plan->upper) >= lines,
+  tap_ok(schedule_is_valid(&plan->lower, A.n, pattern.lower_start, pattern.lower_column, true) &&
+             plan->lower.levels == 1 && karst_schedule_runs(&plan->lower) >= lines &&
+             karst_schedule_runs(&plan->upper) >= lines,
          "%ld lines of %ld cells: %ld runs in one level", (long)lines, (long)cells,
          (long)karst_schedule_runs(&plan->lower));
   tap_ok(plan->threads == 2, "the two threads that are there share them");
