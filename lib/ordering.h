@@ -12,7 +12,7 @@ typedef enum karst_tile_shape {
 
 /* What the rows of the orderings' options are set to. */
 typedef struct karst_ordering_settings {
-  int tile_size;  /* most block rows of a tile; 0: chosen by the block size and the distance */
+  int tile_size;  /* most block rows of a tile; 0: chosen by the device, the block size and the distance */
   int tile_shape; /* a karst_tile_shape */
 } karst_ordering_settings;
 
