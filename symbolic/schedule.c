@@ -19,7 +19,8 @@
  * those that wait for them, for instance on the 1024 cells of a line of a two-dimensional grid. */
 #define SHORTEST_RUN 32
 #define LONGEST_RUN 128
-/* The runs that each thread takes of a level of tiles on average, at least. More do not pay either. */
+/* The least number of runs that a thread takes of a level of tiles on average, where there are as many tiles. Shorter
+ * runs only cost their place in the schedule. */
 #define SHARES 16
 /* The cost of a barrier, about half a microsecond, in entries that a thread works through in that time. */
 #define BARRIER_ENTRIES 500
@@ -115,8 +116,8 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
   return levels;
 }
 
-/* Joins neighbours of one level, which keeps all levels, up to a share of the work: threads that wait for the longest
- * run of each level then lose a part of a sweep that is no larger than 1 / SHARES of it. Returns the number of runs. */
+/* Joins neighbours of one level, which keeps all levels, up to a share of the work: what threads lose by waiting for the
+ * longest joined run of each level is at most 1 / SHARES of a parallel sweep. Returns the number of runs. */
 static karst_index join_runs(const struct sweep *sweep, int threads, karst_index levels, karst_index runs,
                              karst_index *cut, karst_index *run_level)
 {

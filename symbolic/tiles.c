@@ -43,9 +43,9 @@ static karst_index share_rows(karst_index rows, karst_index tiles, karst_index l
 /* On a GPU tiles are as small as iterations allow, so that warps have several rows for each step, and many tiles find
  * room in a multiprocessor. Rows of many neighbours make many steps of few rows, where tiles are large.
  *
- * On a CPU a thread takes a tile as a run of rows. Larger tiles cost fewer iterations of methods for unsymmetric systems
- * and are as fast; there are enough for the threads of a processor in each of eight colours. The number of threads
- * itself must not count, for results do not depend on it. */
+ * On a CPU a thread takes a tile as a run of rows. Larger tiles cost fewer iterations of methods for unsymmetric
+ * systems and are as fast; there are enough for the threads of a processor in each of eight colours. The number of
+ * threads itself must not count, for results do not depend on it. */
 karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host)
 {
   enum { SMALL = 8, LEAST = 32, MEDIUM = 64, MOST = 128, TILES = 128, LONG = 16, HOST_MOST = 1024, HOST_TILES = 256 };

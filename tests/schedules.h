@@ -5,8 +5,8 @@
 #include "patterns.h"
 #include "symbolic.h"
 
-/* Returns whether the schedule of a strict triangle is valid: it holds each row once, a row depends only on earlier rows
- * of its run and on runs of lower levels, and the running totals are right. */
+/* Returns whether the schedule of a strict triangle is valid: it holds each row once, a row depends only on earlier
+ * rows of its run and on runs of lower levels, and the running totals are right. */
 static inline bool schedule_is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
                                      const karst_index *column, bool lower)
 {
