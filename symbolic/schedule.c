@@ -116,8 +116,8 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
   return levels;
 }
 
-/* Joins neighbours of one level, which keeps all levels, up to a share of the work: what threads lose by waiting for the
- * longest joined run of each level is at most 1 / SHARES of a parallel sweep. Returns the number of runs. */
+/* Joins neighbours of one level, which keeps all levels, up to a share of the work: what threads lose by waiting for
+ * the longest joined run of each level is at most 1 / SHARES of a parallel sweep. Returns the number of runs. */
 static karst_index join_runs(const struct sweep *sweep, int threads, karst_index levels, karst_index runs,
                              karst_index *cut, karst_index *run_level)
 {
