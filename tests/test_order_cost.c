@@ -32,7 +32,7 @@ static void test_measured(karst_context *context)
                                  .level = measured[i].level,
                                  .row_start = A->row_start,
                                  .column = A->column};
-    karst_ordering_choice choice = {.settings = {measured[i].most}, .distance = measured[i].level + 1};
+    karst_ordering_choice choice = {.settings = {.tile_size = measured[i].most}, .distance = measured[i].level + 1};
     karst_ordered *ordered = NULL;
     if (measured[i].most > 0) {
       for (size_t o = 0; strcmp(karst_ordering_name(o), "tiles") != 0; o++) choice.ops = karst_ordering_table[o + 1];

@@ -434,7 +434,10 @@ int main(void)
   test_strength(context);
   test_shape(context);
   test_growth(context);
-  test_threads(context);
+  if (strstr(karst_build_features(), "OpenMP"))
+    test_threads(context);
+  else
+    tap_skip("built without OpenMP", "the same order with one thread and with three");
   karst_context_destroy(context);
   tap_each_device(test_iterations, "iterations in tiles");
   tap_each_device(test_cost, "what an order costs");
