@@ -21,7 +21,7 @@
 #define LONGEST_RUN 128
 /* The least number of runs that a thread takes of a level of tiles on average, where there are as many tiles. Shorter
  * runs only cost their place in the schedule. */
-#define SHARES 16
+#define SHARES 64
 /* The cost of a barrier, about half a microsecond, in entries that a thread works through in that time. */
 #define BARRIER_ENTRIES 500
 

@@ -10,8 +10,8 @@
 typedef struct karst_ilu_workspace {
   karst_index *position; /* [rows] where a column's block stands in the row at hand, else -1 */
   double *row;           /* [b*b*widest row] the row at hand: L, the diagonal block, U */
-  double *block;         /* [blocks b*b + 2 b] */
-  int *pivot;            /* [b] */
+  double *block;         /* [blocks b*b + 2 b] behind the row */
+  int *pivot;            /* [b] behind the block */
 } karst_ilu_workspace;
 
 /* The plan of an analysis has no workspace and no vectors; that of a factorization has its own, and the schedules of

@@ -16,23 +16,19 @@ static int64_t widest_row(const karst_ilu_analysis *ilu)
   return widest;
 }
 
-/* Bytes behind each array that a thread writes to all the time. The next thread's may lie just behind it, and if both
- * had a cache line in common, or two that the processor fetches as a pair, two threads would factor no faster than
- * one. */
-enum { GAP = 128 };
-
+/* A thread writes to its row, block and pivots all the time, which therefore begin on a cache line and end with a gap
+ * of two: if another thread used a line of them, or its neighbour that the processor fetches along, two threads would
+ * factor small blocks no faster than one. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w)
 {
-  const char *what = "the factorization";
-  const int64_t bb = (int64_t)b * b, doubles = GAP / sizeof(double);
-  karst_status status;
-  if ((status = karst_allocate(context, &w->position, rows + (int64_t)(GAP / sizeof *w->position), sizeof *w->position,
-                               what)) ||
-      (status = karst_allocate(context, &w->row, bb * widest + doubles, sizeof *w->row, what)) ||
-      (status = karst_allocate(context, &w->block, blocks * bb + 2 * b + doubles, sizeof *w->block, what)) ||
-      (status = karst_allocate(context, &w->pivot, b + (int64_t)(GAP / sizeof *w->pivot), sizeof *w->pivot, what)))
-    return status;
+  enum { GAP = 16 };
+  const int64_t bb = (int64_t)b * b, row = bb * widest, block = blocks * bb + 2 * b;
+  karst_status status = karst_allocate(context, &w->position, rows, sizeof *w->position, "the factorization");
+  if (!status) status = karst_device_doubles(context, row + block + b + GAP, "the factorization", &w->row);
+  if (status) return status;
+  w->block = w->row + row;
+  w->pivot = (int *)(w->block + block);
   for (karst_index i = 0; i < rows; i++) w->position[i] = -1;
   return KARST_SUCCESS;
 }
@@ -40,9 +36,7 @@ karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
 {
   karst_release(context, w->position);
-  karst_release(context, w->row);
-  karst_release(context, w->block);
-  karst_release(context, w->pivot);
+  context->backend->release(context, w->row);
 }
 
 /* Returns the number of blocks of the longest row of U. */
