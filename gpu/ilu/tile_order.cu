@@ -14,12 +14,23 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 
 const char *const what = "the tiles of block ILU";
 
-/* Rows of one tile of the kernels: at least so many where the tiles of a colour allow, and at most so many. */
+/* Rows of one tile of the kernels: tiles of fewer than least are joined until they have so many, but to no more than
+ * joined rows, for shared memory is as large as the largest tile takes; larger ones than most are cut. */
 struct tile_limits {
-  karst_index least, most;
+  karst_index least, joined, most;
 };
 
-tile_limits limits_for(int b) { return {128 / b, KARST_ILU_TILE_ROWS / b}; }
+tile_limits limits_for(const karst_tiling *tiling, int b)
+{
+  enum { LEAST = 128 };
+  tile_limits limits = {LEAST / b, 0, KARST_ILU_TILE_ROWS / b};
+  for (karst_index tile = 0; tile < tiling->tiles; tile++) {
+    const karst_index rows = tiling->start[tile + 1] - tiling->start[tile];
+    if (rows > limits.joined) limits.joined = rows;
+  }
+  if (limits.joined < limits.least) limits.joined = 2 * limits.least;
+  return limits;
+}
 
 /* Appends the starts of tiles that rows begin .. end - 1 are cut into evenly. */
 karst_index cut(karst_index begin, karst_index end, karst_index most, karst_index count, karst_index *start)
@@ -33,14 +44,14 @@ karst_index cut(karst_index begin, karst_index end, karst_index most, karst_inde
 /* start: room for the tiles of the tiling and for all that cutting adds. Returns how many tiles there are. */
 karst_index cut_tiles(const karst_tiling *tiling, int b, karst_index *start)
 {
-  const tile_limits limits = limits_for(b);
+  const tile_limits limits = limits_for(tiling, b);
   karst_index count = 0;
   for (karst_index colour = 0; colour < tiling->colours; colour++) {
     const karst_index end = tiling->colour_start[colour + 1];
     for (karst_index tile = tiling->colour_start[colour]; tile < end;) {
       const karst_index first = tiling->start[tile++];
       while (tile < end && tiling->start[tile] - first < limits.least &&
-             tiling->start[tile + 1] - first <= 2 * limits.least)
+             tiling->start[tile + 1] - first <= limits.joined)
         tile++;
       count = cut(first, tiling->start[tile], limits.most, count, start);
     }
@@ -154,7 +165,7 @@ karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_an
 {
   const karst_tiling *tiling = analysis->tiling;
   const int b = analysis->block_size;
-  const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits_for(b).most + 2;
+  const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits_for(tiling, b).most + 2;
   karst_index *start;
   int64_t passing = 0;
   karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
