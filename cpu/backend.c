@@ -90,6 +90,7 @@ const struct karst_backend karst_backend_cpu = {
     .quotient = karst_quotient_cpu,
     .gather = karst_gather_cpu,
     .scatter = karst_scatter_cpu,
+    .permute = karst_permute_cpu,
     .multiply = karst_multiply_cpu,
     .residual = karst_residual_cpu,
     .residual_bounded = karst_residual_bounded_cpu,

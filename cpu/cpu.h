@@ -8,8 +8,8 @@
 
 #include "config.h"
 
+#include "backend.h"
 #include "clock.h"
-#include "context.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -97,6 +97,8 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
 void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);
 void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
                         const double *d, double *result);
+karst_status karst_permute_cpu(karst_context *context, const karst_matrix *A, const karst_index *permutation,
+                               karst_permuted *permuted);
 void karst_gather_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                       double *y);
 void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,

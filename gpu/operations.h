@@ -45,6 +45,10 @@ void karst_scatter_cuda(karst_context *context, karst_index count, int b, const 
 void karst_multiply_elements_cuda(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 void karst_divide_elements_cuda(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
+/* permute.cu */
+karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, const karst_index *permutation,
+                                karst_permuted *permuted);
+
 /* matrix.cu */
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_residual_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,

@@ -45,6 +45,7 @@ const struct karst_backend karst_backend_cuda = {
     .quotient = GUARDED(quotient),
     .gather = GUARDED(gather),
     .scatter = GUARDED(scatter),
+    .permute = GUARDED(permute),
     .multiply = GUARDED(multiply),
     .residual = GUARDED(residual),
     .residual_bounded = GUARDED(residual_bounded),

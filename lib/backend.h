@@ -12,6 +12,8 @@
 
 #include "context.h"
 
+typedef struct karst_permuted karst_permuted; /* matrix.h */
+
 struct karst_backend {
   const char *name;
   bool host_memory; /* device memory is host memory, which the host may read where it is */
@@ -84,6 +86,12 @@ struct karst_backend {
   void (*scatter)(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                   double *y);
 
+  /* Permutes the block rows and columns of A's pattern: block row i becomes that of permutation[i], which is in device
+   * memory. KARST_ERROR_ARGUMENT if it is no permutation. permuted is zero at first; what is in it after a failure, the
+   * caller gives back too. */
+  karst_status (*permute)(karst_context *context, const karst_matrix *A, const karst_index *permutation,
+                          karst_permuted *permuted);
+
   /* y = A x */
   void (*multiply)(karst_context *context, const karst_matrix *A, const double *x, double *y);
   /* r = b - A x; norm2, unless NULL: r . r */
@@ -129,6 +137,9 @@ void karst_backend_list(char *text, size_t size);
 /* count indices, copied to device memory. */
 karst_status karst_device_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
                                   karst_index **memory);
+
+/* Gives back an array from karst_allocate and the place that the backend gave it, which may be the array itself. */
+void karst_release_placed(karst_context *context, void *host, void *placed);
 
 /* count scalars of device memory; a count of 0 is taken as 1. */
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory);

@@ -189,15 +189,6 @@ static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_i
   return most;
 }
 
-bool karst_matrix_repeats_row(const karst_matrix *matrix, karst_index i)
-{
-  const karst_index *row = matrix->column + matrix->row_start[i], *before = matrix->column + matrix->row_start[i - 1];
-  const karst_index length = matrix->row_start[i + 1] - matrix->row_start[i];
-  bool same = length == row - before;
-  for (karst_index k = 0; k < length && same; k++) same = row[k] == before[k] + 1;
-  return same;
-}
-
 /* What the couplings of some block rows need. */
 struct fit {
   int axes;                /* the most along which cells that couple are one apart */

@@ -2,6 +2,7 @@
  * values alone is in matrix_values.c. */
 #include "matrix.h"
 #include "search.h"
+#include "threads.h"
 #include "vector.h"
 
 #include <math.h>
@@ -63,21 +64,26 @@ static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix)
 {
   int64_t *known = (int64_t *)&matrix->undiagonal, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  const karst_index rows = matrix->block_rows;
   if (answer == 0) {
-    karst_index i = 0;
-    while (i < matrix->block_rows && find_diagonal(matrix, i) >= 0) i++;
-    answer = 1 + (int64_t)i;
+    karst_index first = rows;
+#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(min : first)
+    for (karst_index i = 0; i < rows; i++)
+      if (i < first && find_diagonal(matrix, i) < 0) first = i;
+    answer = 1 + (int64_t)first;
     __atomic_store_n(known, answer, __ATOMIC_RELAXED);
   }
-  return answer > matrix->block_rows ? -1 : (karst_index)(answer - 1);
+  return answer > rows ? -1 : (karst_index)(answer - 1);
 }
 
 karst_index karst_matrix_widest_row(const karst_matrix *matrix)
 {
   int64_t *known = (int64_t *)&matrix->widest, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  const karst_index rows = matrix->block_rows;
   if (answer == 0) {
     karst_index widest = 0;
-    for (karst_index i = 0; i < matrix->block_rows; i++) {
+#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(max : widest)
+    for (karst_index i = 0; i < rows; i++) {
       const karst_index width = matrix->row_start[i + 1] - matrix->row_start[i];
       if (width > widest) widest = width;
     }
@@ -85,6 +91,13 @@ karst_index karst_matrix_widest_row(const karst_matrix *matrix)
     __atomic_store_n(known, answer, __ATOMIC_RELAXED);
   }
   return (karst_index)(answer - 1);
+}
+
+void karst_matrix_inherit_rows(const karst_matrix *from, karst_matrix *to)
+{
+  const int64_t undiagonal = __atomic_load_n(&from->undiagonal, __ATOMIC_RELAXED);
+  to->undiagonal = undiagonal > from->block_rows ? undiagonal : 0;
+  to->widest = __atomic_load_n(&from->widest, __ATOMIC_RELAXED);
 }
 
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
@@ -141,6 +154,15 @@ static karst_status place_indices(karst_context *context, int64_t count, const k
   return status;
 }
 
+static karst_status view_indices(karst_context *context, int64_t count, const karst_index *memory, const char *what,
+                                 karst_index **host)
+{
+  void *seen = NULL;
+  karst_status status = context->backend->view(context, memory, (size_t)count * sizeof *memory, what, &seen);
+  *host = seen;
+  return status;
+}
+
 /* Gives the pattern, which is complete on the host, its place in device memory. */
 static karst_status place_pattern(karst_matrix *matrix)
 {
@@ -187,6 +209,28 @@ karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index bloc
   return adopt_pattern(context, block_rows, block_size, karst_layout_scalars(layout), row_start, column, pattern);
 }
 
+karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern)
+{
+  karst_context *context = A->context;
+  const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
+  karst_status status = make(context, A->block_rows, A->block_size, karst_matrix_rows(A), pattern);
+  if (status) return status;
+  (*pattern)->row_start = permuted->row_start;
+  (*pattern)->column = permuted->column;
+  (*pattern)->device_row_start = permuted->device_row_start;
+  (*pattern)->device_column = permuted->device_column;
+  (*pattern)->owns_pattern = true;
+  (*pattern)->entries = karst_entries(A);
+  permuted->row_start = permuted->column = permuted->device_row_start = permuted->device_column = NULL;
+  karst_matrix_inherit_rows(A, *pattern);
+  if (!(*pattern)->row_start)
+    status = view_indices(context, rows + 1, (*pattern)->device_row_start, "the matrix's row starts",
+                          &(*pattern)->row_start);
+  if (!status && !(*pattern)->column)
+    status = view_indices(context, blocks, (*pattern)->device_column, "the matrix's columns", &(*pattern)->column);
+  return finish(status, pattern);
+}
+
 karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
 {
   karst_status status = make(pattern->context, pattern->block_rows, pattern->block_size, rows_unpadded, matrix);
@@ -197,6 +241,7 @@ karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_u
   (*matrix)->device_row_start = pattern->device_row_start;
   (*matrix)->device_column = pattern->device_column;
   (*matrix)->borrows_device_pattern = true;
+  karst_matrix_inherit_rows(pattern, *matrix);
   return finish(karst_matrix_own_values(*matrix), matrix);
 }
 

@@ -33,11 +33,24 @@ struct karst_matrix {
   int64_t widest;     /* 1 + the blocks of the longest block row, likewise */
 };
 
+/* A pattern that comes of another one by a permutation of its block rows and columns (backend.h). Arrays of the host
+ * are NULL where the backend has not made them; its own may be these arrays themselves. */
+struct karst_permuted {
+  karst_index *row_start, *column; /* [block_rows + 1] and [blocks], host */
+  karst_index *device_row_start, *device_column;
+  karst_index *source; /* [blocks] which block of the original each block is, host */
+  karst_index *device_source;
+};
+
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
 
 /* Returns the number of blocks of the longest block row, which is looked for once likewise. */
 karst_index karst_matrix_widest_row(const karst_matrix *matrix);
+
+/* Tells a matrix that no thread shares yet what is known of both from another one on its pattern, or on one that a
+ * symmetric permutation makes it. */
+void karst_matrix_inherit_rows(const karst_matrix *from, karst_matrix *to);
 
 enum { KARST_FAULT_SIZE = 200 };
 
@@ -53,9 +66,11 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
                                 karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix);
 
 /* _adopt_pattern does the same without values: it makes the pattern of other matrices, which it outlives, and which
- * _on_pattern makes. Those have values of their own, which are undefined at first. */
+ * _on_pattern makes. Those have values of their own, which are undefined at first. _adopt_permuted makes the pattern
+ * from what a permutation has made of A's, which keeps its source alone, and nothing where it fails in the end. */
 karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
                                         karst_index *row_start, karst_index *column, karst_matrix **pattern);
+karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern);
 karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix);
 
 /* Each of these gives a matrix that has a pattern but no values its values: undefined ones in memory of the backend, a

@@ -82,6 +82,12 @@ karst_status karst_device_indices(karst_context *context, int64_t count, const k
   return status ? status : context->backend->upload(context, block, host, bytes);
 }
 
+void karst_release_placed(karst_context *context, void *host, void *placed)
+{
+  if (placed != host) context->backend->release(context, placed);
+  karst_release(context, host);
+}
+
 void karst_count_object(karst_context *context, int change)
 {
   __atomic_fetch_add(&context->objects, change, __ATOMIC_RELAXED);

@@ -27,23 +27,18 @@ static karst_status make_permutation(const karst_ordering_choice *choice, const 
 static karst_status make_pattern(const karst_matrix *A, karst_ordered *o)
 {
   karst_context *context = o->context;
-  karst_index *row_start = NULL, *column = NULL, *source = NULL;
-  const int64_t blocks = karst_matrix_blocks(A);
-  karst_status status = karst_pattern_permute(context, A->block_rows, A->row_start, A->column, o->permutation,
-                                              &row_start, &column, &source);
+  const struct karst_backend *backend = context->backend;
+  const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
+  void *placed;
+  karst_status status =
+      backend->place(context, o->permutation, (size_t)rows * sizeof *o->permutation, "the ordering", &placed);
+  o->device_permutation = placed;
+  if (!status) status = backend->permute(context, A, o->device_permutation, &o->permuted);
   if (status) return status;
-  status = karst_device_indices(context, blocks, source, "the ordering", &o->device_source);
-  karst_release(context, source);
-  if (!status)
-    status = karst_device_indices(context, A->block_rows, o->permutation, "the ordering", &o->device_permutation);
-  if (status) {
-    karst_release(context, row_start);
-    karst_release(context, column);
-    return status;
-  }
   const int64_t tiles = o->tiling.tiles > 0 ? (int64_t)o->tiling.tiles + o->tiling.colours + 2 : 0;
-  o->memory = (2 * blocks + 3 * (int64_t)A->block_rows + tiles) * (int64_t)sizeof(karst_index);
-  return karst_matrix_adopt_pattern(context, A->block_rows, A->block_size, row_start, column, &o->pattern);
+  const int64_t permutations = o->device_permutation == o->permutation ? 1 : 2;
+  o->memory = (2 * blocks + (1 + permutations) * rows + tiles) * (int64_t)sizeof(karst_index);
+  return karst_matrix_adopt_permuted(A, &o->permuted, &o->pattern);
 }
 
 karst_status karst_ordered_create(const karst_ordering_choice *choice, const karst_matrix *A, karst_ordered **ordered)
@@ -72,10 +67,12 @@ void karst_ordered_release(karst_ordered *ordered)
   /* The one that goes last sees all that the others have done with it. */
   if (!ordered || __atomic_sub_fetch(&ordered->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   karst_context *context = ordered->context;
-  karst_release(context, ordered->permutation);
+  karst_permuted *permuted = &ordered->permuted;
+  karst_release_placed(context, ordered->permutation, ordered->device_permutation);
   karst_tiling_destroy(context, &ordered->tiling);
-  context->backend->release(context, ordered->device_permutation);
-  context->backend->release(context, ordered->device_source);
+  karst_release_placed(context, permuted->source, permuted->device_source);
+  karst_release_placed(context, permuted->row_start, permuted->device_row_start);
+  karst_release_placed(context, permuted->column, permuted->device_column);
   karst_matrix_destroy(ordered->pattern);
   karst_release(context, ordered);
 }

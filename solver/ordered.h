@@ -8,13 +8,13 @@
 /* Nothing of it changes once it is made, so that it may be used in several threads. */
 typedef struct karst_ordered {
   karst_context *context;
-  karst_index *permutation; /* [block_rows] new to old, host */
-  karst_index *device_permutation;
-  karst_index *device_source; /* [blocks] which block of the original a block of the copy is, device */
-  karst_matrix *pattern;      /* of the permuted matrix, without values */
-  karst_tiling tiling;        /* tiles of the new order, if the ordering makes any */
-  int64_t memory;             /* bytes held */
-  int64_t references;         /* systems and others that hold it; changed atomically */
+  karst_index *permutation;        /* [block_rows] new to old, host */
+  karst_index *device_permutation; /* its place, which the array itself may be */
+  karst_permuted permuted;         /* of the permuted pattern: the source of each block */
+  karst_matrix *pattern;           /* of the permuted matrix, without values */
+  karst_tiling tiling;             /* tiles of the new order, if the ordering makes any */
+  int64_t memory;                  /* bytes held */
+  int64_t references;              /* systems and others that hold it; changed atomically */
 } karst_ordered;
 
 /* An ordering as it was chosen. */

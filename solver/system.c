@@ -94,7 +94,7 @@ karst_status karst_system_update(karst_system *s)
   if (!s->copy) return KARST_SUCCESS;
   if (follows_caller(s)) s->fingerprint = fingerprint(s);
   backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
-                  s->ordered->device_source, A->value, s->copy->value);
+                  s->ordered->permuted.device_source, A->value, s->copy->value);
   if (s->diagonal_scale) {
     backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
     backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
