@@ -244,7 +244,8 @@ karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *
   if (!matrix) return KARST_ERROR_ARGUMENT;
   const karst_grid *grid = &matrix->grid;
   if (!karst_has_grid(matrix)) return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix has no grid");
-  if (karst_grid_fits(matrix, grid, stencil, misfit)) return KARST_SUCCESS;
+  karst_status status = karst_matrix_fetch_pattern(matrix);
+  if (status || karst_grid_fits(matrix, grid, stencil, misfit)) return status;
   return karst_fail(matrix->context, KARST_ERROR_MATRIX,
                     "block row %lld has an entry in column %lld, which is no neighbour of it in the grid "
                     "%lldx%lldx%lld",
@@ -273,6 +274,8 @@ karst_status karst_grid_check_faces(const karst_matrix *matrix)
 {
   const karst_grid *grid = &matrix->grid;
   if (!karst_has_grid(matrix)) return KARST_SUCCESS;
+  karst_status status = karst_matrix_fetch_pattern(matrix);
+  if (status) return status;
   for (karst_index i = 0; i < matrix->block_rows; i++) {
     const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
     for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {

@@ -93,13 +93,6 @@ karst_index karst_matrix_widest_row(const karst_matrix *matrix)
   return (karst_index)(answer - 1);
 }
 
-void karst_matrix_inherit_rows(const karst_matrix *from, karst_matrix *to)
-{
-  const int64_t undiagonal = __atomic_load_n(&from->undiagonal, __ATOMIC_RELAXED);
-  to->undiagonal = undiagonal > from->block_rows ? undiagonal : 0;
-  to->widest = __atomic_load_n(&from->widest, __ATOMIC_RELAXED);
-}
-
 karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;
@@ -114,6 +107,7 @@ karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_inde
   karst_index *host;
   *diagonal = NULL;
   karst_status status = karst_matrix_check_diagonal(matrix);
+  if (!status) status = karst_matrix_fetch_pattern(matrix);
   if (!status) status = karst_allocate(context, &host, matrix->block_rows, sizeof *host, "the diagonal's positions");
   if (status) return status;
   for (karst_index i = 0; i < matrix->block_rows; i++) host[i] = find_diagonal(matrix, i);
@@ -154,24 +148,45 @@ static karst_status place_indices(karst_context *context, int64_t count, const k
   return status;
 }
 
-static karst_status view_indices(karst_context *context, int64_t count, const karst_index *memory, const char *what,
-                                 karst_index **host)
+/* Copies indices to the host, and drops the copy where another thread was faster. */
+static karst_status fetch(karst_context *context, int64_t count, const karst_index *memory, const char *what,
+                          karst_index **host)
 {
+  karst_index *none = NULL;
   void *seen = NULL;
+  if (__atomic_load_n(host, __ATOMIC_ACQUIRE)) return KARST_SUCCESS;
   karst_status status = context->backend->view(context, memory, (size_t)count * sizeof *memory, what, &seen);
-  *host = seen;
-  return status;
+  if (status) return status;
+  if (!__atomic_compare_exchange_n(host, &none, (karst_index *)seen, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    karst_release(context, seen);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
+{
+  karst_matrix *own = (karst_matrix *)matrix, *shape = (karst_matrix *)(matrix->shape ? matrix->shape : matrix);
+  karst_context *context = matrix->context;
+  if (__atomic_load_n(&own->row_start, __ATOMIC_ACQUIRE)) return KARST_SUCCESS; /* which comes last */
+  karst_status status = fetch(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
+  if (!status)
+    status = fetch(context, (int64_t)shape->block_rows + 1, shape->device_row_start, "the matrix's row starts",
+                   &shape->row_start);
+  if (status || own == shape) return status;
+  __atomic_store_n(&own->column, shape->column, __ATOMIC_RELAXED);
+  __atomic_store_n(&own->row_start, shape->row_start, __ATOMIC_RELEASE);
+  return KARST_SUCCESS;
 }
 
 /* Gives the pattern, which is complete on the host, its place in device memory. */
 static karst_status place_pattern(karst_matrix *matrix)
 {
-  const int64_t rows = matrix->block_rows, blocks = matrix->row_start[rows];
+  const int64_t rows = matrix->block_rows;
+  matrix->blocks = matrix->row_start[rows];
   matrix->entries = karst_entries(matrix);
   karst_status status =
       place_indices(matrix->context, rows + 1, matrix->row_start, "the matrix's row starts", &matrix->device_row_start);
   if (status) return status;
-  return place_indices(matrix->context, blocks, matrix->column, "the matrix's columns", &matrix->device_column);
+  return place_indices(matrix->context, matrix->blocks, matrix->column, "the matrix's columns", &matrix->device_column);
 }
 
 /* Makes a matrix without values that takes over the arrays of its pattern, which it releases where it fails. */
@@ -209,25 +224,30 @@ karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index bloc
   return adopt_pattern(context, block_rows, block_size, karst_layout_scalars(layout), row_start, column, pattern);
 }
 
+/* Tells a matrix what is known of another one on its pattern, or on one that a symmetric permutation makes it. */
+static void inherit_rows(const karst_matrix *from, karst_matrix *to)
+{
+  const int64_t undiagonal = __atomic_load_n(&from->undiagonal, __ATOMIC_RELAXED);
+  to->undiagonal = undiagonal > from->block_rows ? undiagonal : 0;
+  to->widest = __atomic_load_n(&from->widest, __ATOMIC_RELAXED);
+}
+
 karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern)
 {
-  karst_context *context = A->context;
-  const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
-  karst_status status = make(context, A->block_rows, A->block_size, karst_matrix_rows(A), pattern);
+  karst_status status = make(A->context, A->block_rows, A->block_size, karst_matrix_rows(A), pattern);
   if (status) return status;
-  (*pattern)->row_start = permuted->row_start;
-  (*pattern)->column = permuted->column;
-  (*pattern)->device_row_start = permuted->device_row_start;
-  (*pattern)->device_column = permuted->device_column;
-  (*pattern)->owns_pattern = true;
-  (*pattern)->entries = karst_entries(A);
+  karst_matrix *made = *pattern;
+  made->blocks = A->blocks;
+  made->entries = karst_entries(A);
+  made->row_start = permuted->row_start;
+  made->column = permuted->column;
+  made->device_row_start = permuted->device_row_start;
+  made->device_column = permuted->device_column;
+  made->owns_pattern = true;
   permuted->row_start = permuted->column = permuted->device_row_start = permuted->device_column = NULL;
-  karst_matrix_inherit_rows(A, *pattern);
-  if (!(*pattern)->row_start)
-    status = view_indices(context, rows + 1, (*pattern)->device_row_start, "the matrix's row starts",
-                          &(*pattern)->row_start);
-  if (!status && !(*pattern)->column)
-    status = view_indices(context, blocks, (*pattern)->device_column, "the matrix's columns", &(*pattern)->column);
+  karst_matrix_widest_row(A);
+  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* to look for its own */
+  inherit_rows(A, made);
   return finish(status, pattern);
 }
 
@@ -236,12 +256,13 @@ karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_u
   karst_status status = make(pattern->context, pattern->block_rows, pattern->block_size, rows_unpadded, matrix);
   if (status) return status;
   (*matrix)->entries = pattern->entries;
-  (*matrix)->row_start = pattern->row_start;
-  (*matrix)->column = pattern->column;
+  (*matrix)->blocks = pattern->blocks;
+  (*matrix)->row_start = __atomic_load_n(&pattern->row_start, __ATOMIC_ACQUIRE);
+  (*matrix)->column = __atomic_load_n(&pattern->column, __ATOMIC_ACQUIRE);
   (*matrix)->device_row_start = pattern->device_row_start;
   (*matrix)->device_column = pattern->device_column;
-  (*matrix)->borrows_device_pattern = true;
-  karst_matrix_inherit_rows(pattern, *matrix);
+  (*matrix)->shape = pattern;
+  inherit_rows(pattern, *matrix);
   return finish(karst_matrix_own_values(*matrix), matrix);
 }
 
@@ -330,7 +351,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
 {
   if (!matrix) return;
   karst_context *context = matrix->context;
-  if (!matrix->borrows_device_pattern) {
+  if (!matrix->shape) {
     if (matrix->device_row_start != matrix->row_start) context->backend->release(context, matrix->device_row_start);
     if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
   }
@@ -348,7 +369,7 @@ int karst_matrix_block_size(const karst_matrix *matrix) { return matrix ? matrix
 
 karst_index karst_matrix_block_rows(const karst_matrix *matrix) { return matrix ? matrix->block_rows : 0; }
 
-int64_t karst_matrix_blocks(const karst_matrix *matrix) { return matrix ? matrix->row_start[matrix->block_rows] : 0; }
+int64_t karst_matrix_blocks(const karst_matrix *matrix) { return matrix ? matrix->blocks : 0; }
 
 int64_t karst_matrix_entries(const karst_matrix *matrix) { return matrix ? matrix->entries : 0; }
 
@@ -359,9 +380,15 @@ int64_t karst_matrix_rows(const karst_matrix *matrix)
 
 int64_t karst_matrix_rows_unpadded(const karst_matrix *matrix) { return matrix ? matrix->rows_unpadded : 0; }
 
-const karst_index *karst_matrix_row_start(const karst_matrix *matrix) { return matrix ? matrix->row_start : NULL; }
+const karst_index *karst_matrix_row_start(const karst_matrix *matrix)
+{
+  return matrix && !karst_matrix_fetch_pattern(matrix) ? matrix->row_start : NULL;
+}
 
-const karst_index *karst_matrix_column(const karst_matrix *matrix) { return matrix ? matrix->column : NULL; }
+const karst_index *karst_matrix_column(const karst_matrix *matrix)
+{
+  return matrix && !karst_matrix_fetch_pattern(matrix) ? matrix->column : NULL;
+}
 
 const karst_index *karst_matrix_device_row_start(const karst_matrix *matrix)
 {

@@ -13,16 +13,17 @@ struct karst_matrix {
   karst_context *context;
   karst_index block_rows;
   int block_size;
-  int64_t entries;               /* scalar entries that it was made from, before they were gathered into blocks */
-  int64_t rows_unpadded;         /* scalar rows without the unit rows appended to fill the last block */
-  karst_index *row_start;        /* [block_rows + 1], host */
-  karst_index *column;           /* [row_start[block_rows]], host */
-  double *value;                 /* [b*b*row_start[block_rows]], device memory; never written to where it is source */
+  int64_t entries;       /* scalar entries that it was made from, before they were gathered into blocks */
+  int64_t rows_unpadded; /* scalar rows without the unit rows appended to fill the last block */
+  int64_t blocks;
+  karst_index *row_start;    /* [block_rows + 1], host; NULL until karst_matrix_fetch_pattern where an ordering has */
+  karst_index *column;       /* [blocks], host; made the pattern in device memory alone. Both are set atomically */
+  const karst_matrix *shape; /* the matrix that the pattern is borrowed from, else NULL */
+  double *value;             /* [b*b*blocks], device memory; never written to where it is source */
   karst_index *device_row_start; /* the pattern in device memory: the backend's place for row_start and column, which */
   karst_index *device_column;    /* may be these arrays themselves */
   int64_t generation;            /* how often values were updated */
   bool owns_pattern;
-  bool borrows_device_pattern;       /* device_row_start and device_column are another matrix's */
   bool references_value;             /* with KARST_REFERENCE, until the values come from elsewhere */
   const double *source;              /* the array referred to, else NULL; value is that array itself or a copy of it */
   double *adopted;                   /* an array from karst_allocate that value is and the matrix owns, else NULL */
@@ -42,15 +43,15 @@ struct karst_permuted {
   karst_index *device_source;
 };
 
+/* Brings the pattern into host memory where it is not there yet, as that of an ordered matrix on a GPU. Whoever looks
+ * at row_start or column of a matrix that may be ordered calls this first; threads that share it may do so at once. */
+karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix);
+
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
 
 /* Returns the number of blocks of the longest block row, which is looked for once likewise. */
 karst_index karst_matrix_widest_row(const karst_matrix *matrix);
-
-/* Tells a matrix that no thread shares yet what is known of both from another one on its pattern, or on one that a
- * symmetric permutation makes it. */
-void karst_matrix_inherit_rows(const karst_matrix *from, karst_matrix *to);
 
 enum { KARST_FAULT_SIZE = 200 };
 
@@ -67,7 +68,7 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
 
 /* _adopt_pattern does the same without values: it makes the pattern of other matrices, which it outlives, and which
  * _on_pattern makes. Those have values of their own, which are undefined at first. _adopt_permuted makes the pattern
- * from what a permutation has made of A's, which keeps its source alone, and nothing where it fails in the end. */
+ * from what a permutation has made of A's, which keeps its source alone. */
 karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
                                         karst_index *row_start, karst_index *column, karst_matrix **pattern);
 karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern);
@@ -126,7 +127,7 @@ static inline int64_t karst_block_offset(int b, int64_t k) { return (int64_t)b *
 /* Returns the number of scalars in value. */
 static inline int64_t karst_entries(const karst_matrix *matrix)
 {
-  return karst_block_offset(matrix->block_size, matrix->row_start[matrix->block_rows]);
+  return karst_block_offset(matrix->block_size, matrix->blocks);
 }
 
 #endif

@@ -64,7 +64,8 @@ karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *blo
   karst_index first = A->block_rows;
   double *value, *size;
   *block_row = -1;
-  karst_status status = karst_allocate(context, &size, karst_matrix_rows(A), sizeof *size, "the test for symmetry");
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (!status) status = karst_allocate(context, &size, karst_matrix_rows(A), sizeof *size, "the test for symmetry");
   if (status) return status;
   status = karst_matrix_host_value(A, &value);
   if (!status) {

@@ -131,7 +131,7 @@ void karst_matrix_host_value_done(const karst_matrix *matrix, double *value)
 karst_status karst_matrix_spread_values(const karst_matrix *A, const karst_index *position, karst_matrix *wider)
 {
   karst_context *context = A->context;
-  const karst_index blocks = A->row_start[A->block_rows];
+  const karst_index blocks = (karst_index)A->blocks;
   karst_index *device_position = NULL;
   karst_status status = karst_device_indices(context, blocks, position, "the places of blocks", &device_position);
   if (!status) {

@@ -156,6 +156,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
+  if (!status && !ops->fetches) status = karst_matrix_fetch_pattern(A);
   if (!status && !analysis && ops->analyse) status = analyse(p, options);
   if (!status) {
     p->begun = true;

@@ -53,6 +53,7 @@ karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *bl
   karst_index row = 0;
   *block_row = -1;
   karst_status status = karst_survey_elements(A->context, karst_entries(A), A->value, &survey);
+  if (!status && !survey.finite) status = karst_matrix_fetch_pattern(A);
   if (status || survey.finite) return status;
   while (karst_block_offset(A->block_size, A->row_start[row + 1]) <= survey.where) row++;
   *block_row = row;

@@ -91,6 +91,7 @@ const struct karst_precond_ops karst_precond_dilu = {
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
     .order = KARST_ORDER_SWEEPS,
+    .fetches = true,
     .analyse = analyse,
     .forget = forget,
     .differ = differ,

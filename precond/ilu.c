@@ -68,7 +68,9 @@ karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *
   analysis->rows = A->block_rows;
   analysis->block_size = A->block_size;
   if (karst_ilu_settings_of(p)->level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
-  karst_status status =
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (status) return status;
+  status =
       karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, karst_ilu_settings_of(p)->level, &pattern);
   if (status) return status;
   analysis->lower_start = pattern.lower_start;

@@ -6,6 +6,8 @@
 /* The cost of a pattern that has tiles, or NULL. */
 static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, karst_order_cost *cost)
 {
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (status) return status;
   const karst_order_system system = {.block_rows = A->block_rows,
                                      .block_size = A->block_size,
                                      .level = level,

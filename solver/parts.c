@@ -96,9 +96,11 @@ static karst_status make_pattern(karst_parts *parts, const karst_system *system)
 {
   karst_context *context = parts->context;
   const karst_matrix *A = system->matrix;
-  const karst_index blocks = count_columns(parts, system);
   karst_index *row_start = NULL, *column = NULL, *source = NULL;
-  karst_status status =
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (status) return status;
+  const karst_index blocks = count_columns(parts, system);
+  status =
       karst_allocate(context, &row_start, (int64_t)A->block_rows + 1, sizeof *row_start, "the pattern of the parts");
   if (!status) status = karst_allocate(context, &column, blocks, sizeof *column, "the pattern of the parts");
   if (!status) status = karst_allocate(context, &source, blocks, sizeof *source, "the pattern of the parts");

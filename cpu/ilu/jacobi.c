@@ -12,8 +12,12 @@
 /* Returns a strict triangle as a matrix, for its products. */
 static karst_matrix triangle(const karst_ilu *ilu, karst_index *start, karst_index *column, double *value)
 {
-  return (karst_matrix){
-      .block_rows = ilu->rows, .block_size = ilu->block_size, .row_start = start, .column = column, .value = value};
+  return (karst_matrix){.block_rows = ilu->rows,
+                        .block_size = ilu->block_size,
+                        .blocks = start[ilu->rows],
+                        .row_start = start,
+                        .column = column,
+                        .value = value};
 }
 
 /* Takes the sweeps, from x_0 = b on. Their results alternate between the arrays other and last, so that the final one
