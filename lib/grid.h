@@ -58,16 +58,9 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);
 
-/* Returns whether block row i, which is not the first, has the columns of the block row before, each one further. */
-static inline bool karst_matrix_repeats_row(const karst_matrix *matrix, karst_index i)
-{
-  const karst_index *row = matrix->column + matrix->row_start[i], *before = matrix->column + matrix->row_start[i - 1];
-  const karst_index length = matrix->row_start[i + 1] - matrix->row_start[i];
-  karst_index differs = 0; /* no branch in the loop: rows are short, and most of them repeat the one before */
-  if (length != row - before) return false;
-  for (karst_index k = 0; k < length; k++) differs |= row[k] ^ (before[k] + 1);
-  return differs == 0;
-}
+/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before, each one further.
+ * begin > 0. */
+bool karst_matrix_repeats_rows(const karst_matrix *matrix, karst_index begin, karst_index end);
 
 /* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
 bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid);

@@ -29,7 +29,7 @@ static distances collect_distances(const karst_matrix *A)
 {
   distances d = {.count = 0};
   for (karst_index i = 0; i < A->block_rows && d.count < DISTANCES_MAX; i++) {
-    if (i > 0 && karst_matrix_repeats_row(A, i)) continue;
+    if (i > 0 && karst_matrix_repeats_rows(A, i, i + 1)) continue;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       karst_index distance = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
       if (distance > 1) add_distance(&d, distance);

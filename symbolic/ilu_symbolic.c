@@ -295,15 +295,17 @@ static karst_status split(karst_context *context, const struct graph *A, karst_i
   if ((status = karst_allocate(context, &pattern->lower_start, (int64_t)n + 1, sizeof(karst_index), what)) ||
       (status = karst_allocate(context, &pattern->upper_start, (int64_t)n + 1, sizeof(karst_index), what)))
     return status;
-  pattern->lower_start[0] = pattern->upper_start[0] = 0;
+#pragma omp parallel for num_threads(karst_threads_for(context, A->start[n])) schedule(static)
   for (karst_index i = 0; i < n; i++) {
     karst_index lower = A->start[i], upper;
     while (lower < A->start[i + 1] && A->column[lower] < i) lower++;
     upper = lower < A->start[i + 1] && A->column[lower] == i ? lower + 1 : lower;
-    pattern->lower_start[i + 1] = pattern->lower_start[i] + (lower - A->start[i]);
-    pattern->upper_start[i + 1] = pattern->upper_start[i] + (A->start[i + 1] - upper);
+    pattern->lower_start[i + 1] = lower - A->start[i];
+    pattern->upper_start[i + 1] = A->start[i + 1] - upper;
   }
-  if ((status = karst_allocate(context, &pattern->lower_column, pattern->lower_start[n], sizeof(karst_index), what)) ||
+  if ((status = karst_counts_to_starts(context, n, pattern->lower_start, "the factors")) ||
+      (status = karst_counts_to_starts(context, n, pattern->upper_start, "the factors")) ||
+      (status = karst_allocate(context, &pattern->lower_column, pattern->lower_start[n], sizeof(karst_index), what)) ||
       (status = karst_allocate(context, &pattern->upper_column, pattern->upper_start[n], sizeof(karst_index), what)))
     return status;
 #pragma omp parallel for num_threads(karst_threads_for(context, A->start[n])) schedule(static)

@@ -17,23 +17,32 @@ void karst_levels_group(karst_index count, const karst_index *level, karst_index
   level_start[0] = 0;
 }
 
+/* Finds the level of each row, and returns how many levels there are. */
+static karst_index find_levels(karst_index rows, const karst_index *start, const karst_index *column, bool lower,
+                               karst_index *level)
+{
+  karst_index count = 0;
+  for (karst_index step = 0; step < rows; step++) {
+    const karst_index i = lower ? step : rows - 1 - step;
+    karst_index own = 0;
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      if (level[column[k]] >= own) own = level[column[k]] + 1;
+    level[i] = own;
+    if (own >= count) count = own + 1;
+  }
+  return count;
+}
+
 karst_status karst_levels_create(karst_context *context, karst_index rows, const karst_index *start,
                                  const karst_index *column, bool lower, karst_levels *levels)
 {
   karst_index *level = NULL; /* [rows] */
-  karst_index count = 0;
   karst_status status;
   *levels = (karst_levels){0};
   if ((status = karst_allocate(context, &level, rows, sizeof *level, "the level sets")) ||
       (status = karst_allocate(context, &levels->row, rows, sizeof *levels->row, "the level sets")))
     goto finish;
-  for (karst_index step = 0; step < rows; step++) {
-    karst_index i = lower ? step : rows - 1 - step;
-    level[i] = 0;
-    for (karst_index k = start[i]; k < start[i + 1]; k++)
-      if (level[column[k]] >= level[i]) level[i] = level[column[k]] + 1;
-    if (level[i] >= count) count = level[i] + 1;
-  }
+  const karst_index count = find_levels(rows, start, column, lower, level);
   if ((status = karst_allocate(context, &levels->level_start, (int64_t)count + 1, sizeof *levels->level_start,
                                "the level sets")))
     goto finish;
@@ -56,9 +65,10 @@ void karst_levels_destroy(karst_context *context, karst_levels *levels)
 karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
                                 const karst_index *column, bool lower, karst_index *count)
 {
-  karst_levels levels = {0};
-  karst_status status = karst_levels_create(context, rows, start, column, lower, &levels);
-  *count = levels.count;
-  karst_levels_destroy(context, &levels);
-  return status;
+  karst_index *level;
+  karst_status status = karst_allocate(context, &level, rows, sizeof *level, "the level sets");
+  if (status) return status;
+  *count = find_levels(rows, start, column, lower, level);
+  karst_release(context, level);
+  return KARST_SUCCESS;
 }
