@@ -176,12 +176,13 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
 {
   size_t unused, total;
   *memory = NULL;
-  karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
-  if (status) return status;
-  cudaError_t error = bytes <= unused ? cudaMalloc(memory, bytes) : cudaErrorMemoryAllocation;
-  if (error != cudaErrorMemoryAllocation) return karst_cuda_status(context, error, what);
+  const cudaError_t error = cudaMalloc(memory, bytes);
+  if (error == cudaSuccess) return KARST_SUCCESS;
   cudaGetLastError();
   *memory = NULL;
+  karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
+  if (status) return status;
+  if (error != cudaErrorMemoryAllocation && bytes <= unused) return karst_cuda_status(context, error, what);
   return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s needs %zu bytes, of %zu %zu are free",
                     what, bytes, total, unused);
 }
