@@ -189,17 +189,28 @@ static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_i
   return most;
 }
 
-bool karst_matrix_repeats_rows(const karst_matrix *matrix, karst_index begin, karst_index end)
+/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before, each one further. */
+static bool all_repeat(const karst_matrix *matrix, karst_index begin, karst_index end)
 {
   const karst_index *start = matrix->row_start, *column = matrix->column;
   const karst_index first = start[begin], last = start[end], length = first - start[begin - 1];
-  karst_index differs = 0; /* no branches in the loops: most rows repeat the one before */
+  karst_index differs = 0; /* the loops have no branches, and go through several rows at once */
 #pragma omp simd reduction(| : differs)
   for (karst_index i = begin; i < end; i++) differs |= start[i + 1] - start[i] - length;
   if (differs) return false;
 #pragma omp simd reduction(| : differs)
   for (karst_index k = first; k < last; k++) differs |= column[k] - column[k - length] - 1;
   return differs == 0;
+}
+
+karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end)
+{
+  enum { MOST = 1024 };
+  karst_index i = begin, step = 1;
+  for (; end - i >= step && all_repeat(matrix, i, i + step); step *= step < MOST ? 2 : 1) i += step;
+  for (; step > 0; step /= 2)
+    if (end - i >= step && all_repeat(matrix, i, i + step)) i += step;
+  return i;
 }
 
 /* What the couplings of some block rows need. */
@@ -209,23 +220,18 @@ struct fit {
 };
 
 /* Looks at the block rows begin .. end - 1. Where the cells are in natural order, a row inside a line whose couplings
- * reach as far as those of the row before needs nothing more than that one does; mostly all of them do. */
+ * reach as far as those of the row before needs nothing more than that one does. */
 static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, karst_index begin, karst_index end)
 {
   struct fit fit = {0, matrix->block_rows, 0};
   karst_index place = begin % grid->size[0]; /* of the cell in its line */
-  karst_index tried = begin;                 /* the rows before were looked at together */
   for (karst_index i = begin; i < end; i++, place = place + 1 < grid->size[0] ? place + 1 : 0) {
-    const bool inside = !grid->cell && i > begin && place > 0 && place < grid->size[0] - 1;
-    if (inside && karst_matrix_repeats_rows(matrix, i, i + 1)) {
-      const karst_index rest = grid->size[0] - 1 - place;
-      if (i < tried) continue;
-      tried = rest < end - i ? i + rest : end;
-      if (karst_matrix_repeats_rows(matrix, i, tried)) {
-        place += tried - 1 - i;
-        i = tried - 1;
-      }
-      continue;
+    const karst_index rest = grid->size[0] - 1 - place; /* rows before the last one of the line */
+    if (!grid->cell && i > begin && place > 0 && rest > 0) {
+      const karst_index next = karst_matrix_find_new_row(matrix, i, rest < end - i ? i + rest : end);
+      place += next - i;
+      i = next;
+      if (i == end) break;
     }
     const int axes = row_reach(matrix, grid, i, &fit.column);
     if (axes > fit.axes) fit.axes = axes;

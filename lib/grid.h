@@ -58,9 +58,9 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);
 
-/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before, each one further.
- * begin > 0. */
-bool karst_matrix_repeats_rows(const karst_matrix *matrix, karst_index begin, karst_index end);
+/* Returns the first of the block rows begin .. end - 1, begin > 0, that does not have the columns of the block row
+ * before, each one further, or end. */
+karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end);
 
 /* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
 bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid);

@@ -6,6 +6,8 @@
  * coupling between cells that are not neighbours rules a grid out. */
 #include "grid.h"
 
+#include "threads.h"
+
 #include <string.h>
 
 enum { DISTANCES_MAX = 13 }; /* number of distances in the largest stencil, of 27 points */
@@ -25,17 +27,34 @@ static void add_distance(distances *d, karst_index distance)
   d->distance[place] = distance;
 }
 
-static distances collect_distances(const karst_matrix *A)
+/* Looks at the block rows begin .. end - 1. */
+static distances collect_rows(const karst_matrix *A, karst_index begin, karst_index end)
 {
   distances d = {.count = 0};
-  for (karst_index i = 0; i < A->block_rows && d.count < DISTANCES_MAX; i++) {
-    if (i > 0 && karst_matrix_repeats_rows(A, i, i + 1)) continue;
+  for (karst_index i = begin; i < end && d.count < DISTANCES_MAX; i++) {
+    if (i > 0) i = karst_matrix_find_new_row(A, i, end);
+    if (i == end) break;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       karst_index distance = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
       if (distance > 1) add_distance(&d, distance);
     }
   }
   return d;
+}
+
+/* Where threads have found fewer than there is room for, these are all, else the first ones count. */
+static distances collect_distances(const karst_matrix *A)
+{
+  const karst_index rows = A->block_rows;
+  distances all = {.count = 0};
+#pragma omp parallel num_threads(karst_threads_for(A->context, rows))
+  {
+    const distances own = collect_rows(A, (karst_index)karst_share(rows, karst_thread(), karst_team()),
+                                       (karst_index)karst_share(rows, karst_thread() + 1, karst_team()));
+#pragma omp critical(karst_grid_find)
+    for (int k = 0; k < own.count; k++) add_distance(&all, own.distance[k]);
+  }
+  return all.count < DISTANCES_MAX ? all : collect_rows(A, 0, rows);
 }
 
 /* The grid that fits, or the one that fits up to the highest block row. */
