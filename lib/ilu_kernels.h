@@ -32,7 +32,6 @@ typedef struct karst_ilu_analysis {
   karst_index levels_upper;
   const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
   bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
-  bool loaded;                /* set before analyse: values are loaded, and nothing is factored */
   const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
   void *plan;                 /* the backend's schedules */
   int64_t plan_memory;        /* bytes of it */

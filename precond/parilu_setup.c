@@ -127,7 +127,6 @@ karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_
   const karst_matrix *S = analysis->pattern ? analysis->pattern : p->A;
   if (!status) status = order_tasks(p, S, &analysis->sweeps);
   if (!status && kernels->analyse) status = kernels->analyse(p->context, S, &analysis->sweeps);
-  analysis->ilu.loaded = true;
   return status ? status : karst_ilu_analyse(p, S, &analysis->ilu);
 }
 

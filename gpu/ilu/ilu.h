@@ -95,7 +95,7 @@ typedef struct karst_ilu_cuda {
   int block_size;
   double modified; /* R of the factorization that is under way */
   karst_ilu_finding_cuda *finding;
-  const struct karst_ilu_factor_variant *factor; /* NULL where values are loaded */
+  const struct karst_ilu_factor_variant *factor;
   void *factor_state, *factor_work;
   const struct karst_ilu_sweep_variant *sweep;
   void *sweep_state, *sweep_work;

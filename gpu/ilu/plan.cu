@@ -229,7 +229,7 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   karst_status status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
   if (status) return status;
   choose_sweep(context, trisolve, analysis);
-  if (!analysis->loaded) status = analyse_factor(context, pattern, analysis);
+  status = analyse_factor(context, pattern, analysis);
   if (!status && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
@@ -241,7 +241,7 @@ karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *i
   karst_status status = make_values(context, plan->block_size, &plan->lower, &ilu->plan_memory);
   if (!status) status = make_values(context, plan->block_size, &plan->upper, &ilu->plan_memory);
   if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status && plan->factor && plan->factor->plan) status = plan->factor->plan(context, ilu);
+  if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
   if (!status && plan->sweep->plan) status = plan->sweep->plan(context, trisolve_sweeps, ilu);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
