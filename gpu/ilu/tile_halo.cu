@@ -14,17 +14,30 @@ const char *const what = "the tiles of block ILU";
 
 typedef unsigned long long pair;
 
+/* Returns the first of the count places that this lane gets of those that *taken counts. Its whole warp asks at once. */
+__device__ unsigned long long take_places(unsigned count, unsigned long long *taken)
+{
+  const int lane = (int)threadIdx.x % 32;
+  unsigned long long up_to = count, first = 0;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned long long other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
+    if (lane >= distance) up_to += other;
+  }
+  if (lane == 31 && up_to > 0) first = atomicAdd(taken, up_to);
+  return __shfl_sync(~0u, first, 31) + up_to - count;
+}
+
 /* Stores the pairs of all rows, in any order and as often as they are met; pair NULL: counts them. */
 __global__ void find_pairs(karst_ilu_tiling_cuda t, int row_bits, unsigned long long *count, pair *pair)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (i >= t.rows) return;
-  const karst_index tile = t.tiles.owner[i], begin = t.row_start[i], end = t.row_start[i + 1];
+  const bool there = i < t.rows;
+  const karst_index tile = there ? t.tiles.owner[i] : 0;
+  const karst_index begin = there ? t.row_start[i] : 0, end = there ? t.row_start[i + 1] : 0;
   unsigned mine = 0;
   for (karst_index k = begin; k < end; k++) mine += t.tiles.owner[t.column[k]] != tile;
-  if (mine == 0) return;
-  unsigned long long at = atomicAdd(count, (unsigned long long)mine);
-  if (!pair) return;
+  unsigned long long at = take_places(mine, count);
+  if (!pair || mine == 0) return;
   for (karst_index k = begin; k < end; k++)
     if (t.tiles.owner[t.column[k]] != tile)
       pair[at++] = (unsigned long long)tile << row_bits | (unsigned long long)t.column[k];
