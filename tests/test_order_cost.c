@@ -37,8 +37,8 @@ static void test_measured(karst_context *context)
     if (measured[i].most > 0) {
       for (size_t o = 0; strcmp(karst_ordering_name(o), "tiles") != 0; o++) choice.ops = karst_ordering_table[o + 1];
       tap_need(context, karst_ordered_create(&choice, A, &ordered), "tiles");
-      system.row_start = ordered->pattern->row_start;
-      system.column = ordered->pattern->column;
+      system.row_start = karst_matrix_row_start(ordered->pattern);
+      system.column = karst_matrix_column(ordered->pattern);
       system.tiling = &ordered->tiling;
     }
     const karst_order_machine *gpu = karst_order_machine_of(false, measured[i].block);

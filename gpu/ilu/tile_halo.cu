@@ -14,7 +14,7 @@ const char *const what = "the tiles of block ILU";
 
 typedef unsigned long long pair;
 
-/* Returns the first of the count places that this lane gets of those that *taken counts. Its whole warp asks at once. */
+/* Returns the first of count places for this lane, of those that *taken counts. All of its warp asks at once. */
 __device__ unsigned long long take_places(unsigned count, unsigned long long *taken)
 {
   const int lane = (int)threadIdx.x % 32;
