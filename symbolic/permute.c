@@ -82,16 +82,30 @@ static void sort_long(const struct row *row)
   }
 }
 
-/* Fills a row of at most SHORT entries. from: its columns in A, the first of which is entry first. order: [length] the
- * order that the entries are put down in, and afterwards the one that they have come in. */
+/* Puts the entries of a short row down in an order, and returns whether they ascend in it. from: its columns in A, the
+ * first of which is entry first. */
+static bool fill_in_order(const struct row *row, const karst_index *from, karst_index first, const karst_index *inverse,
+                          const uint8_t order[SHORT])
+{
+  karst_index before = -1;
+  for (karst_index e = 0; e < row->length; e++) {
+    const karst_index column = inverse[from[order[e]]];
+    if (column < before) return false;
+    before = row->column[e] = column;
+    row->block[e] = first + order[e];
+  }
+  return true;
+}
+
+/* Fills a row of at most SHORT entries. order: [length] the order that the entries are put down in, and afterwards the
+ * one that they have come in. */
 static void fill_short(const struct row *row, const karst_index *from, karst_index first, const karst_index *inverse,
                        uint8_t order[SHORT])
 {
-  karst_index permuted[SHORT];
-  for (karst_index e = 0; e < row->length; e++) permuted[e] = inverse[from[e]];
+  if (fill_in_order(row, from, first, inverse, order)) return;
   for (karst_index e = 0; e < row->length; e++) {
     const uint8_t next = order[e];
-    const karst_index column = permuted[next];
+    const karst_index column = inverse[from[next]];
     karst_index at = e;
     for (; at > 0 && row->column[at - 1] > column; at--) {
       row->column[at] = row->column[at - 1];
