@@ -48,6 +48,7 @@ static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
   freedom->given_level = level ? (int)strtod(level, NULL) : 0;
   if (status || find_ordering(given)) return;
   freedom->by_tiles = needs.tiles;
+  freedom->level_sets = needs.level_sets;
   freedom->tiles = needs.sweeps && !needs.natural;
 }
 

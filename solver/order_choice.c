@@ -44,6 +44,7 @@ static void read_needs(const karst_options *options, const karst_option *row, ka
     int trisolve = KARST_TRISOLVE_AUTO;
     read_row(options, row, &trisolve);
     if (trisolve == KARST_TRISOLVE_TILES) needs->tiles = true;
+    needs->level_sets = trisolve == KARST_TRISOLVE_LEVEL || trisolve == KARST_TRISOLVE_DATAFLOW;
     if (trisolve == KARST_TRISOLVE_JACOBI) needs->sweeps = false;
   } else if (row->kind == KARST_OPTION_REAL && strcmp(row->name, "modified") == 0) {
     double modified = 0;
@@ -65,6 +66,7 @@ static karst_status add_needs(karst_context *context, const karst_options *optio
   karst_options_destroy(inner);
   needs->sweeps = needs->sweeps || inner_needs.sweeps;
   needs->tiles = needs->tiles || inner_needs.tiles;
+  needs->level_sets = needs->level_sets || inner_needs.level_sets;
   if (inner_needs.natural) needs->natural = inner_needs.natural;
   return status;
 }
@@ -73,7 +75,8 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
                                     const karst_options *options, karst_order_needs *needs)
 {
   karst_status status = KARST_SUCCESS;
-  *needs = (karst_order_needs){.sweeps = ops->order == KARST_ORDER_SWEEPS};
+  *needs = (karst_order_needs){.sweeps = ops->order == KARST_ORDER_SWEEPS,
+                               .level_sets = ops->order == KARST_ORDER_SWEEPS}; /* but for those that have trisolve */
   if (ops->order == KARST_ORDER_OWN) needs->natural = "the preconditioner may rely on the order of the matrix";
   for (const karst_option *const *list = ops->options; list && *list; list++)
     for (const karst_option *row = *list; row->name && !status; row++) {
@@ -83,8 +86,16 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
   return status;
 }
 
-karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool *pay,
-                                   char reason[KARST_REPORT_TEXT])
+/* An H200 whose sweeps go by level sets in any order. */
+static karst_order_machine without_tiles(karst_order_machine machine)
+{
+  machine.tile_bandwidth = machine.bandwidth;
+  machine.inner_step = machine.step;
+  return machine;
+}
+
+karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
+                                   bool *pay, char reason[KARST_REPORT_TEXT])
 {
   const karst_ordering_pattern pattern = {.context = A->context,
                                           .block_rows = A->block_rows,
@@ -105,8 +116,9 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
     snprintf(reason, KARST_REPORT_TEXT, "fewer than %d block rows", (int)FEW_ROWS);
     return KARST_SUCCESS;
   }
-  const karst_order_machine *machine = karst_order_machine_of(host, A->block_size);
-  const karst_status status = karst_order_estimate(&pattern, machine, &outlook);
+  karst_order_machine machine = *karst_order_machine_of(host, A->block_size);
+  if (level_sets || A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) machine = without_tiles(machine);
+  const karst_status status = karst_order_estimate(&pattern, &machine, &outlook);
   if (status) return status;
   if (2 * outlook.levels > (double)A->block_rows) {
     snprintf(reason, KARST_REPORT_TEXT, "rows wait one by one, as in a band whose factors are nearly exact");
@@ -157,8 +169,8 @@ karst_status karst_order_choose(const karst_options *options, const karst_matrix
   } else if (!needs.sweeps) {
     snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
   } else {
-    status = karst_order_tiles_pay(A, karst_context_is_host(context), distance, chosen->of_ordering.tile_size, &pay,
-                                   choice->reason);
+    status = karst_order_tiles_pay(A, karst_context_is_host(context), distance, chosen->of_ordering.tile_size,
+                                   needs.level_sets, &pay, choice->reason);
   }
   if (!status) take(pay ? "tiles" : "natural", chosen, choice);
   return status;

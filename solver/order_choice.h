@@ -15,6 +15,7 @@ typedef struct karst_order_choice {
 typedef struct karst_order_needs {
   bool sweeps;         /* it solves triangles exactly, which tiles may make faster */
   bool tiles;          /* the options ask for sweeps by tiles, which no other order has */
+  bool level_sets;     /* its sweeps go by level sets in tiles, too */
   const char *natural; /* why it needs the natural order, or NULL */
 } karst_order_needs;
 
@@ -23,9 +24,10 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
                                     const karst_options *options, karst_order_needs *needs);
 
 /* Whether an iteration with a preconditioner that solves triangles is predicted to be faster in tiles, and worth their
- * making, on the host or on a GPU. distance: as karst_ordering_pattern has it; tile_size: 0 for the default. */
-karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool *pay,
-                                   char reason[KARST_REPORT_TEXT]);
+ * making, on the host or on a GPU. distance: as karst_ordering_pattern has it; tile_size: 0 for the default;
+ * level_sets: as in its needs. */
+karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
+                                   bool *pay, char reason[KARST_REPORT_TEXT]);
 
 /* Reads the methods of the options, and where the ordering is auto, puts the one that it stands for with A in its
  * place. Else *choice says that no choice was made. */

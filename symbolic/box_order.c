@@ -101,7 +101,10 @@ void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_tile_box
 static karst_index colour_of(const karst_tile_boxes *boxes, const karst_index at[3])
 {
   const karst_index *factor = boxes->factor, *period = boxes->period;
-  if (factor[0] + factor[1] > 0) return (at[0] * factor[0] + at[1] * factor[1] + at[2] * factor[2]) % boxes->colours;
+  if (factor[0] + factor[1] > 0) {
+    const int64_t sum = (int64_t)at[0] * factor[0] + (int64_t)at[1] * factor[1] + (int64_t)at[2] * factor[2];
+    return (karst_index)(sum % boxes->colours);
+  }
   return at[0] % period[0] + period[0] * (at[1] % period[1] + period[1] * (at[2] % period[2]));
 }
 

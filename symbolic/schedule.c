@@ -225,7 +225,7 @@ karst_status karst_schedule_create_tiles(karst_context *context, const karst_til
   const struct sweep sweep = {rows, start, column, lower};
   const karst_tiling *const ways[] = {tiling, NULL};
   *schedule = (karst_schedule){0};
-  for (int way = tiling ? 0 : 1; way < 2 && threads > 1; way++) {
+  for (int way = tiling && tiling->tiles > 0 ? 0 : 1; way < 2 && threads > 1; way++) {
     karst_status status = plan_levels(context, &sweep, ways[way], threads, schedule);
     if (status || is_worth_it(schedule, threads)) return status;
     karst_schedule_destroy(context, schedule);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "grid.h"
+#include "spread.h"
 #include "threads.h"
 #include "tiles.h"
 
@@ -147,20 +148,13 @@ static int find_axis(const karst_grid *grid, karst_index i, karst_index j)
   return found;
 }
 
-/* Row number i of those that are looked at: spread over all of them, and out of step with whatever repeats in them. */
-static karst_index sample_row(karst_index rows, karst_index i)
-{
-  const double golden = 0.6180339887498949 * (double)i;
-  return rows <= SAMPLES ? i : (karst_index)((golden - floor(golden)) * (double)rows);
-}
-
 /* Adds the couplings of the rows that are looked at, whose blocks begin at value[0]. relative: [widest row]. */
 static void add_rows(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index rows,
                      const double *value, float *relative, double sum[3], double count[3])
 {
   const int b = pattern->matrix->block_size;
   for (karst_index r = 0; r < rows; r++) {
-    const karst_index i = sample_row(pattern->block_rows, r), begin = pattern->row_start[i];
+    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, r), begin = pattern->row_start[i];
     const karst_index length = pattern->row_start[i + 1] - begin;
     judge_row(i, length, pattern->column + begin, b, value, relative);
     for (karst_index k = 0; k < length; k++) {
@@ -186,7 +180,7 @@ karst_status karst_strength_along_axes(const karst_ordering_pattern *pattern, co
   for (int axis = 0; axis < 3; axis++) strength[axis] = 1;
   if (!pattern->matrix) return KARST_SUCCESS;
   for (karst_index r = 0; r < rows; r++) {
-    const karst_index i = sample_row(pattern->block_rows, r);
+    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, r);
     const karst_index length = pattern->row_start[i + 1] - pattern->row_start[i];
     blocks += length;
     if (length > widest) widest = length;
@@ -196,7 +190,7 @@ karst_status karst_strength_along_axes(const karst_ordering_pattern *pattern, co
     goto finish;
   blocks = 0;
   for (karst_index r = 0; r < rows; r++) {
-    const karst_index i = sample_row(pattern->block_rows, r);
+    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, r);
     for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) block[blocks++] = k;
   }
   if ((status = fetch_blocks(pattern->matrix, blocks, block, &value))) goto finish;

@@ -26,7 +26,7 @@ static void test_rules(karst_context *context)
     karst_matrix *A;
     bool pay;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
-    tap_need(context, karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, &pay, reason), "rule");
+    tap_need(context, karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, false, &pay, reason), "rule");
     tap_ok(pay == expected[i].pay && strstr(reason, expected[i].reason), "%s, distance %d: %s: %s", expected[i].spec,
            expected[i].distance, pay ? "tiles" : "natural", reason);
     karst_matrix_destroy(A);

@@ -123,7 +123,7 @@ static karst_status estimate(karst_context *context, void *user)
     start[i + 1] = n;
   }
   karst_status status = karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A);
-  if (!status) status = karst_order_tiles_pay(A, false, 1, 0, pay, reason);
+  if (!status) status = karst_order_tiles_pay(A, false, 1, 0, false, pay, reason);
   karst_matrix_destroy(A);
   return status;
 }

@@ -1,13 +1,13 @@
 /* tile_sweep.h - what the sweeps by tiles work on (tile_sweep.cu), made by tile_order.cu, tile_halo.cu and
  * tile_record.cu.
  *
- * A tile of the kernels is what one warp solves: consecutive block rows, of which those of one level set inside the tile
- * make a step, or several where they are more than the warp has lanes for. All that a tile needs of a triangle stands
- * together, in the order in which the steps take it, so that it is copied into shared memory as a whole. The values:
+ * A tile of the kernels is what one warp solves: consecutive block rows, of which those of one level set inside the
+ * tile make a step, or several where they are more than the warp has lanes for. All that a tile needs of a triangle
+ * stands together, in the order in which the steps take it, so that it is copied into shared memory as a whole. Values:
  *
  *     of U' first the blocks of D^-1, as if they were a step of all rows;
- *     then step after step. A step of count rows has length blocks for each, the shorter rows padded with zeros; element
- *     (r, c) of block e of its row q has the place  (e b + c) count b + q b + r.
+ *     then step after step. A step of count rows has length blocks for each, the shorter rows padded with zeros;
+ *     element (r, c) of block e of its row q has the place  (e b + c) count b + q b + r.
  *
  * And the record, which holds the pattern, each part behind the last:
  *
@@ -121,9 +121,9 @@ karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling
 karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        karst_ilu_halos_cuda *halos);
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos);
-/* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; less where less
- * is enough. slot [rows]: where each row stands in the triangle t; slot_of_pivot is that of U' there, NULL for L. *bytes
- * counts the memory. What is left when it fails, release gives back. */
+/* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; less where
+ * less is enough. slot [rows]: where each row stands in the triangle t. *bytes counts the memory. What is left when it
+ * fails, release gives back. */
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        const karst_ilu_halos_cuda *halos, const karst_triangle *t,
                                        const karst_index *slot, int64_t *shared, karst_ilu_tiled *tiled,

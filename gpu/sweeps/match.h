@@ -82,8 +82,8 @@ static __device__ __forceinline__ karst_parilu_match karst_parilu_match_of(const
           __shfl_sync(~0u, mine.last, lane), __shfl_sync(~0u, (int)mine.by_row, lane) != 0};
 }
 
-/* Counts the products of each lane's block, up to most. Where many entries have to be looked for, all lanes look. Called
- * by whole warps; there: whether the lane has a block. */
+/* Counts the products of each lane's block, up to most. Where many entries have to be looked for, all lanes look.
+ * Called by whole warps; there: whether the lane has a block. */
 static __device__ __forceinline__ int karst_parilu_count_products(const karst_parilu_pattern_cuda &S, karst_index i,
                                                                   karst_index j, bool there, int most)
 {
