@@ -5,6 +5,7 @@
  * and keep its iterations. */
 #include "order_choice.h"
 
+#include "dense.h"
 #include "distance.h"
 #include "grid.h"
 #include "ilu_kernels.h"
