@@ -34,6 +34,10 @@ karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cos
   natural = *cost;
   if (karst_ordering_table[solver->chosen.ordering]->compute)
     status = predict(system->original, distance - 1, NULL, &natural);
+  if (status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_INDEX_OVERFLOW) {
+    natural = (karst_order_cost){0};
+    status = KARST_SUCCESS;
+  }
   cost->natural_levels = natural.levels;
   cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
   return status;

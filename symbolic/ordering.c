@@ -35,7 +35,7 @@ static const struct karst_ordering_ops colour = {
 
 static const karst_option tile_rows[] = {{"tile-size", KARST_OPTION_INTEGER, false,
                                           offsetof(karst_ordering_settings, tile_size), NULL, 0, "0",
-                                          "most block rows of a tile; 0: chosen by the device and the block size"},
+                                          "most block rows of a tile; 0: chosen by the device and the matrix"},
                                          {0}};
 
 static const char *shape_name(size_t i)

@@ -218,7 +218,7 @@ static void list_subjects(bench_settings *settings, struct tool_option *row)
       {{"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one"},
        TOOL_TEXT,
        {.text = &settings->ordering}},
-      {{"tile-size", "N", "", "most block rows of a tile of that order [chosen by device and block size]"},
+      {{"tile-size", "N", "", "most block rows of a tile of that order [chosen by the device and the matrix]"},
        TOOL_COUNT,
        {.count = &settings->tile_size}},
       {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond"},

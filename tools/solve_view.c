@@ -90,7 +90,9 @@ static int print_order(karst_context *context, const karst_solver *solver)
            (long long)cost.tile_levels);
   printf("; triangular solves move %lld bytes, about %.2g s", (long long)cost.bytes, cost.seconds_bytes);
   if (cost.seconds_steps > 0) printf(", and wait about %.2g s", cost.seconds_steps);
-  if (cost.natural_levels != cost.levels || cost.tiles > 0)
+  if (cost.natural_levels == 0 && cost.levels > 0)
+    printf("; factors in natural order are too large to be counted");
+  else if (cost.natural_levels != cost.levels || cost.tiles > 0)
     printf("; in natural order %lld levels, about %.2g s", (long long)cost.natural_levels, cost.natural_seconds);
   printf("\n");
   return TOOL_GO_ON;
