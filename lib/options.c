@@ -303,3 +303,11 @@ void karst_options_read(const karst_options *options, const karst_option *const 
       store(context, row, value ? value->text : row->default_value, &meaning, settings);
     }
 }
+
+void karst_options_read_row(const karst_options *options, const karst_option *row, void *value)
+{
+  karst_option rows[] = {*row, {0}};
+  const karst_option *const list[] = {rows, NULL};
+  rows[0].field = 0;
+  karst_options_read(options, list, value);
+}

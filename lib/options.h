@@ -57,6 +57,8 @@ karst_status karst_options_check(karst_context *context, const karst_options *op
  * that was given to its name or else the default. The values have been checked. options may be NULL. Fields that own
  * something stay as they are: karst_settings_create fills them. */
 void karst_options_read(const karst_options *options, const karst_option *const *list, void *settings);
+/* Reads the option of one row alone, into a value of its kind. */
+void karst_options_read_row(const karst_options *options, const karst_option *row, void *value);
 /* A set for the preconditioner inside a row: the values under its name, and the name of the preconditioner in any
  * case. */
 karst_status karst_options_inner(karst_context *context, const karst_options *options, const karst_option *row,

@@ -4,16 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-static int read_level(const karst_options *options, const karst_option *row)
-{
-  karst_option rows[] = {*row, {0}};
-  const karst_option *const list[] = {rows, NULL};
-  int level = 0;
-  rows[0].field = 0;
-  karst_options_read(options, list, &level);
-  return level;
-}
-
 karst_status karst_fill_distance(karst_context *context, const struct karst_precond_ops *ops,
                                  const karst_options *options, int *distance)
 {
@@ -25,7 +15,8 @@ karst_status karst_fill_distance(karst_context *context, const struct karst_prec
       karst_options *inner;
       int reach = 1;
       if (row->kind == KARST_OPTION_INTEGER && strcmp(row->name, "level") == 0) {
-        const int level = read_level(options, row);
+        int level = 0;
+        karst_options_read_row(options, row, &level);
         reach = level < INT_MAX ? level + 1 : level;
       } else if (row->kind == KARST_OPTION_PRECOND && ops->shares_matrix) {
         status = karst_options_inner(context, options, row, &inner);

@@ -30,26 +30,18 @@ static const double gain = 0.95;
 enum { VECTORS = 10 };
 static const double launches = 70e-6, copy_bandwidth = 4e12;
 
-static void read_row(const karst_options *options, const karst_option *row, void *value)
-{
-  karst_option rows[] = {*row, {0}};
-  const karst_option *const list[] = {rows, NULL};
-  rows[0].field = 0;
-  karst_options_read(options, list, value);
-}
-
 /* What an option of a preconditioner says. */
 static void read_needs(const karst_options *options, const karst_option *row, karst_order_needs *needs)
 {
   if (row->kind == KARST_OPTION_NAME && strcmp(row->name, "trisolve") == 0) {
     int trisolve = KARST_TRISOLVE_AUTO;
-    read_row(options, row, &trisolve);
+    karst_options_read_row(options, row, &trisolve);
     if (trisolve == KARST_TRISOLVE_TILES) needs->tiles = true;
     needs->level_sets = trisolve == KARST_TRISOLVE_LEVEL || trisolve == KARST_TRISOLVE_DATAFLOW;
     if (trisolve == KARST_TRISOLVE_JACOBI) needs->sweeps = false;
   } else if (row->kind == KARST_OPTION_REAL && strcmp(row->name, "modified") == 0) {
     double modified = 0;
-    read_row(options, row, &modified);
+    karst_options_read_row(options, row, &modified);
     if (modified != 0) needs->natural = "in tiles modified factors take many more iterations, or break down";
   }
 }

@@ -8,6 +8,7 @@
  * levels of A are counted, and fill is taken to multiply them by k + 1 at least. */
 #include "config.h"
 
+#include "colouring.h"
 #include "grid.h"
 #include "spread.h"
 #include "symbolic.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 
 enum { SAMPLES = 400, DISTANCES = 13 }; /* rows that are looked at; distances above 1 of a 27-point stencil */
-enum { HUB_RATIO = 8, HUB_LEAST = 64 }; /* couplings of a row that has a tile to itself, about, over the average */
 enum { NEAR_COLOURS = 8 };              /* of tiles that grow, whose neighbours lie all around */
 
 /* The grid of a pattern. */
@@ -130,8 +130,7 @@ static karst_status count_levels(const karst_ordering_pattern *pattern, double *
 static double count_hub_tiles(const karst_ordering_pattern *pattern, double most)
 {
   const karst_index n = pattern->block_rows;
-  const int64_t average = n > 0 ? (int64_t)HUB_RATIO * pattern->row_start[n] / n : 0;
-  const int64_t degree = average > HUB_LEAST ? average : HUB_LEAST;
+  const karst_index degree = karst_hub_degree(n, pattern->row_start[n]);
   karst_index hubs = 0;
   for (karst_index i = 0; i < n; i++) hubs += pattern->row_start[i + 1] - pattern->row_start[i] > degree;
   return ceil((double)hubs / most);

@@ -31,11 +31,16 @@ void karst_graph_destroy(karst_context *context, karst_graph *graph)
   *graph = (karst_graph){0};
 }
 
+karst_index karst_hub_degree(karst_index rows, karst_index couplings)
+{
+  if (rows == 0) return HUB_LEAST;
+  const int64_t degree = HUB_RATIO * (int64_t)couplings / rows;
+  return degree > HUB_LEAST ? (karst_index)degree : HUB_LEAST;
+}
+
 karst_index karst_graph_hub_degree(const karst_graph *graph)
 {
-  if (graph->vertices == 0) return HUB_LEAST;
-  const int64_t degree = HUB_RATIO * (int64_t)graph->start[graph->vertices] / graph->vertices;
-  return degree > HUB_LEAST ? (karst_index)degree : HUB_LEAST;
+  return karst_hub_degree(graph->vertices, graph->start[graph->vertices]);
 }
 
 /* A search from group to group. */
