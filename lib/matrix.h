@@ -44,7 +44,7 @@ struct karst_permuted {
 };
 
 /* Brings the pattern into host memory where it is not there yet, as that of an ordered matrix on a GPU. Whoever looks
- * at row_start or column of a matrix that may be ordered calls this first; threads that share it may do so at once. */
+ * at row_start or column of a matrix that may be ordered calls this first. On the CPU the pattern is always there. */
 karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix);
 
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */

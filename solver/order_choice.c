@@ -79,14 +79,6 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
   return status;
 }
 
-/* An H200 whose sweeps go by level sets in any order. */
-static karst_order_machine without_tiles(karst_order_machine machine)
-{
-  machine.tile_bandwidth = machine.bandwidth;
-  machine.inner_step = machine.step;
-  return machine;
-}
-
 karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
                                    bool *pay, char reason[KARST_REPORT_TEXT])
 {
@@ -109,8 +101,9 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
     snprintf(reason, KARST_REPORT_TEXT, "fewer than %d block rows", (int)FEW_ROWS);
     return KARST_SUCCESS;
   }
-  karst_order_machine machine = *karst_order_machine_of(host, A->block_size);
-  if (level_sets || A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) machine = without_tiles(machine);
+  const bool by_tiles = !level_sets && A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const karst_order_machine machine =
+      by_tiles ? *karst_order_machine_of(host, A->block_size) : karst_order_machine_without_tiles(host, A->block_size);
   const karst_status status = karst_order_estimate(&pattern, &machine, &outlook);
   if (status) return status;
   if (2 * outlook.levels > (double)A->block_rows) {

@@ -1,10 +1,26 @@
 /* order_cost.c - what the order of a solver costs, and natural order, as symbolic/cost.c predicts it. */
+#include "dense.h"
 #include "distance.h"
+#include "order_choice.h"
 #include "solver.h"
 #include "symbolic.h"
 
+/* Whether the solver's sweeps go by level sets in tiles, too: a GPU has sweeps by tiles for some block sizes, and takes
+ * them for tiles of single rows only where it is told to. */
+static karst_status find_level_sets(const karst_solver *solver, const karst_matrix *A, const karst_tiling *tiling,
+                                    bool *level_sets)
+{
+  karst_order_needs needs;
+  const karst_status status = karst_order_find_needs(solver->context, solver->precond->ops, solver->options, &needs);
+  if (status) return status;
+  const bool rows = tiling && tiling->tiles > A->block_rows / 2 && !needs.tiles;
+  *level_sets = needs.level_sets || rows || A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  return KARST_SUCCESS;
+}
+
 /* The cost of a pattern that has tiles, or NULL. */
-static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, karst_order_cost *cost)
+static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, bool level_sets,
+                            karst_order_cost *cost)
 {
   karst_status status = karst_matrix_fetch_pattern(A);
   if (status) return status;
@@ -14,8 +30,10 @@ static karst_status predict(const karst_matrix *A, int level, const karst_tiling
                                      .row_start = A->row_start,
                                      .column = A->column,
                                      .tiling = tiling};
-  const karst_order_machine *machine = karst_order_machine_of(karst_context_is_host(A->context), A->block_size);
-  return karst_order_predict(A->context, &system, machine, cost);
+  const bool host = karst_context_is_host(A->context);
+  const karst_order_machine machine = level_sets ? karst_order_machine_without_tiles(host, A->block_size)
+                                                 : *karst_order_machine_of(host, A->block_size);
+  return karst_order_predict(A->context, &system, &machine, cost);
 }
 
 karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cost *cost)
@@ -29,14 +47,18 @@ karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cos
   if (status) return status;
   const karst_system *system = &solver->system;
   const karst_matrix *A = solver->apart ? solver->apart : system->matrix;
-  status = predict(A, distance - 1, system->ordered ? &system->ordered->tiling : NULL, cost);
+  const karst_tiling *tiling = system->ordered ? &system->ordered->tiling : NULL;
+  bool level_sets;
+  status = find_level_sets(solver, A, tiling, &level_sets);
+  if (!status) status = predict(A, distance - 1, tiling, level_sets, cost);
   if (status) return status;
   natural = *cost;
-  if (karst_ordering_table[solver->chosen.ordering]->compute)
-    status = predict(system->original, distance - 1, NULL, &natural);
-  if (status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_INDEX_OVERFLOW) {
-    natural = (karst_order_cost){0};
-    status = KARST_SUCCESS;
+  if (karst_ordering_table[solver->chosen.ordering]->compute) {
+    status = predict(system->original, distance - 1, NULL, level_sets, &natural);
+    if (status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_INDEX_OVERFLOW) {
+      natural = (karst_order_cost){0};
+      status = KARST_SUCCESS;
+    }
   }
   cost->natural_levels = natural.levels;
   cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;

@@ -29,7 +29,7 @@ static karst_status make_pattern(const karst_matrix *A, karst_ordered *o)
   karst_context *context = o->context;
   const struct karst_backend *backend = context->backend;
   const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
-  void *placed;
+  void *placed = NULL;
   karst_status status =
       backend->place(context, o->permutation, (size_t)rows * sizeof *o->permutation, "the ordering", &placed);
   o->device_permutation = placed;

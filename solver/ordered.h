@@ -5,7 +5,8 @@
 
 #include "ordering.h"
 
-/* Nothing of it changes once it is made, so that it may be used in several threads. */
+/* Nothing of it changes once it is made, but that the pattern comes to the host when somebody looks at it there, so
+ * that it may be used in several threads. */
 typedef struct karst_ordered {
   karst_context *context;
   karst_index *permutation;        /* [block_rows] new to old, host */

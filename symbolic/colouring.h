@@ -17,7 +17,7 @@ void karst_graph_destroy(karst_context *context, karst_graph *graph);
 
 /* Returns the degree from which on a vertex is a hub: some have many times as many neighbours as most. Where hubs come
  * last in an order, no fill goes through them, for ILU(k) fill goes through rows above both of its ends. */
-karst_index karst_hub_degree(karst_index rows, karst_index couplings);
+karst_index karst_hub_degree(karst_index rows, karst_index couplings /* of all rows */);
 karst_index karst_graph_hub_degree(const karst_graph *graph);
 
 static inline bool karst_graph_is_hub(const karst_graph *graph, karst_index hub_degree, karst_index v)

@@ -24,6 +24,14 @@ const karst_order_machine *karst_order_machine_of(bool host, int block_size)
   return host ? &host_machine : block_size <= 3 ? &small_machine : &large_machine;
 }
 
+karst_order_machine karst_order_machine_without_tiles(bool host, int block_size)
+{
+  karst_order_machine machine = *karst_order_machine_of(host, block_size);
+  machine.tile_bandwidth = machine.bandwidth;
+  machine.inner_step = machine.outer_step = machine.step;
+  return machine;
+}
+
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks)
 {
   const int64_t n = block_rows, b = block_size;

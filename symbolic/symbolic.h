@@ -143,6 +143,8 @@ typedef struct karst_order_machine {
 
 /* Returns a typical device for blocks of this size: the host, or a GPU. */
 const karst_order_machine *karst_order_machine_of(bool host, int block_size);
+/* The same machine where sweeps go by level sets in tiles, too. */
+karst_order_machine karst_order_machine_without_tiles(bool host, int block_size);
 
 /* Returns the bytes that both triangular solves move, where the triangles have so many blocks off the diagonal. */
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);

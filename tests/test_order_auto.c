@@ -12,21 +12,27 @@ static void test_rules(karst_context *context)
   static const struct {
     const char *spec;
     int block, distance;
-    bool host, pay;
+    bool host, level_sets, pay;
     const char *reason;
-  } expected[] = {{"poisson3d:40x40x40", 0, 1, false, true, "estimated"},
-                  {"poisson3d:40x40x40", 0, 1, true, false, "on a CPU"},
-                  {"poisson2d:100x100", 0, 3, false, true, "estimated"},
-                  {"poisson2d:30x30", 0, 1, false, false, "fewer than 1000 block rows"},
-                  {"poisson2d:1x5000", 0, 1, false, false, "one by one"},
-                  {"poisson2d:5000x1", 3, 1, false, false, "one by one"},
-                  {"poisson3d:16x16x16", 0, 2, false, true, "estimated"}};
+  } expected[] = {{"poisson3d:40x40x40", 0, 1, false, false, true, "estimated"},
+                  {"poisson3d:40x40x40", 0, 1, false, true, true, "estimated"},
+                  {"poisson3d:16x16x16", 0, 2, false, true, false, "estimated"},
+                  {"convdiff:16x16x16", 8, 2, false, false, true, "estimated"},
+                  {"convdiff:16x16x16", 9, 2, false, false, false, "estimated"},
+                  {"poisson3d:40x40x40", 0, 1, true, false, false, "on a CPU"},
+                  {"poisson2d:100x100", 0, 3, false, false, true, "estimated"},
+                  {"poisson2d:30x30", 0, 1, false, false, false, "fewer than 1000 block rows"},
+                  {"poisson2d:1x5000", 0, 1, false, false, false, "one by one"},
+                  {"poisson2d:5000x1", 3, 1, false, false, false, "one by one"},
+                  {"poisson3d:16x16x16", 0, 2, false, false, true, "estimated"}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     char reason[KARST_REPORT_TEXT];
     karst_matrix *A;
     bool pay;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
-    tap_need(context, karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, false, &pay, reason), "rule");
+    tap_need(context,
+             karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, expected[i].level_sets, &pay, reason),
+             "rule");
     tap_ok(pay == expected[i].pay && strstr(reason, expected[i].reason), "%s, distance %d: %s: %s", expected[i].spec,
            expected[i].distance, pay ? "tiles" : "natural", reason);
     karst_matrix_destroy(A);
@@ -46,32 +52,36 @@ static void test_needs(karst_context *context)
 {
   static const struct {
     const char *given[9];
-    bool sweeps, tiles, natural;
-  } expected[] = {{{"precond", "none"}, false, false, false},
-                  {{"precond", "jacobi"}, false, false, false},
-                  {{"precond", "iluk"}, true, false, false},
-                  {{"precond", "dilu"}, true, false, false},
-                  {{"precond", "parilu"}, true, false, false},
-                  {{"precond", "paric"}, true, false, false},
-                  {{"precond", "fgbilu"}, false, false, true},
-                  {{"precond", "rrb"}, false, false, true},
-                  {{"precond", "iluk", "trisolve", "jacobi"}, false, false, false},
-                  {{"precond", "dilu", "trisolve", "jacobi"}, true, false, false},
-                  {{"precond", "parilu", "trisolve", "tiles"}, true, true, false},
-                  {{"precond", "iluk", "modified", "0.9"}, true, false, true},
-                  {{"precond", "two-stage"}, true, false, false},
-                  {{"precond", "two-stage", "trisolve", "tiles"}, true, false, false},
-                  {{"precond", "two-stage", "second.trisolve", "tiles"}, true, true, false},
-                  {{"precond", "two-stage", "second", "jacobi"}, false, false, false},
-                  {{"precond", "two-stage", "first", "rrb"}, true, false, true},
-                  {{"precond", "two-stage", "first", "two-stage", "first.second.modified", "1"}, true, false, true}};
+    bool sweeps, tiles, natural, level_sets;
+  } expected[] = {
+      {{"precond", "none"}, false, false, false, false},
+      {{"precond", "jacobi"}, false, false, false, false},
+      {{"precond", "iluk"}, true, false, false, false},
+      {{"precond", "dilu"}, true, false, false, true},
+      {{"precond", "parilu"}, true, false, false, false},
+      {{"precond", "paric"}, true, false, false, false},
+      {{"precond", "fgbilu"}, false, false, true, false},
+      {{"precond", "rrb"}, false, false, true, false},
+      {{"precond", "iluk", "trisolve", "jacobi"}, false, false, false, false},
+      {{"precond", "dilu", "trisolve", "jacobi"}, true, false, false, true},
+      {{"precond", "parilu", "trisolve", "tiles"}, true, true, false, false},
+      {{"precond", "iluk", "trisolve", "level"}, true, false, false, true},
+      {{"precond", "parilu", "trisolve", "dataflow"}, true, false, false, true},
+      {{"precond", "two-stage", "second", "dilu"}, true, false, false, true},
+      {{"precond", "iluk", "modified", "0.9"}, true, false, true, false},
+      {{"precond", "two-stage"}, true, false, false, false},
+      {{"precond", "two-stage", "trisolve", "tiles"}, true, false, false, false},
+      {{"precond", "two-stage", "second.trisolve", "tiles"}, true, true, false, false},
+      {{"precond", "two-stage", "second", "jacobi"}, false, false, false, false},
+      {{"precond", "two-stage", "first", "rrb"}, true, false, true, false},
+      {{"precond", "two-stage", "first", "two-stage", "first.second.modified", "1"}, true, false, true, false}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     karst_options *options = make_options(context, expected[i].given);
     karst_order_needs needs;
     const struct karst_precond_ops *ops = karst_precond_find(context, expected[i].given[1]);
     tap_need(context, karst_order_find_needs(context, ops, options, &needs), "needs");
     tap_ok(needs.sweeps == expected[i].sweeps && needs.tiles == expected[i].tiles &&
-               (needs.natural != NULL) == expected[i].natural,
+               (needs.natural != NULL) == expected[i].natural && needs.level_sets == expected[i].level_sets,
            "%s with %s: %ssweeps%s%s", ops->name, expected[i].given[2] ? expected[i].given[2] : "defaults",
            needs.sweeps ? "" : "no ", needs.tiles ? " by tiles" : "", needs.natural ? ", natural order" : "");
     karst_options_destroy(options);

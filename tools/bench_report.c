@@ -236,9 +236,12 @@ static void print_order(const bench_result *result)
     const bench_variant *variant = &result->variant[v];
     const karst_order_cost *cost = &variant->ordered.cost;
     if (!variant->reordered) continue;
-    printf("%s: ordered in %.3f ms; %lld levels of at most %lld block rows, in natural order %lld", variant->name,
-           1e3 * variant->info.time_order, (long long)cost->levels, (long long)cost->widest_level,
-           (long long)cost->natural_levels);
+    printf("%s: ordered in %.3f ms; %lld levels of at most %lld block rows, in natural order ", variant->name,
+           1e3 * variant->info.time_order, (long long)cost->levels, (long long)cost->widest_level);
+    if (cost->natural_levels > 0)
+      printf("%lld", (long long)cost->natural_levels);
+    else
+      printf("too many blocks to be counted");
     if (cost->tiles > 0)
       printf("; %lld tiles in %lld colours, %lld levels of tiles", (long long)cost->tiles, (long long)cost->colours,
              (long long)cost->tile_levels);
@@ -364,11 +367,12 @@ static json_t *order_json(const bench_result *result, const bench_variant *varia
   const karst_order_cost *cost = &variant->ordered.cost;
 
   if (!variant->reordered) return json_null();
-  return json_pack("{ss ss si so sI sI sI sI sI}", "name", result->what.ordering, "trisolve_used",
+  return json_pack("{ss ss si so sI so sI sI sI}", "name", result->what.ordering, "trisolve_used",
                    variant->ordered.trisolve, "tile_size", result->what.tile_size, "seconds",
                    number(variant->info.time_order), "levels", (json_int_t)cost->levels, "natural_levels",
-                   (json_int_t)cost->natural_levels, "tiles", (json_int_t)cost->tiles, "colours",
-                   (json_int_t)cost->colours, "tile_levels", (json_int_t)cost->tile_levels);
+                   cost->natural_levels > 0 ? json_integer(cost->natural_levels) : json_null(), "tiles",
+                   (json_int_t)cost->tiles, "colours", (json_int_t)cost->colours, "tile_levels",
+                   (json_int_t)cost->tile_levels);
 }
 
 static json_t *variant_json(const bench_result *result, const bench_variant *variant)
