@@ -65,8 +65,8 @@ static void test_failures(karst_context *context)
   text_of(solver, "auto_reason", reason);
   const char *next = karst_context_is_host(context) ? "--precond iluk --level 2 --ordering natural"
                                                     : "--precond iluk --level 1 --ordering tiles";
-  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"),
-         "the next level takes its place: %s: %s", choice, reason);
+  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level takes its place: %s: %s", choice,
+         reason);
   for (int i = 0; i < CYCLES; i++) {
     solve(&p, solver);
     tap_need(context, karst_solver_update(solver), "update");
