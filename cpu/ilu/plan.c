@@ -28,7 +28,7 @@ karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows
   if (!status) status = karst_device_doubles(context, row + block + b + GAP, "the factorization", &w->row);
   if (status) return status;
   w->block = w->row + row;
-  w->pivot = (int *)(w->block + block);
+  w->pivot = (int *)(void *)(w->block + block);
   for (karst_index i = 0; i < rows; i++) w->position[i] = -1;
   return KARST_SUCCESS;
 }
