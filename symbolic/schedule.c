@@ -218,9 +218,9 @@ finish:
   return status;
 }
 
-karst_status karst_schedule_create_tiles(karst_context *context, const karst_tiling *tiling, karst_index rows,
-                                         const karst_index *start, const karst_index *column, bool lower, int threads,
-                                         karst_schedule *schedule)
+karst_status karst_schedule_create(karst_context *context, const karst_tiling *tiling, karst_index rows,
+                                   const karst_index *start, const karst_index *column, bool lower, int threads,
+                                   karst_schedule *schedule)
 {
   const struct sweep sweep = {rows, start, column, lower};
   const karst_tiling *const ways[] = {tiling, NULL};
@@ -231,12 +231,6 @@ karst_status karst_schedule_create_tiles(karst_context *context, const karst_til
     karst_schedule_destroy(context, schedule);
   }
   return plan_plain(context, &sweep, schedule);
-}
-
-karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
-                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule)
-{
-  return karst_schedule_create_tiles(context, NULL, rows, start, column, lower, threads, schedule);
 }
 
 void karst_schedule_destroy(karst_context *context, karst_schedule *schedule)

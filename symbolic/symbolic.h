@@ -70,14 +70,11 @@ typedef struct karst_schedule {
 } karst_schedule;
 
 /* threads: the number of threads that the schedule is for. With one thread, or if the pattern's parallelism is not
- * worth its barriers, the result is a single level with a single run, the plain sweep. */
-karst_status karst_schedule_create(karst_context *context, karst_index rows, const karst_index *start,
-                                   const karst_index *column, bool lower, int threads, karst_schedule *schedule);
-/* Does the same where the rows are sorted by tiles, which become the runs where that is worth it. tiling: used during
- * the call alone; NULL: there are none. */
-karst_status karst_schedule_create_tiles(karst_context *context, const karst_tiling *tiling, karst_index rows,
-                                         const karst_index *start, const karst_index *column, bool lower, int threads,
-                                         karst_schedule *schedule);
+ * worth its barriers, the result is a single level with a single run, the plain sweep. tiling: tiles that the rows are
+ * sorted by, which become the runs where that is worth it; used during the call alone; NULL: there are none. */
+karst_status karst_schedule_create(karst_context *context, const karst_tiling *tiling, karst_index rows,
+                                   const karst_index *start, const karst_index *column, bool lower, int threads,
+                                   karst_schedule *schedule);
 void karst_schedule_destroy(karst_context *context, karst_schedule *schedule);
 
 /* Finds the cells of the 7-point grid of a matrix, which is the matrix's own or else found from its pattern, and where

@@ -142,7 +142,8 @@ static void sweeps_are_parallel(void)
   karst_index n = karst_matrix_block_rows(A);
   tap_need(context, karst_ilu_symbolic(context, n, karst_matrix_row_start(A), karst_matrix_column(A), 0, &pattern),
            "L");
-  tap_need(context, karst_schedule_create(context, n, pattern.lower_start, pattern.lower_column, true, 2, &schedule),
+  tap_need(context,
+           karst_schedule_create(context, NULL, n, pattern.lower_start, pattern.lower_column, true, 2, &schedule),
            "schedule");
   tap_ok(schedule.levels > 1, "%s: two threads share the sweeps, in %ld levels", large, (long)schedule.levels);
   karst_schedule_destroy(context, &schedule);

@@ -16,12 +16,14 @@ static void test_random(karst_context *context)
     tap_need(context, karst_ilu_symbolic(context, n, A.start, A.column, 0, &pattern), "symbolic");
     for (int threads = 1; threads <= 4; threads++) {
       karst_schedule lower, upper;
-      tap_need(context,
-               karst_schedule_create(context, n, pattern.lower_start, pattern.lower_column, true, threads, &lower),
-               "forward");
-      tap_need(context,
-               karst_schedule_create(context, n, pattern.upper_start, pattern.upper_column, false, threads, &upper),
-               "backward");
+      tap_need(
+          context,
+          karst_schedule_create(context, NULL, n, pattern.lower_start, pattern.lower_column, true, threads, &lower),
+          "forward");
+      tap_need(
+          context,
+          karst_schedule_create(context, NULL, n, pattern.upper_start, pattern.upper_column, false, threads, &upper),
+          "backward");
       wrong += !schedule_is_valid(&lower, n, pattern.lower_start, pattern.lower_column, true);
       wrong += !schedule_is_valid(&upper, n, pattern.upper_start, pattern.upper_column, false);
       parallel += lower.level_start[lower.levels] > 1;
@@ -45,9 +47,11 @@ static void check_grid(karst_context *context, karst_index nx, karst_index ny, k
   karst_schedule lower, upper;
   tap_need(context, karst_ilu_symbolic(context, A.n, A.start, A.column, k, &pattern), "symbolic");
   tap_need(context,
-           karst_schedule_create(context, A.n, pattern.lower_start, pattern.lower_column, true, threads, &lower), "L");
+           karst_schedule_create(context, NULL, A.n, pattern.lower_start, pattern.lower_column, true, threads, &lower),
+           "L");
   tap_need(context,
-           karst_schedule_create(context, A.n, pattern.upper_start, pattern.upper_column, false, threads, &upper), "U");
+           karst_schedule_create(context, NULL, A.n, pattern.upper_start, pattern.upper_column, false, threads, &upper),
+           "U");
   tap_ok(schedule_is_valid(&lower, A.n, pattern.lower_start, pattern.lower_column, true) &&
              schedule_is_valid(&upper, A.n, pattern.upper_start, pattern.upper_column, false) &&
              (levels > 0 ? lower.levels == levels : lower.levels > 1) && upper.levels == lower.levels,
@@ -104,7 +108,8 @@ static karst_status run_schedule(karst_context *context, void *user)
   karst_schedule schedule = {0};
   karst_status status = karst_ilu_symbolic(context, A->n, A->start, A->column, 0, &pattern);
   for (int threads = 1; threads <= 2 && !status; threads++) {
-    status = karst_schedule_create(context, A->n, pattern.lower_start, pattern.lower_column, true, threads, &schedule);
+    status =
+        karst_schedule_create(context, NULL, A->n, pattern.lower_start, pattern.lower_column, true, threads, &schedule);
     karst_schedule_destroy(context, &schedule);
   }
   karst_ilu_pattern_destroy(context, &pattern);

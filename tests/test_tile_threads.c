@@ -46,8 +46,8 @@ static karst_status make_schedule(karst_context *context, const struct sorted *s
                                   karst_schedule *schedule)
 {
   const karst_ilu_pattern *f = &sorted->factors;
-  return karst_schedule_create_tiles(context, &sorted->tiled.tiling, f->rows, lower ? f->lower_start : f->upper_start,
-                                     lower ? f->lower_column : f->upper_column, lower, threads, schedule);
+  return karst_schedule_create(context, &sorted->tiled.tiling, f->rows, lower ? f->lower_start : f->upper_start,
+                               lower ? f->lower_column : f->upper_column, lower, threads, schedule);
 }
 
 static bool is_valid(const struct sorted *sorted, bool lower, const karst_schedule *schedule)

@@ -13,10 +13,8 @@ static karst_status find_schedules(karst_context *context, const karst_ilu_patte
   karst_status status;
   if ((status = karst_levels_count(context, rows, lower_start, lower, true, &analysis->levels_lower)) ||
       (status = karst_levels_count(context, rows, upper_start, upper, false, &analysis->levels_upper)) ||
-      (status =
-           karst_schedule_create_tiles(context, tiling, rows, lower_start, lower, true, threads, &runs->forward)) ||
-      (status =
-           karst_schedule_create_tiles(context, tiling, rows, upper_start, upper, false, threads, &runs->backward)))
+      (status = karst_schedule_create(context, tiling, rows, lower_start, lower, true, threads, &runs->forward)) ||
+      (status = karst_schedule_create(context, tiling, rows, upper_start, upper, false, threads, &runs->backward)))
     return status;
   const bool shared = karst_schedule_runs(&runs->forward) > 1 || karst_schedule_runs(&runs->backward) > 1;
   runs->threads = shared ? threads : 1;

@@ -84,11 +84,11 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
   analysis->plan = made;
   made->by_jacobi = trisolve == KARST_TRISOLVE_JACOBI;
   analysis->trisolve = made->by_jacobi ? "jacobi" : "runs";
-  status = karst_schedule_create_tiles(context, analysis->tiling, rows, analysis->lower_start, analysis->lower_column,
-                                       true, threads, &made->lower);
+  status = karst_schedule_create(context, analysis->tiling, rows, analysis->lower_start, analysis->lower_column, true,
+                                 threads, &made->lower);
   if (!status)
-    status = karst_schedule_create_tiles(context, analysis->tiling, rows, analysis->upper_start, analysis->upper_column,
-                                         false, threads, &made->upper);
+    status = karst_schedule_create(context, analysis->tiling, rows, analysis->upper_start, analysis->upper_column,
+                                   false, threads, &made->upper);
   if (status) return status;
   made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
   made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
