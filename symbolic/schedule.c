@@ -205,7 +205,7 @@ static karst_status plan_levels(karst_context *context, const struct sweep *swee
       (status = karst_allocate(context, &order, runs, sizeof *order, what)))
     goto finish;
   karst_index levels = find_levels(sweep, runs, cut, row_level, run_level);
-  if (tiling) runs = join_runs(sweep, threads, levels, runs, cut, run_level);
+  if (tiling && levels > 0) runs = join_runs(sweep, threads, levels, runs, cut, run_level);
   if ((status = allocate_schedule(context, levels, runs, schedule))) goto finish;
   karst_levels_group(runs, run_level, levels, schedule->level_start, order);
   list_runs(sweep, runs, cut, order, schedule);
