@@ -29,7 +29,7 @@ static karst_status order_cells(const karst_ordering_pattern *pattern, const kar
   static const karst_index side[3] = {1, 1, 1};
   karst_tile_boxes boxes;
   karst_tile_boxes_cut(grid, side, &boxes);
-  karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1, &boxes);
+  karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1, 1, &boxes);
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 

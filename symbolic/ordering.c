@@ -45,7 +45,7 @@ static const char *shape_name(size_t i)
 }
 
 static const karst_option shape_rows[] = {
-    {"tile-shape", KARST_OPTION_NAME, true, offsetof(karst_ordering_settings, tile_shape), shape_name, 0, "auto",
+    {"tile-shape", KARST_OPTION_NAME, false, offsetof(karst_ordering_settings, tile_shape), shape_name, 0, "auto",
      "tiles: boxes where there is a grid; grown: along strong couplings also there"},
     {0}};
 

@@ -151,6 +151,14 @@ static karst_status order_grown(const karst_ordering_pattern *pattern, karst_ind
   return status;
 }
 
+/* How many boxes of a colour there must be where more colours than the fewest are used. That is more than the threads
+ * of a processor; a GPU takes thousands at a time, and waits for the last of each colour. */
+static karst_index least_boxes(bool host)
+{
+  enum { HOST_BOXES = 64 };
+  return host ? HOST_BOXES : KARST_INDEX_MAX;
+}
+
 /* Makes and sorts boxes of a grid. */
 static karst_status order_boxes(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_stencil stencil,
                                 karst_index most, karst_index *permutation, karst_tiling *tiling)
@@ -158,7 +166,8 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
   karst_tile_boxes boxes;
   karst_status status = karst_tile_boxes_choose(pattern, grid, most, &boxes);
   if (status) return status;
-  karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1, &boxes);
+  karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1,
+                          least_boxes(karst_context_is_host(pattern->context)), &boxes);
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 

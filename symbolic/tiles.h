@@ -65,8 +65,8 @@ karst_status karst_tile_boxes_choose(const karst_ordering_pattern *pattern, cons
                                      karst_tile_boxes *boxes);
 
 /* Chooses the colours of boxes by where they are, such that no path of at most distance couplings of the stencil joins
- * two of one colour. */
-void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_tile_boxes *boxes);
+ * two of one colour. More colours than the fewest are taken where they leave at least least boxes for each. */
+void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_index least, karst_tile_boxes *boxes);
 
 /* Sorts boxes by colour and rows by box and cell: permutation and tiling as karst_ordering_ops has them. */
 karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, const karst_tile_boxes *boxes,

@@ -35,7 +35,7 @@ static const struct option {
     {"damping", REAL, "1", 1e-300},
     {"parts", INTEGER, "1", 1},
     {"tile-size", INTEGER, "0", 0},
-    {"tile-shape", NAME, "auto", 0}, /* for experiments, as those below are */
+    {"tile-shape", NAME, "auto", 0},
     {"level", INTEGER, "0", 0},
     {"trisolve", NAME, "auto", 0},
     {"trisolve-sweeps", INTEGER, "5", 0},
@@ -64,7 +64,6 @@ static const struct option {
 };
 enum {
   OPTIONS = sizeof options_known / sizeof options_known[0],
-  TILE_SHAPE = 14,
   EXPERIMENTS = 24,
   AFTER_EXPERIMENTS = 29,
   MORE_EXPERIMENTS = 32,
@@ -73,8 +72,7 @@ enum {
 
 static bool is_experiment(size_t i)
 {
-  return i == TILE_SHAPE || (i >= EXPERIMENTS && i < AFTER_EXPERIMENTS) ||
-         (i >= MORE_EXPERIMENTS && i < AFTER_MORE_EXPERIMENTS);
+  return (i >= EXPERIMENTS && i < AFTER_EXPERIMENTS) || (i >= MORE_EXPERIMENTS && i < AFTER_MORE_EXPERIMENTS);
 }
 
 static bool takes_name(const struct option *option) { return option->kind == NAME || option->kind == PRECOND; }

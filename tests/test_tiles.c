@@ -84,6 +84,25 @@ static void test_chess(karst_context *context)
   pattern_free(&A);
 }
 
+/* On a CPU more colours are used where there are many boxes, for fewer iterations. */
+static void test_many_boxes(karst_context *context)
+{
+  static const karst_index size[3] = {40, 40, 40};
+  for (int corners = 0; corners < 2; corners++) {
+    struct pattern A = make_grid(size, corners);
+    karst_ordering_pattern pattern = tiled_pattern(context, &A);
+    pattern.settings.tile_size = 64;
+    for (pattern.distance = 1; pattern.distance <= 3; pattern.distance++) {
+      const karst_index colours = pattern.distance == 1 && !corners ? 4 : 12;
+      struct tiled made = tiled_make("tiles", &pattern);
+      tap_ok(made.tiling.tiles == 1000 && made.tiling.colours == colours && !tiled_fault("tiles", &pattern, 64),
+             "%d points, level %d: 1000 boxes have %d colours", corners ? 27 : 7, pattern.distance - 1, (int)colours);
+      tiled_free(context, &made);
+    }
+    pattern_free(&A);
+  }
+}
+
 /* Large planes have six colours for ILU(k), k > 0, however they lie in space, and lines two. */
 static void test_planes(karst_context *context)
 {
@@ -427,6 +446,7 @@ int main(void)
   test_random(context);
   test_grids(context);
   test_chess(context);
+  test_many_boxes(context);
   test_planes(context);
   test_map(context, false);
   test_map(context, true);
