@@ -48,11 +48,12 @@ static karst_index share_rows(karst_index rows, karst_index tiles, karst_index l
  * threads itself must not count, for results do not depend on it. */
 karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host)
 {
-  enum { SMALL = 8, LEAST = 32, MEDIUM = 64, MOST = 128, TILES = 128, LONG = 16, HOST_MOST = 1024, HOST_TILES = 256 };
+  enum { SMALL = 8, LEAST = 32, MEDIUM = 64, MOST = 128, TILES = 128, LONG = 16 };
+  enum { HOST_LEAST = 128, HOST_MOST = 1024, HOST_TILES = 256 };
   const karst_index n = pattern->block_rows;
   const int b = pattern->matrix ? pattern->matrix->block_size : 1;
   if (pattern->settings.tile_size > 0) return pattern->settings.tile_size;
-  if (host) return share_rows(n, HOST_TILES, MEDIUM, HOST_MOST);
+  if (host) return share_rows(n, HOST_TILES, HOST_LEAST, HOST_MOST);
   if (n > 0 && pattern->row_start[n] / n >= LONG) return SMALL;
   if (b > 3 || pattern->distance > 1) return LEAST;
   return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
@@ -151,11 +152,11 @@ static karst_status order_grown(const karst_ordering_pattern *pattern, karst_ind
   return status;
 }
 
-/* How many boxes of a colour there must be where more colours than the fewest are used. That is more than the threads
- * of a processor; a GPU takes thousands at a time, and waits for the last of each colour. */
+/* How many boxes of a colour there must be where more colours than the fewest are used. That is as many as the
+ * threads of a processor; a GPU takes thousands at a time, and waits for the last of each colour. */
 static karst_index least_boxes(bool host)
 {
-  enum { HOST_BOXES = 64 };
+  enum { HOST_BOXES = 32 };
   return host ? HOST_BOXES : KARST_INDEX_MAX;
 }
 
