@@ -21,6 +21,7 @@ const struct karst_precond_ops karst_precond_none = {
     .name = "none",
     .help = "no preconditioner",
     .order = KARST_ORDER_ANY,
+    .fetches = true,
     .setup = setup,
     .update = setup,
     .apply = apply,

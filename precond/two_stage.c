@@ -144,6 +144,7 @@ const struct karst_precond_ops karst_precond_two_stage = {
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,
+    .fetches = true, /* each stage for itself */
     .shares_matrix = true,
     .setup = setup,
     .update = update,

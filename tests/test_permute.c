@@ -2,8 +2,9 @@
  * backend makes equals a permutation by hand, for rows of no, few and many blocks, and a row of all. */
 #include "config.h"
 
-#include "../solver/system.h"
+#include "../solver/solver.h"
 
+#include "cpu/cpu.h"
 #include "failing_allocator.h"
 #include "patterns.h"
 
@@ -189,6 +190,84 @@ static void test_values(karst_context *context)
   }
 }
 
+/* The CPU's operations, called those of a device with a memory of its own, which alone has a permuted pattern. */
+static karst_status place_apart(karst_context *context, const void *host, size_t bytes, const char *what, void **memory)
+{
+  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, what, memory);
+  return status ? status : context->backend->upload(context, *memory, host, bytes);
+}
+
+static karst_status view_apart(karst_context *context, const void *memory, size_t bytes, const char *what, void **host)
+{
+  karst_status status = karst_allocate(context, host, (int64_t)bytes, 1, what);
+  return status ? status : context->backend->download(context, *host, memory, bytes);
+}
+
+static karst_status move_apart(karst_context *context, int64_t count, karst_index *host, karst_index **memory)
+{
+  void *placed = NULL;
+  const karst_status status = place_apart(context, host, (size_t)count * sizeof *host, "a permuted pattern", &placed);
+  *memory = placed;
+  karst_release(context, host);
+  return status;
+}
+
+static karst_status permute_apart(karst_context *context, const karst_matrix *A, const karst_index *permutation,
+                                  karst_permuted *made)
+{
+  karst_permuted host = {0};
+  tap_need(context, karst_permute_cpu(context, A, permutation, &host), "permute");
+  tap_need(context, move_apart(context, A->block_rows + 1, host.row_start, &made->device_row_start), "row starts");
+  tap_need(context, move_apart(context, A->blocks, host.column, &made->device_column), "columns");
+  tap_need(context, move_apart(context, A->blocks, host.source, &made->device_source), "sources");
+  return KARST_SUCCESS;
+}
+
+/* Whether set-up with a preconditioner leaves the pattern of an ordered matrix in device memory, from where it comes to
+ * the host when it is asked for. */
+static bool stays_apart(karst_context *context, const karst_matrix *A, const char *const options[][2])
+{
+  karst_options *set;
+  karst_solver *solver;
+  tap_need(context, karst_options_create(context, &set), "options");
+  tap_need(context, karst_options_set(set, "ordering", "rcm"), "rcm");
+  for (; (*options)[0]; options++) tap_need(context, karst_options_set(set, (*options)[0], (*options)[1]), "option");
+  tap_need(context, karst_solver_create(context, set, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "setup");
+  const karst_matrix *ordered = solver->system.matrix;
+  const bool apart = !ordered->row_start && !ordered->column;
+  const karst_index *start = karst_matrix_row_start(ordered), *column = karst_matrix_column(ordered);
+  if (!start || !column || !same(context, ordered->block_rows + 1, ordered->device_row_start, start) ||
+      !same(context, ordered->blocks, ordered->device_column, column))
+    tap_ok(false, "an ordered pattern that comes to the host is that of the device");
+  karst_solver_destroy(solver);
+  karst_options_destroy(set);
+  return apart;
+}
+
+/* A preconditioner that does not look at the pattern leaves it where it is; jacobi looks at it. */
+static void test_apart(karst_context *context)
+{
+  static const char *const none[][2] = {{"precond", "none"}, {NULL, NULL}};
+  static const char *const jacobi[][2] = {{"precond", "jacobi"}, {NULL, NULL}};
+  static const char *const neither[][2] = {{"precond", "two-stage"}, {"first", "none"}, {"second", "none"}, {NULL}};
+  static const char *const second[][2] = {{"precond", "two-stage"}, {"first", "none"}, {"second", "jacobi"}, {NULL}};
+  const struct karst_backend *backend = context->backend;
+  struct karst_backend apart = *karst_backends[0];
+  apart.host_memory = false;
+  apart.place = place_apart;
+  apart.view = view_apart;
+  apart.permute = permute_apart;
+  if (backend->host_memory) context->backend = &apart;
+  karst_matrix *A = tap_random_matrix(context, 100, 2, 3, 1);
+  tap_ok(stays_apart(context, A, none) && !stays_apart(context, A, jacobi),
+         "the ordered pattern stays in device memory with no preconditioner, and comes to the host for jacobi");
+  tap_ok(stays_apart(context, A, neither) && !stays_apart(context, A, second),
+         "of two stages it comes for the one that looks at it");
+  karst_matrix_destroy(A);
+  context->backend = backend;
+}
+
 static void test_device(karst_context *context)
 {
   test_random(context);
@@ -196,6 +275,7 @@ static void test_device(karst_context *context)
   test_dense(context);
   test_refused(context);
   test_values(context);
+  test_apart(context);
 }
 
 /* user: a matrix of another context, whose pattern is ordered and held by nobody in the end. */
