@@ -148,32 +148,29 @@ static karst_status place_indices(karst_context *context, int64_t count, const k
   return status;
 }
 
-/* Copies indices to the host, and drops the copy where another thread was faster. */
+/* Copies indices to the host, where they are not there yet. */
 static karst_status fetch(karst_context *context, int64_t count, const karst_index *memory, const char *what,
                           karst_index **host)
 {
-  karst_index *none = NULL;
   void *seen = NULL;
-  if (__atomic_load_n(host, __ATOMIC_ACQUIRE)) return KARST_SUCCESS;
-  karst_status status = context->backend->view(context, memory, (size_t)count * sizeof *memory, what, &seen);
-  if (status) return status;
-  if (!__atomic_compare_exchange_n(host, &none, (karst_index *)seen, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    karst_release(context, seen);
-  return KARST_SUCCESS;
+  if (*host) return KARST_SUCCESS;
+  const karst_status status = context->backend->view(context, memory, (size_t)count * sizeof *memory, what, &seen);
+  *host = seen;
+  return status;
 }
 
 karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
 {
   karst_matrix *own = (karst_matrix *)matrix, *shape = (karst_matrix *)(matrix->shape ? matrix->shape : matrix);
   karst_context *context = matrix->context;
-  if (__atomic_load_n(&own->row_start, __ATOMIC_ACQUIRE)) return KARST_SUCCESS; /* which comes last */
+  if (own->row_start) return KARST_SUCCESS; /* which comes last */
   karst_status status = fetch(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
   if (!status)
     status = fetch(context, (int64_t)shape->block_rows + 1, shape->device_row_start, "the matrix's row starts",
                    &shape->row_start);
   if (status || own == shape) return status;
-  __atomic_store_n(&own->column, shape->column, __ATOMIC_RELAXED);
-  __atomic_store_n(&own->row_start, shape->row_start, __ATOMIC_RELEASE);
+  own->column = shape->column;
+  own->row_start = shape->row_start;
   return KARST_SUCCESS;
 }
 
@@ -257,8 +254,8 @@ karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_u
   if (status) return status;
   (*matrix)->entries = pattern->entries;
   (*matrix)->blocks = pattern->blocks;
-  (*matrix)->row_start = __atomic_load_n(&pattern->row_start, __ATOMIC_ACQUIRE);
-  (*matrix)->column = __atomic_load_n(&pattern->column, __ATOMIC_ACQUIRE);
+  (*matrix)->row_start = pattern->row_start;
+  (*matrix)->column = pattern->column;
   (*matrix)->device_row_start = pattern->device_row_start;
   (*matrix)->device_column = pattern->device_column;
   (*matrix)->shape = pattern;

@@ -17,7 +17,7 @@ struct karst_matrix {
   int64_t rows_unpadded; /* scalar rows without the unit rows appended to fill the last block */
   int64_t blocks;
   karst_index *row_start;    /* [block_rows + 1], host; NULL until karst_matrix_fetch_pattern where an ordering has */
-  karst_index *column;       /* [blocks], host; made the pattern in device memory alone. Both are set atomically */
+  karst_index *column;       /* [blocks], host; made the pattern in device memory alone */
   const karst_matrix *shape; /* the matrix that the pattern is borrowed from, else NULL */
   double *value;             /* [b*b*blocks], device memory; never written to where it is source */
   karst_index *device_row_start; /* the pattern in device memory: the backend's place for row_start and column, which */
@@ -44,7 +44,8 @@ struct karst_permuted {
 };
 
 /* Brings the pattern into host memory where it is not there yet, as that of an ordered matrix on a GPU. Whoever looks
- * at row_start or column of a matrix that may be ordered calls this first. On the CPU the pattern is always there. */
+ * at row_start or column of a matrix that may be ordered calls this first. No two threads fetch at once: on the CPU,
+ * where they may share a matrix, the pattern is always there, and a GPU's context belongs to one thread at a time. */
 karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix);
 
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
