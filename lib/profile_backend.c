@@ -126,6 +126,18 @@ static void scatter(karst_context *context, karst_index count, int b, const kars
   karst_profile_end(&timing);
 }
 
+/* The pattern is read and written, and where each block comes from is written. */
+static karst_status permute(karst_context *context, const karst_matrix *A, const karst_index *permutation,
+                            karst_permuted *permuted)
+{
+  karst_timing timing;
+  const double bytes = 2 * of_pattern(A) + of_indices(karst_matrix_blocks(A) + (int64_t)A->block_rows);
+  const karst_status status =
+      begin(context, "permute pattern", bytes, &timing)->permute(context, A, permutation, permuted);
+  karst_profile_end(&timing);
+  return status;
+}
+
 static void multiply(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {
   karst_timing timing;
@@ -229,6 +241,7 @@ static struct karst_backend wrap(const struct karst_backend *backend)
   timed.quotient = quotient;
   timed.gather = gather;
   timed.scatter = scatter;
+  timed.permute = permute;
   timed.multiply = multiply;
   timed.residual = residual;
   timed.residual_bounded = residual_bounded;

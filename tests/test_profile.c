@@ -234,6 +234,24 @@ static void counts_bytes(karst_context *context)
   karst_vector_destroy(x);
 }
 
+/* Set-up with an ordering permutes the pattern once, and an update permutes the values alone. */
+static void counts_permutation(karst_context *context)
+{
+  struct system s;
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.ordering = "rcm";
+  set_up(context, "poisson2d:40x25", &settings, &s);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  tap_need(context, karst_solver_setup(s.solver, s.A), "setup");
+  tap_need(context, karst_solver_update(s.solver), "update");
+  const karst_profile row = row_of(context, "permute pattern");
+  const double rows = 1000, blocks = 5 * rows - 2 * 40 - 2 * 25;
+  tap_ok(row.calls == 1 && row.bytes == (3 * blocks + 2 * (rows + 1) + rows) * (double)sizeof(karst_index),
+         "the pattern is permuted once, by set-up");
+  destroy(&s);
+}
+
 /* Times are those of operations alone, and all of them fit into the time that has passed. */
 static void adds_up(karst_context *context)
 {
@@ -621,6 +639,7 @@ int main(void)
   tap_each_device(counts_scaled, "a scaled system");
   tap_each_device(counts_operator, "an operator");
   tap_each_device(counts_bytes, "bytes");
+  tap_each_device(counts_permutation, "a permutation");
   tap_each_device(adds_up, "the sum of times");
   tap_each_device(switches, "on and off");
   tap_each_device(ends_with_the_device, "another device");
