@@ -214,9 +214,13 @@ static void test_orders(void)
          "and with --json");
   run = CLI_RUN("bench", "poisson2d:9x8", "--quick", "--threads=1", "--level=1", "--ordering=natural");
   tap_ok(run->status == 0 && count(run->out, "\nkarst") == 1, "natural order alone is timed once");
+  run = CLI_RUN("bench", "poisson2d:9x8", "--quick", "--threads=1", "--level=1", "--tile-size=8");
+  tap_ok(run->status == 0 && count(run->out, "\nkarst") == 1, "and reads no size of tiles");
+  run = CLI_RUN("bench", "poisson2d:16x16", "--quick", "--threads=1", "--level=0", "--ordering=tiles", "--tile-size=0");
+  tap_ok(run->status == 0 && strstr(run->out, " tiles in "), "a size of 0 leaves it to the order");
   static const char *const wrong[][2] = {{"--ordering=auto", "--quick"},
                                          {"--ordering=tile", "--quick"},
-                                         {"--tile-size=8", "--quick"},
+                                         {"--ordering=colour", "--tile-size=-1"},
                                          {"--ordering=tiles", "--correction=2"},
                                          {"--ordering=tiles", "--tile-size=none"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -28,7 +28,7 @@ typedef struct bench_case {
   const karst_options *options; /* of Karst, for what the fields above do not set */
   bool negate;                  /* whether the matrix is multiplied by -1 */
   const char *ordering;         /* Karst is timed in this order of the rows too; NULL: in natural order alone */
-  int tile_size;                /* of that order; 0: its own choice */
+  int tile_size;                /* of that order; 0: its own choice, or it has none */
 } bench_case;
 
 /* The solvers that whole solves are timed with. */

@@ -109,26 +109,30 @@ static int parse_grids(bench_settings *settings)
   return TOOL_GO_ON;
 }
 
+/* Reads the order and the size of its tiles, which an order that has no use for it ignores, as with any option. */
+static int parse_order(karst_context *context, bench_settings *settings)
+{
+  karst_options *options;
+  karst_status status = karst_options_create(context, &options);
+  if (!status && settings->ordering) status = karst_options_set(options, "ordering", settings->ordering);
+  if (!status) status = karst_options_set(options, "tile-size", settings->tile_text);
+  if (!status && karst_options_used(options, "tile-size"))
+    settings->tile_size = (int)tool_option_number(options, "tile-size");
+  karst_options_destroy(options);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
 /* Natural order is always timed, and auto chooses by what a solve needs, which kernels alone do not tell. */
 static int check_order(karst_context *context, bench_settings *settings)
 {
-  karst_options *options;
-
-  if (!settings->ordering) {
-    if (!settings->tile_size) return TOOL_GO_ON;
-    return tool_fail(TOOL_FAILED, "--tile-size is for an order by tiles: --ordering tiles --tile-size %d",
-                     settings->tile_size);
-  }
+  const int exit_status = parse_order(context, settings);
+  if (exit_status != TOOL_GO_ON || !settings->ordering) return exit_status;
   if (settings->grids || settings->correction)
     return tool_fail(TOOL_FAILED, "--ordering: what --grids and --correction do is done in natural order");
   if (strcmp(settings->ordering, "auto") == 0)
     return tool_fail(TOOL_FAILED, "--ordering auto: bench takes the order itself by its name, such as tiles");
   if (strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
-  if (!settings->ordering) return TOOL_GO_ON;
-  karst_status status = karst_options_create(context, &options);
-  if (!status) status = karst_options_set(options, "ordering", settings->ordering);
-  karst_options_destroy(options);
-  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  return TOOL_GO_ON;
 }
 
 /* Reads the lists and checks the numbers. */
@@ -218,9 +222,9 @@ static void list_subjects(bench_settings *settings, struct tool_option *row)
       {{"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one"},
        TOOL_TEXT,
        {.text = &settings->ordering}},
-      {{"tile-size", "N", "", "most block rows of a tile of that order [chosen by the device and the matrix]"},
-       TOOL_COUNT,
-       {.count = &settings->tile_size}},
+      {{"tile-size", "N", "0", "most block rows of a tile of that order; 0: chosen by the device and the matrix"},
+       TOOL_TEXT,
+       {.text = &settings->tile_text}},
       {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond"},
        TOOL_TEXT,
        {.text = &settings->solves}},
@@ -261,6 +265,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
   *settings = (bench_settings){.level_text = "0,1",
                                .threads_text = "1,2",
                                .device = "cpu",
+                               .tile_text = "0",
                                .restart = 20,
                                .iterations = 60,
                                .repeat = 3,

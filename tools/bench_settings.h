@@ -28,7 +28,7 @@ typedef struct bench_grid {
 
 typedef struct bench_settings {
   const char *matrix;
-  const char *level_text, *threads_text, *device, *precond, *grid_text;
+  const char *level_text, *threads_text, *device, *precond, *grid_text, *tile_text;
   int level[BENCH_LIST], levels;
   int threads[BENCH_LIST], thread_counts;
   int block, restart, iterations, repeat;
@@ -36,7 +36,7 @@ typedef struct bench_settings {
   double rtol;
   bool cpu, gpu;
   const char *ordering; /* another order of the rows, beside the natural one; NULL: none */
-  int tile_size;        /* of that order; 0: its own choice */
+  int tile_size;        /* of that order; 0: its own choice, or it has none */
   const char *solves;   /* the solver whose whole solves are timed, or NULL */
   const char *peer, *set;
   const char *program;                           /* the path of bench, beside which its peers are */
