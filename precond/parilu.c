@@ -57,16 +57,17 @@ static karst_status setup(karst_precond *p)
 static bool have_converged(const karst_precond *p, double before, double after)
 {
   const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */
+  const int sweeps = karst_sweeps_settings_of(p)->sweeps;
   if (!isfinite(after))
     karst_tell(p->context, KARST_MESSAGE_WARNING,
-               "%s: after %d sweeps the factors are not finite; they are computed exactly instead", p->ops->name,
-               karst_sweeps_settings_of(p)->sweeps);
+               "%s: after %d sweep%s the factors are not finite; they are computed exactly instead", p->ops->name,
+               sweeps, sweeps == 1 ? "" : "s");
   else if (isfinite(before) && after > before && after > small)
     karst_tell(
         p->context, KARST_MESSAGE_WARNING,
-        "%s: %d sweeps made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
+        "%s: %d sweep%s made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
         "instead",
-        p->ops->name, karst_sweeps_settings_of(p)->sweeps, before, after);
+        p->ops->name, sweeps, sweeps == 1 ? "" : "s", before, after);
   else
     return true;
   return false;
@@ -78,12 +79,13 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   karst_context *context = p->context;
   if (s->factors.symmetric) context->backend->parilu->expand(context, &s->factors);
   const double *value = s->factors.symmetric ? s->factors.next : s->factors.value;
+  const int sweeps = karst_sweeps_settings_of(p)->sweeps;
   karst_status status = context->backend->ilu->load(context, s->factors.F, value, &s->ilu, outcome);
   if (status) return status;
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,
-               "%s: after %d sweeps the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
-               karst_sweeps_settings_of(p)->sweeps, karst_reason_text(outcome->reason));
+               "%s: after %d sweep%s the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
+               sweeps, sweeps == 1 ? "" : "s", karst_reason_text(outcome->reason));
     return KARST_SUCCESS;
   }
   s->sound = true;

@@ -211,8 +211,8 @@ static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outc
   if (outcome->level == 0)
     snprintf(p->explanation, sizeof p->explanation, "an entry in the row of node (%lld, %lld) is not finite", i, j);
   else if (outcome->level > rrb->levels)
-    snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d levels, is not %s",
-             i, j, rrb->levels, fault);
+    snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d level%s, is not %s",
+             i, j, rrb->levels, rrb->levels == 1 ? "" : "s", fault);
   else
     snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld) at level %d is not %s", i, j,
              outcome->level, fault);

@@ -43,6 +43,19 @@ static void test_view(void)
   tap_ok(has_line(run->out, "tile-size", "9") &&
              strstr(run->out, " block rows; 9 tiles in 2 colours, 2 levels of tiles;"),
          "with its tiles, if there are any");
+  static const char *const without[] = {"--precond=jacobi", "--precond=fgbilu", "--trisolve=jacobi"};
+  for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+    run = CLI_RUN("solve", "poisson2d:9x9", "--view", without[i]);
+    tap_ok(run->status == 0 && strstr(run->out, "\nview:") && !strstr(run->out, "\n  order  "),
+           "nothing of an order where no triangular solves go by level sets: %s", without[i]);
+  }
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--precond=two-stage", "--second=dilu");
+  tap_ok(run->status == 0 && strstr(run->out, "\n  order                        17 levels of "),
+         "but where those of a stage do");
+  run = CLI_RUN("solve", "poisson2d:1x1", "--view", "--ordering=colour");
+  tap_ok(
+      strstr(run->out, " order                        1 level of at most 1 block row; 1 tile in 1 colour, 1 level of "),
+      "one is one");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--rtol", "1e-08");
   tap_ok(has_line(run->out, "rtol", "1e-08 (default)"), "a default in other words is one");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--solver", "cg", "--precond", "two-stage", "--solver", "gmres",

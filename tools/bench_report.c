@@ -236,15 +236,17 @@ static void print_order(const bench_result *result)
     const bench_variant *variant = &result->variant[v];
     const karst_order_cost *cost = &variant->ordered.cost;
     if (!variant->reordered) continue;
-    printf("%s: ordered in %.3f ms; %lld levels of at most %lld block rows, in natural order ", variant->name,
-           1e3 * variant->info.time_order, (long long)cost->levels, (long long)cost->widest_level);
+    printf("%s: ordered in %.3f ms; %lld level%s of at most %lld block row%s, in natural order ", variant->name,
+           1e3 * variant->info.time_order, (long long)cost->levels, tool_plural(cost->levels),
+           (long long)cost->widest_level, tool_plural(cost->widest_level));
     if (cost->natural_levels > 0)
       printf("%lld", (long long)cost->natural_levels);
     else
       printf("too many blocks to be counted");
     if (cost->tiles > 0)
-      printf("; %lld tiles in %lld colours, %lld levels of tiles", (long long)cost->tiles, (long long)cost->colours,
-             (long long)cost->tile_levels);
+      printf("; %lld tile%s in %lld colour%s, %lld level%s of tiles", (long long)cost->tiles, tool_plural(cost->tiles),
+             (long long)cost->colours, tool_plural(cost->colours), (long long)cost->tile_levels,
+             tool_plural(cost->tile_levels));
     if (variant->ordered.trisolve[0]) printf("; solved by %s", variant->ordered.trisolve);
     printf("\n");
   }
@@ -268,11 +270,13 @@ void bench_report_table(const bench_result *result)
       NAN, NAN, NAN, NAN, t->iteration / 1e6, t->multiply / 1e6, t->apply / 1e6, t->orthogonalise / 1e6};
 
   tool_print_safely(stdout, what->matrix);
-  printf(": %s%lld rows, %lld blocks of %d; %s", what->negate ? "negated, " : "", (long long)result->rows,
-         (long long)result->blocks, result->block_size, strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
+  printf(": %s%lld row%s, %lld block%s of %d; %s", what->negate ? "negated, " : "", (long long)result->rows,
+         tool_plural(result->rows), (long long)result->blocks, tool_plural(result->blocks), result->block_size,
+         strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
   if (bench_has_level(tool_option_text(what->options, "precond"))) printf("(%d)", what->level);
-  printf(" with %lld entries; GMRES(%d), %d iterations; median of %d\n", (long long)result->factor_entries,
-         what->restart, what->iterations, result->repeat);
+  printf(" with %lld entr%s; GMRES(%d), %d iteration%s; median of %d\n", (long long)result->factor_entries,
+         result->factor_entries == 1 ? "y" : "ies", what->restart, what->iterations, tool_plural(what->iterations),
+         result->repeat);
   printf("%-26s", "milliseconds");
   for (int c = 0; c < COLUMNS; c++) printf("%10s", heading[c]);
   printf("\n");

@@ -59,12 +59,14 @@ static void print_method(const struct solve_report *report)
 {
   const karst_options *options = report->effective;
   const char *trisolve = tool_value_text(&report->values, "trisolve_used");
+  const int most = (int)tool_option_number(options, "max-iterations");
+  const int sweeps = (int)tool_option_number(options, "trisolve-sweeps");
   char precond[128];
   printf("solver      %s", tool_option_text(options, "solver"));
   if (karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
   if (karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
-  printf(", rtol %g, atol %g, at most %d iterations\n", tool_option_number(options, "rtol"),
-         tool_option_number(options, "atol"), (int)tool_option_number(options, "max-iterations"));
+  printf(", rtol %g, atol %g, at most %d iteration%s\n", tool_option_number(options, "rtol"),
+         tool_option_number(options, "atol"), most, tool_plural(most));
   printf("precond     %s", tool_precond_text(report->settings->options, options, precond, sizeof precond));
   if (strcmp(tool_option_text(options, "precond"), "two-stage") == 0) {
     printf(": ");
@@ -74,7 +76,7 @@ static void print_method(const struct solve_report *report)
   }
   print_level(options, "", ", ");
   if (trisolve && strcmp(trisolve, "jacobi") == 0)
-    printf(", triangular solves by %d Jacobi sweeps", (int)tool_option_number(options, "trisolve-sweeps"));
+    printf(", triangular solves by %d Jacobi sweep%s", sweeps, tool_plural(sweeps));
   printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
 }
 
@@ -88,7 +90,8 @@ static void print_factors(const struct solve_report *report)
 {
   const karst_solver_info *info = &report->info;
   const struct tool_values *values = &report->values;
-  printf("factors     %lld entries, %.3f times those of A", (long long)info->factor_entries, info->fill);
+  printf("factors     %lld entr%s, %.3f times those of A", (long long)info->factor_entries,
+         info->factor_entries == 1 ? "y" : "ies", info->fill);
   if (is_blocked(report)) printf(", %.3f times those before blocking", solve_fill_file(report));
   const double lower = tool_value_number(values, "levels_lower", 0);
   const double upper = tool_value_number(values, "levels_upper", 0);
@@ -179,8 +182,9 @@ void solve_print_text(const struct solve_report *report)
   const karst_solver_info *info = &report->info;
   printf("matrix      ");
   tool_print_safely(stdout, settings->matrix);
-  printf(": %s%s%lld rows, %lld entries", settings->stored_triangle ? "the stored triangle, " : "",
-         settings->negate ? "negated, " : "", (long long)report->rows, (long long)report->entries);
+  printf(": %s%s%lld row%s, %lld entr%s", settings->stored_triangle ? "the stored triangle, " : "",
+         settings->negate ? "negated, " : "", (long long)report->rows, tool_plural(report->rows),
+         (long long)report->entries, report->entries == 1 ? "y" : "ies");
   if (is_blocked(report)) printf(", %lld before blocking", (long long)report->file_entries);
   printf(", block size %d", report->block);
   const karst_index *size = report->grid.size;

@@ -77,23 +77,41 @@ static void print_numbers(const struct solve_report *report)
   }
 }
 
+/* Whether triangular solves of the preconditioner, or of one inside it, go by level sets of the rows. Those of fgbilu
+ * go by a grid's, and Jacobi sweeps by none. */
+static bool goes_by_levels(const struct tool_values *values)
+{
+  static const char levels[] = "levels_lower";
+  char name[256];
+  for (size_t i = 0; i < values->count; i++) {
+    const char *found = values->value[i].name, *end = strstr(found, levels);
+    if (!end || strcmp(end, levels) != 0) continue;
+    snprintf(name, sizeof name, "%.*strisolve_used", (int)(end - found), found);
+    const char *trisolve = tool_value_text(values, name);
+    if (!trisolve || strcmp(trisolve, "jacobi") != 0) return true;
+  }
+  return false;
+}
+
 /* Prints in a line what the order of the block rows costs. */
 static int print_order(karst_context *context, const karst_solver *solver)
 {
   karst_order_cost cost;
   const karst_status status = karst_solver_order_cost(solver, &cost);
   if (status) return tool_fail_library(context, status);
-  printf("  order                        %lld levels of at most %lld block rows", (long long)cost.levels,
-         (long long)cost.widest_level);
+  printf("  order                        %lld level%s of at most %lld block row%s", (long long)cost.levels,
+         tool_plural(cost.levels), (long long)cost.widest_level, tool_plural(cost.widest_level));
   if (cost.tiles > 0)
-    printf("; %lld tiles in %lld colours, %lld levels of tiles", (long long)cost.tiles, (long long)cost.colours,
-           (long long)cost.tile_levels);
+    printf("; %lld tile%s in %lld colour%s, %lld level%s of tiles", (long long)cost.tiles, tool_plural(cost.tiles),
+           (long long)cost.colours, tool_plural(cost.colours), (long long)cost.tile_levels,
+           tool_plural(cost.tile_levels));
   printf("; triangular solves move %lld bytes, about %.2g s", (long long)cost.bytes, cost.seconds_bytes);
   if (cost.seconds_steps > 0) printf(", and wait about %.2g s", cost.seconds_steps);
   if (cost.natural_levels == 0 && cost.levels > 0)
     printf("; factors in natural order are too large to be counted");
   else if (cost.natural_levels != cost.levels || cost.tiles > 0)
-    printf("; in natural order %lld levels, about %.2g s", (long long)cost.natural_levels, cost.natural_seconds);
+    printf("; in natural order %lld level%s, about %.2g s", (long long)cost.natural_levels,
+           tool_plural(cost.natural_levels), cost.natural_seconds);
   printf("\n");
   return TOOL_GO_ON;
 }
@@ -114,5 +132,5 @@ int solve_print_view(karst_context *context, const karst_solver *solver, const s
   printf("made of them:\n");
   print_numbers(report);
   karst_options_destroy(defaults);
-  return print_order(context, solver);
+  return goes_by_levels(&report->values) ? print_order(context, solver) : TOOL_GO_ON;
 }

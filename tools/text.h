@@ -1,9 +1,14 @@
-/* text.h - makes names safe to print: files may have any name, but terminals and JSON accept less. */
+/* text.h - makes names safe to print: files may have any name, but terminals and JSON accept less. And the plural of
+ * what is counted. */
 #ifndef KARST_TOOLS_TEXT_H
 #define KARST_TOOLS_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+/* What a noun ends in behind this number. */
+static inline const char *tool_plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Whether text is more than the ending and ends in it. */
 bool tool_ends_in(const char *text, const char *ending);
