@@ -86,6 +86,13 @@ typedef struct karst_traffic {
   double apply_reduced, multiply_reduced; /* of its reduction */
 } karst_traffic;
 
+/* Level sets that the triangular solves of an application wait for one after the other, and whether these are steps
+ * inside tiles; none for what solves no triangles, or by sweeps that wait for nothing. For predictions. */
+typedef struct karst_waits {
+  int64_t levels;
+  bool by_tiles;
+} karst_waits;
+
 /* The bytes of so many scalars and indices. */
 static inline double karst_traffic_of(int64_t scalars, int64_t indices)
 {
@@ -106,8 +113,9 @@ struct karst_precond {
   char explanation[160]; /* what update has to add about its reason, such as a node of the grid; "": nothing */
   karst_precond_analysis *analysis; /* that of ops->analyse, or one that was given; NULL: none; held */
   int64_t factor_entries;
-  int64_t memory;                    /* bytes held */
-  karst_traffic traffic;             /* set by setup */
+  int64_t memory;        /* bytes held */
+  karst_traffic traffic; /* these two are set by setup */
+  karst_waits waits;
   double time_symbolic, time_factor; /* seconds of the last setup and update */
   karst_report report;               /* what the method has to say besides; karst_precond_put fills it */
 };

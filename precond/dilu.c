@@ -53,6 +53,7 @@ static karst_status setup(karst_precond *p)
   p->memory = analysis->plan_memory + dilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
+  p->waits.levels = (int64_t)analysis->levels_lower + analysis->levels_upper;
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   return status ? status : karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
 }

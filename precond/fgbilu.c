@@ -66,6 +66,7 @@ static karst_status setup(karst_precond *p)
               analysis->plan_memory + fgbilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), 0);
+  p->waits.levels = analysis->hyperplanes;
   if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
   return status ? status : karst_precond_put_text(p, "style_used", analysis->style);
 }

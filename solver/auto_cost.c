@@ -1,4 +1,5 @@
-/* auto_cost.c - see auto_cost.h: from what preconditioners say that they move (karst_traffic). */
+/* auto_cost.c - see auto_cost.h: from what preconditioners say that they move and wait for
+ * (karst_traffic, karst_waits). */
 #include "auto_cost.h"
 
 #include "symbolic.h"
@@ -9,37 +10,16 @@
  * long), and for what the host queues for an iteration (70 us). */
 static const double level_bytes = 1.6e6, launch_bytes = 2.8e8, copy_bandwidth = 4e12;
 
-static bool is_by_tiles(const karst_precond *precond)
-{
-  karst_value value;
-  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
-    if (strcmp(value.name, "trisolve_used") == 0) return value.text && strcmp(value.text, "tiles") == 0;
-  return false;
-}
-
-static double find_number(const karst_precond *precond, const char *name)
-{
-  karst_value value;
-  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
-    if (strcmp(value.name, name) == 0) return value.number;
-  return 0;
-}
-
-/* Level sets that an application waits for one after the other. */
-static double count_levels(const karst_precond *M)
-{
-  return find_number(M, "levels_lower") + find_number(M, "levels_upper") + find_number(M, "hyperplanes");
-}
-
 /* Bytes that a GPU could move while an application waits. By tiles a level set is a step inside a multiprocessor, and
  * each colour of each triangle takes a way through the memory of the device. */
 static double wait_bytes(const karst_auto_sample *sample)
 {
-  const karst_precond *M = sample->krylov->M;
+  const karst_waits *waits = &sample->krylov->M->waits;
   const karst_order_machine *gpu = karst_order_machine_of(false, sample->A->block_size);
-  if (!sample->A->tiling || !is_by_tiles(M)) return level_bytes * count_levels(M);
+  const double levels = (double)waits->levels;
+  if (!sample->A->tiling || !waits->by_tiles) return level_bytes * levels;
   const double colours = (double)sample->A->tiling->colours;
-  return copy_bandwidth * (gpu->inner_step * count_levels(M) + gpu->outer_step * 2 * colours);
+  return copy_bandwidth * (gpu->inner_step * levels + gpu->outer_step * 2 * colours);
 }
 
 /* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves

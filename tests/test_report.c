@@ -69,6 +69,25 @@ static void each_method(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* What an application waits for, 15 level sets of each triangle of this grid, is told in numbers, too. */
+static void waits(karst_context *context)
+{
+  static const struct {
+    const char *precond, *trisolve;
+    int64_t levels;
+  } cases[] = {{"none", "auto", 0},  {"jacobi", "auto", 0},  {"iluk", "auto", 30},  {"iluk", "jacobi", 0},
+               {"dilu", "auto", 30}, {"parilu", "auto", 30}, {"fgbilu", "auto", 15}};
+  karst_matrix *A;
+  tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    karst_precond *P = make(context, cases[c].precond, cases[c].trisolve, A);
+    tap_ok(P->waits.levels == cases[c].levels && !P->waits.by_tiles, "%s, trisolve %s: an application waits for %lld",
+           cases[c].precond, cases[c].trisolve, (long long)P->waits.levels);
+    karst_precond_destroy(P);
+  }
+  karst_matrix_destroy(A);
+}
+
 static void units_and_texts(karst_context *context)
 {
   karst_matrix *A;
@@ -307,6 +326,7 @@ static void no_memory(void)
 int main(void)
 {
   tap_each_device(each_method, "each method");
+  tap_each_device(waits, "waits");
   tap_each_device(units_and_texts, "units and texts");
   tap_each_device(of_a_solver, "a solver's report");
   tap_each_device(put_and_replace, "put and replace");
