@@ -38,14 +38,22 @@ static const char *find_ordering(const karst_options *given)
   return ordering && strcmp(ordering, "auto") != 0 ? ordering : NULL;
 }
 
-/* Whether iluk with these options may be in tiles, and whether it must; and the level that is given. */
+/* The value of an option that is given, else 0. */
+static int find_integer(const karst_options *given, const char *name)
+{
+  const char *text = karst_options_find(given, name);
+  return text ? (int)strtod(text, NULL) : 0;
+}
+
+/* Whether iluk with these options may be in tiles, and whether it must; and the size of tiles and the level that are
+ * given. */
 static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
 {
   karst_context *context = karst_options_context(given);
   karst_order_needs needs;
   const karst_status status = karst_order_find_needs(context, karst_precond_find(context, "iluk"), given, &needs);
-  const char *level = karst_options_find(given, "level");
-  freedom->given_level = level ? (int)strtod(level, NULL) : 0;
+  freedom->given_level = find_integer(given, "level");
+  freedom->tile_size = find_integer(given, "tile-size");
   if (status || find_ordering(given)) return;
   freedom->by_tiles = needs.tiles;
   freedom->level_sets = needs.level_sets;

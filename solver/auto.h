@@ -34,6 +34,7 @@ typedef struct karst_auto_freedom {
   bool tiles;      /* the rows may be ordered by tiles, and nothing that is given speaks against it */
   bool by_tiles;   /* and what is given asks for sweeps by tiles */
   bool level_sets; /* or for sweeps by level sets */
+  int tile_size;   /* of those tiles; 0: the ordering's choice */
 } karst_auto_freedom;
 
 /* Chooses for A on the host, or on a GPU, by what auto_look.h tells of it. */

@@ -157,7 +157,8 @@ static karst_status choose_tiles(const karst_matrix *A, bool host, const karst_a
   if (!pay && !host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
     const int level = rung->level >= 0 ? rung->level : freedom->given_level;
     const int distance = level < INT_MAX ? level + 1 : level;
-    const karst_status status = karst_order_tiles_pay(A, false, distance, 0, freedom->level_sets, &pay, reason);
+    const karst_status status =
+        karst_order_tiles_pay(A, false, distance, freedom->tile_size, freedom->level_sets, &pay, reason);
     if (status) return status;
   }
   for (int i = lowest; pay && i < ladder->count; i++) ladder->rung[i].ordering = "tiles";

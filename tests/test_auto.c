@@ -149,21 +149,29 @@ static void test_device_tiles(void)
   static const struct {
     const char *spec;
     int block;
-    bool host, tiles, by_tiles;
+    bool host, tiles, by_tiles, level_sets;
+    int tile_size;
     const char *first, *ordering; /* of the lowest iluk */
   } expected[] = {
-      {"poisson3d:40x40x40", 0, false, true, false, "fgbilu", "tiles"},
-      {"poisson3d:40x40x40", 0, false, false, false, "fgbilu", "natural"},
-      {"poisson3d:40x40x40", 0, true, true, false, "iluk", "natural"},
-      {"poisson3d:8x8x8", 0, false, true, false, "fgbilu", "natural"},
-      {"laplace27:20x20x20", 2, false, true, false, "iluk", "tiles"},
-      {"laplace27:20x20x20", 0, true, true, true, "iluk", "tiles"},
+      {"poisson3d:40x40x40", 0, false, true, false, false, 0, "fgbilu", "tiles"},
+      {"poisson3d:40x40x40", 0, false, false, false, false, 0, "fgbilu", "natural"},
+      {"poisson3d:40x40x40", 0, true, true, false, false, 0, "iluk", "natural"},
+      {"poisson3d:8x8x8", 0, false, true, false, false, 0, "fgbilu", "natural"},
+      {"laplace27:20x20x20", 2, false, true, false, false, 0, "iluk", "tiles"},
+      {"laplace27:20x20x20", 0, true, true, true, false, 0, "iluk", "tiles"},
+      {"poisson3d:16x16x16", 0, false, true, false, true, 0, "fgbilu", "natural"},
+      {"poisson3d:16x16x16", 0, false, true, false, true, 8, "fgbilu", "tiles"},
   };
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-    const karst_auto_freedom freedom = {
-        .precond = true, .level = true, .grid = true, .tiles = expected[i].tiles, .by_tiles = expected[i].by_tiles};
+    const karst_auto_freedom freedom = {.precond = true,
+                                        .level = true,
+                                        .grid = true,
+                                        .tiles = expected[i].tiles,
+                                        .by_tiles = expected[i].by_tiles,
+                                        .level_sets = expected[i].level_sets,
+                                        .tile_size = expected[i].tile_size};
     karst_auto_ladder ladder;
     karst_matrix *A;
     int lowest = 0;
@@ -188,6 +196,9 @@ static void test_orders(karst_context *context)
   expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "tiles"}), by_tiles, by_tiles);
   expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "jacobi"}), natural, natural);
   expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"modified", "0.5"}), natural, natural);
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "level"}), natural, natural);
+  expect(context, "poisson3d:16x16x16", 0, GIVEN({"level", "1"}, {"trisolve", "level"}, {"tile-size", "8"}), natural,
+         by_tiles);
 }
 
 /* A file tells no grid; the pattern does, unless it has been renumbered. */
