@@ -36,6 +36,22 @@ static karst_status predict(const karst_matrix *A, int level, const karst_tiling
   return karst_order_predict(A->context, &system, &machine, cost);
 }
 
+/* Natural order beside another one, or nothing where its factors are too large: to count them would take seconds, or
+ * more memory than there is. */
+static karst_status predict_natural(const karst_matrix *A, int level, bool level_sets, karst_order_cost *natural)
+{
+  static const double most_blocks = 1 << 28;
+  double least = 0;
+  *natural = (karst_order_cost){0};
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (!status && level > 0) status = karst_ilu_least_blocks(A->context, A->block_rows, A->row_start, A->column, &least);
+  if (!status && least > most_blocks) return KARST_SUCCESS;
+  if (!status) status = predict(A, level, NULL, level_sets, natural);
+  if (status != KARST_ERROR_NO_MEMORY && status != KARST_ERROR_INDEX_OVERFLOW) return status;
+  *natural = (karst_order_cost){0};
+  return KARST_SUCCESS;
+}
+
 karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cost *cost)
 {
   if (cost) *cost = (karst_order_cost){0};
@@ -53,13 +69,8 @@ karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cos
   if (!status) status = predict(A, distance - 1, tiling, level_sets, cost);
   if (status) return status;
   natural = *cost;
-  if (karst_ordering_table[solver->chosen.ordering]->compute) {
-    status = predict(system->original, distance - 1, NULL, level_sets, &natural);
-    if (status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_INDEX_OVERFLOW) {
-      natural = (karst_order_cost){0};
-      status = KARST_SUCCESS;
-    }
-  }
+  if (karst_ordering_table[solver->chosen.ordering]->compute)
+    status = predict_natural(system->original, distance - 1, level_sets, &natural);
   cost->natural_levels = natural.levels;
   cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
   return status;

@@ -1,4 +1,4 @@
-/* ilu_work.c - estimates the work of a factorization on a pattern. */
+/* ilu_work.c - estimates the work of a factorization on a pattern, and its blocks before the pattern is there. */
 #include "config.h"
 
 #include "symbolic.h"
@@ -16,4 +16,25 @@ double karst_ilu_pattern_products(const karst_ilu_pattern *pattern)
     }
   }
   return products;
+}
+
+/* Elimination of p gives each row below it that has column p all columns of row p behind it. */
+karst_status karst_ilu_least_blocks(karst_context *context, karst_index n, const karst_index *row_start,
+                                    const karst_index *column, double *blocks)
+{
+  karst_index *below;
+  *blocks = 0;
+  karst_status status = karst_allocate_zero(context, &below, n, sizeof *below, "a bound of the fill");
+  if (status) return status;
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = row_start[i]; k < row_start[i + 1] && column[k] < i; k++) below[column[k]]++;
+  for (karst_index p = 0; p < n; p++) {
+    karst_index behind = 0;
+    for (karst_index k = row_start[p + 1]; k > row_start[p] && column[k - 1] > p; k--) behind++;
+    const double least = below[p] < behind ? (double)below[p] : (double)behind; /* which may be diagonal blocks */
+    const double found = (double)below[p] * (double)behind - least;
+    if (found > *blocks) *blocks = found;
+  }
+  karst_release(context, below);
+  return KARST_SUCCESS;
 }

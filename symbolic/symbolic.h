@@ -29,6 +29,11 @@ void karst_ilu_pattern_destroy(karst_context *context, karst_ilu_pattern *patter
  * p of U than row p or row i has. */
 double karst_ilu_pattern_products(const karst_ilu_pattern *pattern);
 
+/* Finds a lower bound of the blocks off the diagonal that factors of level 1 or above have, without looking for fill:
+ * those of the one row and column whose elimination couples most. Costs a pass over the pattern. */
+karst_status karst_ilu_least_blocks(karst_context *context, karst_index n, const karst_index *row_start,
+                                    const karst_index *column, double *blocks);
+
 /* Joins both triangles and the diagonal into one pattern, which contains A's. position[k] is where block k of A is in
  * it. All result arrays are allocated here. */
 karst_status karst_ilu_pattern_join(karst_context *context, const karst_ilu_pattern *pattern,

@@ -154,7 +154,7 @@ static karst_matrix *make_arrow(karst_context *context, karst_index n)
 /* The cost of an order is told also where there is no memory to count what natural order would have cost. */
 static void test_too_large(void)
 {
-  enum { ROWS = 2000, SPARE = 1 << 20 };
+  enum { ROWS = 2000, LARGE = 20000, SPARE = 1 << 20 };
   struct failing_allocator memory = {0};
   karst_allocator allocator = failing_allocator(&memory);
   karst_context *context;
@@ -175,8 +175,13 @@ static void test_too_large(void)
          (long long)cost.levels);
   memory.limit = 0;
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.natural_levels == ROWS, "and told where there is room");
+  karst_matrix *large = make_arrow(context, LARGE);
+  tap_need(context, karst_solver_setup(solver, large), "setup");
+  tap_ok(!karst_solver_order_cost(solver, &cost) && cost.levels == 2 && cost.natural_levels == 0,
+         "but for 2^28 blocks of one row nobody is kept waiting");
   karst_solver_destroy(solver);
   karst_options_destroy(options);
+  karst_matrix_destroy(large);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
 }

@@ -243,6 +243,51 @@ static void test_products(karst_context *context)
   }
 }
 
+/* Whether the bound of the blocks of level 1 holds, and is what the block rows of the one best pivot make. */
+static bool is_bounded(karst_context *context, const struct pattern *A)
+{
+  karst_ilu_pattern pattern;
+  double least, most = 0;
+  tap_need(context, karst_ilu_least_blocks(context, A->n, A->start, A->column, &least), "bound");
+  tap_need(context, karst_ilu_symbolic(context, A->n, A->start, A->column, 1, &pattern), "symbolic");
+  const double blocks = (double)pattern.lower_start[A->n] + (double)pattern.upper_start[A->n];
+  karst_ilu_pattern_destroy(context, &pattern);
+  for (karst_index p = 0; p < A->n; p++) {
+    double below = 0, behind = 0;
+    for (karst_index i = p + 1; i < A->n; i++) {
+      below += pattern_has(A, i, p);
+      behind += pattern_has(A, p, i);
+    }
+    const double made = below * behind - (below < behind ? below : behind);
+    if (made > most) most = made;
+  }
+  return least == most && least <= blocks;
+}
+
+/* Of an arrow with its head first the bound is all fill but for the head's own row and column. */
+static void test_least(karst_context *context)
+{
+  enum { ROWS = 300 };
+  struct pattern arrow = pattern_empty(ROWS, 3 * ROWS);
+  karst_index end = 0;
+  double least;
+  int wrong = 0;
+  for (int c = 0; c < 40; c++) {
+    struct pattern A = pattern_random((karst_index)tap_random_index(60), c % 2 ? 0.05 : 0.3);
+    wrong += !is_bounded(context, &A);
+    pattern_free(&A);
+  }
+  tap_ok(wrong == 0, "random patterns: factors have as many blocks as one row makes");
+  for (karst_index i = 0; i < ROWS; i++) {
+    for (karst_index j = 0; j < ROWS; j++)
+      if (i == 0 || j == 0 || i == j) arrow.column[end++] = j;
+    arrow.start[i + 1] = end;
+  }
+  tap_need(context, karst_ilu_least_blocks(context, ROWS, arrow.start, arrow.column, &least), "bound");
+  tap_ok(least == (double)(ROWS - 1) * (ROWS - 2), "an arrow of %d rows makes %g blocks", ROWS, least);
+  pattern_free(&arrow);
+}
+
 /* On symmetric patterns, symbolic factorization takes two indices a row besides its result. */
 static void test_memory(void)
 {
@@ -514,6 +559,7 @@ int main(void)
   test_grid_counts(context);
   test_threads(context);
   test_products(context);
+  test_least(context);
   test_memory();
   test_bad_level(context);
   test_overflow(context);
