@@ -35,23 +35,32 @@ static inline void pattern_free(struct pattern *pattern)
   free(pattern->column);
 }
 
-/* Makes the 7-point stencil on nx x ny x nz cells in natural order, with the diagonal. */
-static inline struct pattern pattern_grid(karst_index nx, karst_index ny, karst_index nz)
+/* Couples the cells of a grid in natural order with themselves and those at their faces or, with corners, with all 26
+ * around them. */
+static inline struct pattern pattern_stencil(const karst_index size[3], bool corners)
 {
-  struct pattern grid = pattern_empty(nx * ny * nz, 7 * (int64_t)nx * ny * nz);
+  const karst_index n = size[0] * size[1] * size[2];
+  struct pattern grid = pattern_empty(n, (corners ? 27 : 7) * (int64_t)n);
   karst_index k = 0;
-  for (karst_index i = 0; i < grid.n; i++) {
-    karst_index x = i % nx, y = i / nx % ny, z = i / nx / ny;
-    if (z > 0) grid.column[k++] = i - nx * ny;
-    if (y > 0) grid.column[k++] = i - nx;
-    if (x > 0) grid.column[k++] = i - 1;
-    grid.column[k++] = i;
-    if (x < nx - 1) grid.column[k++] = i + 1;
-    if (y < ny - 1) grid.column[k++] = i + nx;
-    if (z < nz - 1) grid.column[k++] = i + nx * ny;
+  for (karst_index i = 0; i < n; i++) {
+    const karst_index at[3] = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
+    for (int p = 0; p < 27; p++) {
+      const int step[3] = {p % 3 - 1, p / 3 % 3 - 1, p / 9 - 1};
+      bool inside = corners || abs(step[0]) + abs(step[1]) + abs(step[2]) <= 1;
+      for (int axis = 0; axis < 3; axis++)
+        inside = inside && at[axis] + step[axis] >= 0 && at[axis] + step[axis] < size[axis];
+      if (inside) grid.column[k++] = i + step[0] + size[0] * (step[1] + size[1] * step[2]);
+    }
     grid.start[i + 1] = k;
   }
   return grid;
+}
+
+/* Makes the 7-point stencil on nx x ny x nz cells in natural order, with the diagonal. */
+static inline struct pattern pattern_grid(karst_index nx, karst_index ny, karst_index nz)
+{
+  const karst_index size[3] = {nx, ny, nz};
+  return pattern_stencil(size, false);
 }
 
 /* Makes a pattern whose entries, the diagonal's too, are present with probability density; some rows are empty, and

@@ -1,6 +1,7 @@
 /* The grid of a matrix is set, with a map of cells or without, found from a pattern, checked, and kept by copies. */
 #include "../solver/system.h"
 #include "failing_allocator.h"
+#include "grids.h"
 #include "patterns.h"
 
 #include "symbolic.h"
@@ -45,14 +46,6 @@ static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny
   free(value);
   pattern_free(&A);
   return matrix;
-}
-
-static bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, karst_index nz, const karst_index *cell)
-{
-  karst_grid grid;
-  if (karst_matrix_get_grid(A, &grid)) return false;
-  bool same = grid.size[0] == nx && grid.size[1] == ny && grid.size[2] == nz && !grid.cell == !cell;
-  return same && (!cell || memcmp(grid.cell, cell, (size_t)karst_matrix_block_rows(A) * sizeof *cell) == 0);
 }
 
 /* Checks that a call failed with this status and a sentence with these words. */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "failing_allocator.h"
+#include "grids.h"
 #include "refusal.h"
 
 #include <stdlib.h>
@@ -15,14 +16,6 @@ static void keep_message(void *user, karst_message_kind kind, const char *text)
 {
   (void)user;
   if (kind == KARST_MESSAGE_NOTE) snprintf(message, sizeof message, "%s", text);
-}
-
-static bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, karst_index nz, const karst_index *cell)
-{
-  karst_grid grid;
-  if (karst_matrix_get_grid(A, &grid)) return false;
-  bool same = grid.size[0] == nx && grid.size[1] == ny && grid.size[2] == nz && !grid.cell == !cell;
-  return same && (!cell || memcmp(grid.cell, cell, (size_t)karst_matrix_block_rows(A) * sizeof *cell) == 0);
 }
 
 /* Writes a matrix and reads it again. */

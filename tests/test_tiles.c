@@ -27,33 +27,13 @@ static void test_random(karst_context *context)
   tap_ok(wrong == 0, "random patterns: tiles of one colour are independent in ILU(k), k = 0 to 3");
 }
 
-/* Returns the pattern of a grid with 7 or, with corners, 27 points. */
-static struct pattern make_grid(const karst_index size[3], bool corners)
-{
-  const karst_index n = size[0] * size[1] * size[2];
-  struct pattern A = pattern_empty(n, 27 * (int64_t)n);
-  karst_index end = 0;
-  for (karst_index i = 0; i < n; i++) {
-    const karst_index at[3] = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
-    for (int p = 0; p < 27; p++) {
-      const karst_index step[3] = {p % 3 - 1, p / 3 % 3 - 1, p / 9 - 1};
-      bool inside = corners || (step[0] != 0) + (step[1] != 0) + (step[2] != 0) <= 1;
-      for (int axis = 0; axis < 3; axis++)
-        inside = inside && at[axis] + step[axis] >= 0 && at[axis] + step[axis] < size[axis];
-      if (inside) A.column[end++] = i + step[0] + size[0] * (step[1] + size[1] * step[2]);
-    }
-    A.start[i + 1] = end;
-  }
-  return A;
-}
-
 static void test_grids(karst_context *context)
 {
   static const karst_index grids[][3] = {{9, 8, 7}, {12, 11, 1}, {1, 1, 30}, {5, 1, 6}, {17, 3, 2}};
   int wrong = 0;
   for (int g = 0; g < 5; g++)
     for (int c = 0; c < 30; c++) {
-      struct pattern A = make_grid(grids[g], c % 2);
+      struct pattern A = pattern_stencil(grids[g], c % 2);
       const karst_grid grid = {{grids[g][0], grids[g][1], grids[g][2]}, NULL};
       karst_ordering_pattern pattern = tiled_pattern(context, &A);
       if (c / 2 % 2) pattern.grid = &grid;
@@ -70,7 +50,7 @@ static void test_grids(karst_context *context)
 static void test_chess(karst_context *context)
 {
   static const karst_index size[3] = {16, 16, 16};
-  struct pattern A = make_grid(size, false);
+  struct pattern A = pattern_stencil(size, false);
   karst_ordering_pattern pattern = tiled_pattern(context, &A);
   pattern.settings.tile_size = 64;
   struct tiled made = tiled_make("tiles", &pattern);
@@ -108,7 +88,7 @@ static void test_planes(karst_context *context)
 {
   static const karst_index grids[][3] = {{40, 40, 1}, {40, 1, 40}, {1, 40, 40}, {1, 1, 400}};
   for (int g = 0; g < 4; g++) {
-    struct pattern A = make_grid(grids[g], false);
+    struct pattern A = pattern_stencil(grids[g], false);
     karst_ordering_pattern pattern = tiled_pattern(context, &A);
     const karst_grid grid = {{grids[g][0], grids[g][1], grids[g][2]}, NULL};
     pattern.grid = &grid;
@@ -129,7 +109,7 @@ static void test_planes(karst_context *context)
 static void test_threads(karst_context *context)
 {
   static const karst_index size[3] = {40, 30, 25};
-  struct pattern A = make_grid(size, false);
+  struct pattern A = pattern_stencil(size, false);
   static const char *const names[] = {"tiles", "colour"};
   const karst_grid grid = {{40, 30, 25}, NULL};
   const size_t bytes = (size_t)A.n * sizeof(karst_index);
@@ -169,7 +149,7 @@ static void test_map(karst_context *context, bool well)
 {
   enum { NX = 6, NY = 5, NZ = 4, CELLS = NX * NY * NZ };
   static const karst_index size[3] = {NX, NY, NZ};
-  struct pattern A = make_grid(size, false), B = pattern_empty(CELLS, 7 * CELLS + 2);
+  struct pattern A = pattern_stencil(size, false), B = pattern_empty(CELLS, 7 * CELLS + 2);
   karst_index *shuffle = pattern_shuffle(CELLS), *start, *column, *source, end = 0;
   for (karst_index i = 0; i < CELLS; i++) {
     if (well && i == CELLS - 1) B.column[end++] = 0;
@@ -269,7 +249,7 @@ static void test_strength(karst_context *context)
 static void test_shape(karst_context *context)
 {
   static const karst_index size[3] = {10, 10, 10};
-  struct pattern A = make_grid(size, false);
+  struct pattern A = pattern_stencil(size, false);
   karst_ordering_pattern pattern = tiled_pattern(context, &A);
   pattern.settings.tile_size = 64;
   struct tiled boxes = tiled_make("tiles", &pattern);
@@ -288,7 +268,7 @@ static void test_growth(karst_context *context)
 {
   enum { WIDTH = 24, ROWS = WIDTH * WIDTH };
   static const karst_index size[3] = {WIDTH, WIDTH, 1};
-  struct pattern grid = make_grid(size, false);
+  struct pattern grid = pattern_stencil(size, false);
   karst_index *shuffle = pattern_shuffle(ROWS), *start, *column, *source;
   double share[2];
   tap_need(context, karst_pattern_permute(context, ROWS, grid.start, grid.column, shuffle, &start, &column, &source),

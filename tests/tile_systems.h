@@ -47,19 +47,14 @@ static inline struct pattern tile_grid(const karst_index size[3], bool corners, 
     row[c] = c > 0 && 0.5 * (tap_random() + 1) < holes ? -1 : n;
     if (row[c] >= 0) (*cell)[n++] = c;
   }
-  struct pattern grid = pattern_empty(n, 27 * (int64_t)n);
+  struct pattern whole = pattern_stencil(size, corners), grid = pattern_empty(n, whole.start[cells]);
   for (karst_index i = 0; i < n; i++) {
-    const karst_index c = (*cell)[i], at[3] = {c % size[0], c / size[0] % size[1], c / size[0] / size[1]};
-    for (int p = 0; p < 27; p++) {
-      const int step[3] = {p % 3 - 1, p / 3 % 3 - 1, p / 9 - 1};
-      bool inside = corners || abs(step[0]) + abs(step[1]) + abs(step[2]) <= 1;
-      for (int axis = 0; axis < 3; axis++)
-        inside = inside && at[axis] + step[axis] >= 0 && at[axis] + step[axis] < size[axis];
-      const karst_index other = c + step[0] + size[0] * (step[1] + size[1] * step[2]);
-      if (inside && row[other] >= 0) grid.column[end++] = row[other];
-    }
+    const karst_index c = (*cell)[i];
+    for (karst_index k = whole.start[c]; k < whole.start[c + 1]; k++)
+      if (row[whole.column[k]] >= 0) grid.column[end++] = row[whole.column[k]];
     grid.start[i + 1] = end;
   }
+  pattern_free(&whole);
   free(row);
   return grid;
 }
