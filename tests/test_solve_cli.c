@@ -398,7 +398,7 @@ static void test_names(void)
          "a name that is no UTF-8 is in the report");
   json_decref(report);
   run = CLI_RUN("solve", path);
-  tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J\\xff\\xc2\\x9b\xc3\xa4.mtx: 1 rows"),
+  tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J\\xff\\xc2\\x9b\xc3\xa4.mtx: 1 row, 1 entry"),
          "control characters are escaped in the text");
   run = CLI_RUN("solve", path, "--rhs", "/nonexistent\n\x1b[2J");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nonexistent\\x0a\\x1b[2J"),
