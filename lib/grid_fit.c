@@ -1,4 +1,4 @@
-/* grid_fit.c - whether the couplings of a matrix join neighbours of a grid. It looks at patterns, which grid.c, on which
+/* grid_fit.c - whether the couplings of a matrix join neighbours of a grid. It looks at patterns; grid.c, on which
  * matrices rely, does not. */
 #include "grid.h"
 
