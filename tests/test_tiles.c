@@ -69,7 +69,7 @@ static void test_many_boxes(karst_context *context)
 {
   static const karst_index size[3] = {40, 40, 40};
   for (int corners = 0; corners < 2; corners++) {
-    struct pattern A = make_grid(size, corners);
+    struct pattern A = pattern_stencil(size, corners);
     karst_ordering_pattern pattern = tiled_pattern(context, &A);
     pattern.settings.tile_size = 64;
     for (pattern.distance = 1; pattern.distance <= 3; pattern.distance++) {
