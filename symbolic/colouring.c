@@ -5,12 +5,19 @@
  * the degeneracy; breadth first, which needs two colours for what two do; and by number, which suits grids. The fewest
  * colours are kept. Then vertices of colours with more than their share move to free ones with less (Lu, Halappanavar,
  * Chavarria-Miranda, Gebremedhin, Kalyanaraman, "Balanced coloring for parallel computing applications", IPDPS 2015).
- * All is linear in the graph, but for the last step, which looks at each colour once for a vertex that may move. */
+ * All is linear in the graph, but for the last step, which looks at each colour once for a vertex that may move.
+ *
+ * Where neighbours are to have colours in the order of their numbers, colours come in a cycle: only where it begins
+ * again do neighbours come in another order. A few more colours than are needed make that rare (Doi and Washio,
+ * "Ordering strategies and related techniques to overcome the trade-off between parallelism and convergence in
+ * incomplete factorizations", Parallel Computing 25 (1999)). */
 #include "config.h"
 
 #include "colouring.h"
 
 #include <string.h>
+
+enum { MORE = 4 }; /* colours of a cycle beyond those that are needed */
 
 static const char what[] = "the colours of an ordering";
 
@@ -181,5 +188,48 @@ finish:
   karst_release(context, b.left);
   karst_release(context, sequence);
   karst_release(context, used);
+  return status;
+}
+
+/* Gives each vertex the first colour of the cycle that is free behind those of its neighbours before it. level: the
+ * colour of each vertex, and the colours of all turns of the cycle before it. used: [colours]. Returns false where a
+ * vertex finds none. */
+static bool colour_in_cycle(const karst_graph *graph, karst_index colours, karst_index *used, karst_index *level)
+{
+  for (karst_index c = 0; c < colours; c++) used[c] = -1;
+  for (karst_index v = 0; v < graph->vertices; v++) {
+    karst_index least = 0, tries = 0;
+    for (karst_index k = graph->start[v]; k < graph->start[v + 1]; k++) {
+      const karst_index w = graph->neighbour[k];
+      if (w >= v) continue;
+      used[level[w] % colours] = v;
+      if (level[w] >= least) least = level[w] + 1;
+    }
+    while (tries < colours && used[(least + tries) % colours] == v) tries++;
+    if (tries == colours) return false;
+    level[v] = least + tries;
+  }
+  return true;
+}
+
+karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
+                                         karst_index *colour, karst_index *colours)
+{
+  const karst_index n = graph->vertices, wanted = *colours + MORE;
+  const karst_index cycle = wanted <= n / least ? wanted : n / least;
+  karst_index *used = NULL, *level = NULL;
+  karst_status status;
+  if (*colours < 2 || cycle < *colours) return KARST_SUCCESS;
+  if ((status = karst_allocate(context, &used, cycle, sizeof *used, what)) ||
+      (status = karst_allocate(context, &level, n, sizeof *level, what)))
+    goto finish;
+  if (colour_in_cycle(graph, cycle, used, level)) {
+    for (karst_index v = 0; v < n; v++) colour[v] = level[v] % cycle;
+    *colours = cycle;
+  }
+
+finish:
+  karst_release(context, used);
+  karst_release(context, level);
   return status;
 }

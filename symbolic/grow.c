@@ -1,44 +1,72 @@
-/* grow.c - grows tiles along strong couplings.
+/* grow.c - grows tiles along strong couplings, and along the order of the rows.
  *
- * A tile begins with a row that is coupled to tiles before it, if there is one, and takes in the row that is coupled to
- * it most strongly, until it is full. Such rows wait in a heap with the sum of their couplings to the tile; of equal
- * ones the row that came first is taken, so that tiles of a matrix with equal couplings are round. */
+ * A row is ready when the rows before it that it is coupled to have tiles. A tile begins with a ready row, one that is
+ * coupled to tiles before it, if there is one, and takes in a ready row that is coupled to it most strongly, until it
+ * is full; others come where none is ready. In the order of their numbers such tiles then keep the order of nearly all
+ * coupled rows, and so the iterations of the order that the rows have (S. Doi and T. Washio, "Ordering strategies and
+ * related techniques to overcome the trade-off between parallelism and convergence in incomplete factorizations",
+ * Parallel Computing 25 (1999)). Rows that are coupled to a tile wait in a heap with the sum of their couplings to it;
+ * of equal ones the row that came first is taken, so that tiles of a matrix with equal couplings are round.
+ *
+ * A row with no more than one strong coupling to its tile begins a new layer of it. A tile that is half full begins
+ * none that may find no room, with as many rows as the layer before: on a grid tiles are boxes then, and elsewhere they
+ * end where couplings are weak. Ragged ends cost iterations.
+ *
+ * Rows are cut into parts that threads grow tiles in at the same time. The parts depend on the pattern alone, and are
+ * so large that their ends count little. */
 #include "config.h"
 
+#include "threads.h"
 #include "tiles.h"
+
+/* A part has at least so many rows, and so many times as many as coupled rows are apart on average: some eight planes
+ * of a grid. */
+enum { PART_ROWS = 16384, PART_REACHES = 32, MOST_PARTS = 4096 };
+enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
 static const char what[] = "the tiles of an ordering";
 
-struct growth {
+/* Arrays of all rows, of which a part uses its own places. */
+struct field {
+  const karst_context *context;
   const karst_graph *graph;
   const float *strength;
-  karst_index hub_degree;
-  karst_index *tile;    /* [vertices] -1: none yet */
+  karst_index hub_degree, most;
+  karst_index *tile;    /* [vertices] the tile of each row in its part, FREE or HUB */
   float *gain;          /* [vertices] the strength of the couplings to the tile that grows, of those in the heap */
   karst_index *arrival; /* [vertices] when it came into the heap */
   karst_index *place;   /* [vertices] where it is in the heap, -1: it is not */
+  karst_index *before;  /* [vertices] coupled rows before it, of its part, that have no tile */
   karst_index *heap;    /* [vertices] */
-  karst_index waiting;  /* vertices in the heap */
-  karst_index *later;   /* [vertices] those that a tile has left behind, each once */
+  karst_index *later;   /* [vertices] those that a tile has left behind ready, each once */
   bool *listed;         /* [vertices] whether it is in later */
+};
+
+/* What grows in a part, the rows from begin to end. */
+struct growth {
+  const struct field *f;
+  karst_index begin, end;
+  karst_index *heap, *later; /* [end - begin] those of the field, from the part's first row */
+  karst_index waiting;       /* vertices in the heap */
   karst_index left, next_left, next_row;
 };
 
-static bool precedes(const struct growth *g, karst_index v, karst_index w)
+static bool precedes(const struct field *f, karst_index v, karst_index w)
 {
-  return g->gain[v] > g->gain[w] || (g->gain[v] == g->gain[w] && g->arrival[v] < g->arrival[w]);
+  if ((f->before[v] == 0) != (f->before[w] == 0)) return f->before[v] == 0;
+  return f->gain[v] > f->gain[w] || (f->gain[v] == f->gain[w] && f->arrival[v] < f->arrival[w]);
 }
 
 static void set_place(struct growth *g, karst_index v, karst_index place)
 {
   g->heap[place] = v;
-  g->place[v] = place;
+  g->f->place[v] = place;
 }
 
 static void rise(struct growth *g, karst_index v)
 {
-  karst_index place = g->place[v];
-  while (place > 0 && precedes(g, v, g->heap[(place - 1) / 2])) {
+  karst_index place = g->f->place[v];
+  while (place > 0 && precedes(g->f, v, g->heap[(place - 1) / 2])) {
     set_place(g, g->heap[(place - 1) / 2], place);
     place = (place - 1) / 2;
   }
@@ -49,8 +77,8 @@ static void sink(struct growth *g, karst_index v, karst_index place)
 {
   for (karst_index child; place < g->waiting / 2; place = child) {
     child = 2 * place + 1;
-    if (child + 1 < g->waiting && precedes(g, g->heap[child + 1], g->heap[child])) child++;
-    if (!precedes(g, g->heap[child], v)) break;
+    if (child + 1 < g->waiting && precedes(g->f, g->heap[child + 1], g->heap[child])) child++;
+    if (!precedes(g->f, g->heap[child], v)) break;
     set_place(g, g->heap[child], place);
   }
   set_place(g, v, place);
@@ -59,29 +87,26 @@ static void sink(struct growth *g, karst_index v, karst_index place)
 static karst_index take_first(struct growth *g)
 {
   const karst_index first = g->heap[0], last = g->heap[--g->waiting];
-  g->place[first] = -1;
+  g->f->place[first] = -1;
   if (g->waiting > 0) sink(g, last, 0);
   return first;
-}
-
-static bool is_free(const struct growth *g, karst_index v)
-{
-  return g->tile[v] < 0 && !karst_graph_is_hub(g->graph, g->hub_degree, v);
 }
 
 /* Takes vertex v into a tile. arrivals counts those that have come into the heap. */
 static void take_in(struct growth *g, karst_index v, karst_index tile, karst_index *arrivals)
 {
-  g->tile[v] = tile;
-  for (karst_index k = g->graph->start[v]; k < g->graph->start[v + 1]; k++) {
-    const karst_index w = g->graph->neighbour[k];
-    if (!is_free(g, w)) continue;
-    if (g->place[w] < 0) {
-      g->gain[w] = 0;
-      g->arrival[w] = (*arrivals)++;
-      g->place[w] = g->waiting++;
+  const struct field *f = g->f;
+  f->tile[v] = tile;
+  for (karst_index k = f->graph->start[v]; k < f->graph->start[v + 1]; k++) {
+    const karst_index w = f->graph->neighbour[k];
+    if (w < g->begin || w >= g->end || f->tile[w] != FREE) continue;
+    if (w > v) f->before[w]--;
+    if (f->place[w] < 0) {
+      f->gain[w] = 0;
+      f->arrival[w] = (*arrivals)++;
+      f->place[w] = g->waiting++;
     }
-    g->gain[w] += g->strength[k];
+    f->gain[w] += f->strength[k];
     rise(g, w);
   }
 }
@@ -89,31 +114,38 @@ static void take_in(struct growth *g, karst_index v, karst_index tile, karst_ind
 /* The next vertex to begin with: what tiles have left behind comes first. Returns -1 where all have a tile. */
 static karst_index find_seed(struct growth *g)
 {
+  const karst_index *tile = g->f->tile;
   for (; g->next_left < g->left; g->next_left++)
-    if (is_free(g, g->later[g->next_left])) return g->later[g->next_left];
-  for (; g->next_row < g->graph->vertices; g->next_row++)
-    if (is_free(g, g->next_row)) return g->next_row;
+    if (tile[g->later[g->next_left]] == FREE) return g->later[g->next_left];
+  for (; g->next_row < g->end; g->next_row++)
+    if (tile[g->next_row] == FREE) return g->next_row;
   return -1;
 }
 
-/* Empties the heap; what was in it is to be in tiles that come soon. */
+/* Empties the heap; what was in it and is ready is to be in tiles that come soon. */
 static void leave_behind(struct growth *g)
 {
+  const struct field *f = g->f;
   for (karst_index i = 0; i < g->waiting; i++) {
     const karst_index v = g->heap[i];
-    g->place[v] = -1;
-    if (g->listed[v]) continue;
-    g->listed[v] = true;
+    f->place[v] = -1;
+    if (f->listed[v] || f->before[v] > 0) continue;
+    f->listed[v] = true;
     g->later[g->left++] = v;
   }
   g->waiting = 0;
 }
 
 /* Grows one tile from a seed. One that finds no more neighbours goes on elsewhere while it is less than half full. */
-static void grow(struct growth *g, karst_index seed, karst_index tile, karst_index most)
+static void grow(struct growth *g, karst_index seed, karst_index tile)
 {
-  karst_index arrivals = 0;
+  const karst_index most = g->f->most;
+  karst_index arrivals = 0, layer_begin = 0;
   for (karst_index rows = 0; rows < most; rows++) {
+    if (rows > 0 && g->waiting > 0 && g->f->gain[g->heap[0]] <= 1) {
+      if (rows >= most / 2 && most - rows < rows - layer_begin) break;
+      layer_begin = rows;
+    }
     if (rows > 0) seed = g->waiting > 0 ? take_first(g) : rows < most / 2 ? find_seed(g) : -1;
     if (seed < 0) break;
     take_in(g, seed, tile, &arrivals);
@@ -121,30 +153,79 @@ static void grow(struct growth *g, karst_index seed, karst_index tile, karst_ind
   leave_behind(g);
 }
 
+/* Grows the tiles of a part, and returns their number. */
+static karst_index grow_part(const struct field *f, karst_index begin, karst_index end)
+{
+  struct growth g = {
+      .f = f, .begin = begin, .end = end, .heap = f->heap + begin, .later = f->later + begin, .next_row = begin};
+  karst_index tiles = 0;
+  for (karst_index v = begin; v < end; v++) {
+    f->tile[v] = karst_graph_is_hub(f->graph, f->hub_degree, v) ? HUB : FREE;
+    f->place[v] = -1;
+    f->listed[v] = false;
+    f->before[v] = 0;
+    for (karst_index k = f->graph->start[v]; k < f->graph->start[v + 1] && f->graph->neighbour[k] < v; k++)
+      f->before[v] += f->graph->neighbour[k] >= begin && f->tile[f->graph->neighbour[k]] == FREE;
+  }
+  for (karst_index seed; (seed = find_seed(&g)) >= 0;) grow(&g, seed, tiles++);
+  return tiles;
+}
+
+/* Grows tiles in all parts, and numbers them part by part. first: [parts + 1] the first tile of each part. */
+static void grow_parts(const struct field *f, int parts, karst_index *first)
+{
+  const karst_index n = f->graph->vertices;
+#pragma omp parallel for num_threads(karst_threads_for(f->context, f->graph->start[n])) schedule(dynamic, 1)
+  for (int p = 0; p < parts; p++)
+    first[p + 1] = grow_part(f, (karst_index)karst_share(n, p, parts), (karst_index)karst_share(n, p + 1, parts));
+  first[0] = 0;
+  for (int p = 0; p < parts; p++) first[p + 1] += first[p];
+#pragma omp parallel for num_threads(karst_threads_for(f->context, n)) schedule(static)
+  for (int p = 0; p < parts; p++)
+    for (karst_index v = (karst_index)karst_share(n, p, parts); v < (karst_index)karst_share(n, p + 1, parts); v++)
+      f->tile[v] = f->tile[v] == HUB ? -1 : f->tile[v] + first[p];
+}
+
+/* Returns how many parts the rows are cut into. */
+static int count_parts(const karst_context *context, const karst_graph *graph)
+{
+  const karst_index n = graph->vertices, edges = graph->start[n];
+  const int64_t reach = edges > 0 ? karst_order_reach(context, n, graph->start, graph->neighbour) / edges : 0;
+  const int64_t rows = PART_REACHES * reach > PART_ROWS ? PART_REACHES * reach : PART_ROWS, parts = n / rows;
+  return parts < 1 ? 1 : parts < MOST_PARTS ? (int)parts : MOST_PARTS;
+}
+
 karst_status karst_tile_set_grow(karst_context *context, const karst_graph *graph, const float *strength,
                                  karst_index hub_degree, karst_index most, karst_tile_set *set)
 {
   const karst_index n = graph->vertices;
-  struct growth g = {.graph = graph, .strength = strength, .hub_degree = hub_degree};
+  const int parts = count_parts(context, graph);
+  struct field f = {.context = context, .graph = graph, .strength = strength, .hub_degree = hub_degree, .most = most};
+  karst_index *first = NULL;
   karst_status status;
   if ((status = karst_allocate(context, &set->tile, n, sizeof *set->tile, what)) ||
-      (status = karst_allocate(context, &g.gain, n, sizeof *g.gain, what)) ||
-      (status = karst_allocate(context, &g.arrival, n, sizeof *g.arrival, what)) ||
-      (status = karst_allocate(context, &g.place, n, sizeof *g.place, what)) ||
-      (status = karst_allocate(context, &g.heap, n, sizeof *g.heap, what)) ||
-      (status = karst_allocate(context, &g.later, n, sizeof *g.later, what)) ||
-      (status = karst_allocate_zero(context, &g.listed, n, sizeof *g.listed, what)))
+      (status = karst_allocate(context, &f.gain, n, sizeof *f.gain, what)) ||
+      (status = karst_allocate(context, &f.arrival, n, sizeof *f.arrival, what)) ||
+      (status = karst_allocate(context, &f.place, n, sizeof *f.place, what)) ||
+      (status = karst_allocate(context, &f.before, n, sizeof *f.before, what)) ||
+      (status = karst_allocate(context, &f.heap, n, sizeof *f.heap, what)) ||
+      (status = karst_allocate(context, &f.later, n, sizeof *f.later, what)) ||
+      (status = karst_allocate(context, &f.listed, n, sizeof *f.listed, what)) ||
+      (status = karst_allocate(context, &first, (int64_t)parts + 1, sizeof *first, what)))
     goto finish;
-  g.tile = set->tile;
-  for (karst_index v = 0; v < n; v++) g.tile[v] = g.place[v] = -1;
-  for (karst_index seed; (seed = find_seed(&g)) >= 0;) grow(&g, seed, set->tiles++, most);
+  f.tile = set->tile;
+  grow_parts(&f, parts, first);
+  set->tiles = first[parts];
+  set->in_order = true;
 
 finish:
-  karst_release(context, g.gain);
-  karst_release(context, g.arrival);
-  karst_release(context, g.place);
-  karst_release(context, g.heap);
-  karst_release(context, g.later);
-  karst_release(context, g.listed);
+  karst_release(context, f.gain);
+  karst_release(context, f.arrival);
+  karst_release(context, f.place);
+  karst_release(context, f.before);
+  karst_release(context, f.heap);
+  karst_release(context, f.later);
+  karst_release(context, f.listed);
+  karst_release(context, first);
   return status;
 }

@@ -13,6 +13,9 @@
 
 #include <math.h>
 
+/* From so much on edges count as equally strong, so that tiles are round where couplings differ little. */
+static const float strong = 0.25f;
+
 enum { SAMPLES = 2048 }; /* rows that the axes of a grid are judged by */
 
 static const char what[] = "the strength of couplings";
@@ -93,9 +96,9 @@ static karst_status judge_all(const karst_ordering_pattern *pattern, float *rela
   return KARST_SUCCESS;
 }
 
-/* Adds up both couplings of each edge. relative: of the entries of the matrix. */
-static void add_entries(const karst_ordering_pattern *pattern, const karst_graph *graph, const karst_index *source,
-                        const float *relative, float *strength)
+/* Takes the mean of both couplings of each edge. relative: of the entries of the matrix. */
+static void join_entries(const karst_ordering_pattern *pattern, const karst_graph *graph, const karst_index *source,
+                         const float *relative, float *strength)
 {
   const karst_index *row_start = pattern->row_start, *column = pattern->column;
 #pragma omp parallel for num_threads(karst_threads_for(pattern->context, graph->start[graph->vertices]))               \
@@ -107,7 +110,7 @@ static void add_entries(const karst_ordering_pattern *pattern, const karst_graph
       while (own < row_start[i + 1] && column[own] < j) own++;
       float sum = own < row_start[i + 1] && column[own] == j ? relative[source ? source[own] : own] : 0;
       if (mirror >= 0) sum += relative[source ? source[mirror] : mirror];
-      strength[e] = sum;
+      strength[e] = sum >= 2 * strong ? 1 : sum / 2;
     }
   }
 }
@@ -122,7 +125,7 @@ karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, cons
   if (!status && pattern->matrix) {
     status = karst_allocate(context, &relative, entries, sizeof *relative, what);
     if (!status) status = judge_all(pattern, relative);
-    if (!status) add_entries(pattern, graph, source, relative, *strength);
+    if (!status) join_entries(pattern, graph, source, relative, *strength);
   } else if (!status) {
     for (karst_index k = 0; k < edges; k++) (*strength)[k] = 1;
   }

@@ -5,15 +5,13 @@
  * incomplete factor. A tile is a box of cells where the matrix has a grid, or its pattern that of one, else it grows
  * along strong couplings. Inside a tile rows keep their order, or that of the cells: level sets would give the same
  * factors, for they change the order of independent rows alone, and a kernel groups rows into its own steps anyway.
- * Rows that come in no particular order have that of RCM inside grown tiles; else tiles would cost as many iterations
- * as the matrix as it comes, up to twice those of a good order.
+ * Grown tiles keep the order of the rows where that is a good one, or else that of RCM (ground.c).
  *
  * Rows with many times as many neighbours as most come last, in tiles of their own with a colour each: no fill goes
  * through them to other rows then. */
 #include "config.h"
 
 #include "grid.h"
-#include "threads.h"
 #include "tiles.h"
 
 bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil)
@@ -59,58 +57,6 @@ karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host
   return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
 }
 
-/* The sum over all couplings of how far the rows of both ends are apart. */
-static int64_t measure_order(const karst_ordering_pattern *pattern)
-{
-  const karst_index n = pattern->block_rows;
-  const karst_index *row_start = pattern->row_start, *column = pattern->column;
-  int64_t sum = 0;
-#pragma omp parallel for num_threads(karst_threads_for(pattern->context, row_start[n])) schedule(static)              \
-    reduction(+ : sum)
-  for (karst_index i = 0; i < n; i++)
-    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) sum += column[k] < i ? i - column[k] : column[k] - i;
-  return sum;
-}
-
-/* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
-struct ground {
-  karst_ordering_pattern pattern;
-  karst_index *sequence; /* [block_rows] the rows of the matrix in its order; NULL: they have it already */
-  karst_index *row_start, *column, *source; /* as karst_pattern_permute makes them, or NULL */
-};
-
-static void destroy_ground(struct ground *ground)
-{
-  karst_context *context = ground->pattern.context;
-  karst_release(context, ground->sequence);
-  karst_release(context, ground->row_start);
-  karst_release(context, ground->column);
-  karst_release(context, ground->source);
-}
-
-/* Chooses the order of RCM where that brings coupled rows much nearer to each other. */
-static karst_status choose_ground(const karst_ordering_pattern *pattern, struct ground *ground)
-{
-  karst_context *context = pattern->context;
-  const karst_index n = pattern->block_rows;
-  karst_tiling none = {0};
-  *ground = (struct ground){.pattern = *pattern};
-  karst_status status =
-      karst_allocate(context, &ground->sequence, n, sizeof *ground->sequence, "the order inside tiles");
-  if (!status) status = karst_order_rcm(pattern, ground->sequence, &none);
-  if (!status)
-    status = karst_pattern_permute(context, n, pattern->row_start, pattern->column, ground->sequence,
-                                   &ground->row_start, &ground->column, &ground->source);
-  if (status) return status;
-  ground->pattern.row_start = ground->row_start;
-  ground->pattern.column = ground->column;
-  if (2 * measure_order(&ground->pattern) > measure_order(pattern)) {
-    destroy_ground(ground);
-    *ground = (struct ground){.pattern = *pattern};
-  }
-  return KARST_SUCCESS;
-}
-
 /* Makes tiles on a graph: boxes of the grid, if there is one, else tiles that grow. source: as karst_strength_of_edges
  * has it. */
 static karst_status make_by_graph(const karst_ordering_pattern *pattern, const karst_grid *grid,
@@ -140,15 +86,15 @@ static karst_status make_by_graph(const karst_ordering_pattern *pattern, const k
 static karst_status order_grown(const karst_ordering_pattern *pattern, karst_index most, karst_index *permutation,
                                 karst_tiling *tiling)
 {
-  struct ground ground;
+  karst_ground ground;
   karst_tile_set set = {0};
-  karst_status status = choose_ground(pattern, &ground);
+  karst_status status = karst_ground_choose(pattern, &ground);
   if (!status) status = make_by_graph(&ground.pattern, NULL, ground.source, most, &set);
   if (!status) status = karst_tiling_sort(pattern->context, pattern->block_rows, &set, permutation, tiling);
   for (karst_index i = 0; i < pattern->block_rows && !status && ground.sequence; i++)
     permutation[i] = ground.sequence[permutation[i]];
   karst_tile_set_destroy(pattern->context, &set);
-  destroy_ground(&ground);
+  karst_ground_destroy(&ground);
   return status;
 }
 

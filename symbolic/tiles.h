@@ -11,6 +11,7 @@ typedef struct karst_tile_set {
   karst_index *tile;     /* [block_rows] the tile of each row, -1 while it has none */
   karst_index *colour;   /* [tiles] the colour of each tile */
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
+  bool in_order;         /* whether tiles are numbered in an order that their colours are to keep */
 } karst_tile_set;
 
 /* Returns how many rows a tile may have: what the settings say, else what suits the host, or else a GPU and the block
@@ -33,8 +34,9 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
 karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
                                    karst_tile_set *set);
 
-/* Computes how strong the edges of the graph of a pattern are: for each entry of graph->neighbour the sum of how
- * strong both couplings are, each relative to the strongest one of its block row; 1 where the pattern has no matrix.
+/* Computes how strong the edges of the graph of a pattern are: for each entry of graph->neighbour the mean of how
+ * strong both couplings are, each relative to the strongest one of its block row; 1 where that is much, and where the
+ * pattern has no matrix.
  * source[k]: which entry of the matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]],
  * allocated here. */
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,
@@ -75,6 +77,21 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 /* Cuts a grid that the pattern does not fit into boxes of at most most cells, which get no colours. */
 karst_status karst_tile_set_cut(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                 karst_tile_set *set);
+
+/* Returns the sum over all entries of how far the rows of both ends are apart. */
+int64_t karst_order_reach(const karst_context *context, karst_index rows, const karst_index *row_start,
+                          const karst_index *column);
+
+/* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
+typedef struct karst_ground {
+  karst_ordering_pattern pattern;
+  karst_index *sequence; /* [block_rows] the rows of the matrix in its order; NULL: they have it already */
+  karst_index *row_start, *column, *source; /* as karst_pattern_permute makes them, or NULL */
+} karst_ground;
+
+/* Chooses the order of RCM where that brings coupled rows much nearer to each other. */
+karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_ground *ground);
+void karst_ground_destroy(karst_ground *ground);
 
 /* Grows tiles of at most most rows along strong couplings. Rows from hub_degree neighbours on stay without a tile. */
 karst_status karst_tile_set_grow(karst_context *context, const karst_graph *graph, const float *strength,

@@ -3,6 +3,8 @@
 
 #include "tiles.h"
 
+enum { COLOUR_TILES = 64 }; /* tiles of a colour, so that threads find enough */
+
 static const char what[] = "the tiles of an ordering";
 
 void karst_tile_set_destroy(karst_context *context, karst_tile_set *set)
@@ -87,6 +89,8 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
                "rows of one colour",
                reach, distance);
   status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
+  if (!status && set->in_order)
+    status = karst_graph_colour_in_cycle(context, &tiles, COLOUR_TILES, set->colour, &set->colours);
   karst_graph_destroy(context, &tiles);
   if (status) return status;
   for (karst_index t = hubs; t < set->tiles; t++) set->colour[t] = set->colours++;
