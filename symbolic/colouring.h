@@ -25,6 +25,11 @@ static inline bool karst_graph_is_hub(const karst_graph *graph, karst_index hub_
   return graph->start[v + 1] - graph->start[v] >= hub_degree;
 }
 
+/* Sorts the vertices 0 .. count - 1 that have a group, not -1, by it, stably: those of group g are member[first[g] ..
+ * first[g + 1] - 1]. first: [groups + 1], member: [count]. */
+karst_status karst_list_groups(karst_context *context, karst_index count, const karst_index *group, karst_index groups,
+                               karst_index *first, karst_index *member);
+
 /* Makes the graph of groups of vertices: two are neighbours where vertices of theirs are joined by at most distance
  * edges between vertices that have groups. group: [vertices] of each vertex, or -1. Where that graph would be many
  * times larger than the first one, *distance is lowered until it is not; it stays at least 1. */

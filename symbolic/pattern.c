@@ -152,11 +152,12 @@ finish:
 }
 
 /* Merges the ascending columns of row i of A and of A^T, except i, into merged unless that is NULL; returns their
- * number. */
+ * number. Both are the same array where A is symmetric. */
 static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
                              const karst_index *b_end, karst_index *merged)
 {
   karst_index count = 0;
+  if (a == b) b = b_end;
   while (a < a_end || b < b_end) {
     karst_index j = b == b_end || (a < a_end && *a < *b) ? *a : *b;
     if (a < a_end && *a == j) a++;
@@ -168,25 +169,51 @@ static karst_index merge_row(karst_index i, const karst_index *a, const karst_in
   return count;
 }
 
+/* Whether each entry above the diagonal has its mirror image, and there are as many below it. */
+static bool is_symmetric(const karst_context *context, karst_index n, const karst_index *row_start,
+                         const karst_index *column)
+{
+  const int threads = karst_threads_for(context, row_start[n]);
+  int64_t missing = 0, excess = 0;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(+ : missing, excess)
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = row_start[i]; k < row_start[i + 1] && missing == 0; k++) {
+      const karst_index j = column[k];
+      excess += j > i ? 1 : j < i ? -1 : 0;
+      missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], i) < 0;
+    }
+  return missing == 0 && excess == 0;
+}
+
 karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column)
 {
   karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
-  karst_status status;
+  const int threads = karst_threads_for(context, row_start[n]);
+  /* Most patterns are symmetric, which is found out much sooner than the transpose is made. */
+  const bool symmetric = is_symmetric(context, n, row_start, column);
+  const karst_index *other_start = row_start, *other_column = column;
+  karst_status status = KARST_SUCCESS;
   *symmetric_start = *symmetric_column = NULL;
-  if ((status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column)) ||
-      (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
+  if (!symmetric) {
+    status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column);
+    other_start = t_start;
+    other_column = t_column;
+  }
+  if (status || (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
     goto finish;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (karst_index i = 0; i < n; i++)
-    start[i + 1] = merge_row(i, column + row_start[i], column + row_start[i + 1], t_column + t_start[i],
-                             t_column + t_start[i + 1], NULL);
+    start[i + 1] = merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
+                             other_column + other_start[i + 1], NULL);
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a symmetric pattern")) ||
       (status = karst_allocate(context, &merged, start[n], sizeof *merged, "a symmetric pattern")))
     goto finish;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (karst_index i = 0; i < n; i++)
-    merge_row(i, column + row_start[i], column + row_start[i + 1], t_column + t_start[i], t_column + t_start[i + 1],
-              merged + start[i]);
+    merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
+              other_column + other_start[i + 1], merged + start[i]);
   *symmetric_start = start;
   *symmetric_column = merged;
   start = NULL;

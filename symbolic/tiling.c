@@ -1,6 +1,7 @@
 /* tiling.c - colours tiles, and sorts rows by tile and tiles by colour. */
 #include "config.h"
 
+#include "threads.h"
 #include "tiles.h"
 
 enum { COLOUR_TILES = 64 }; /* tiles of a colour, so that threads find enough */
@@ -15,47 +16,66 @@ void karst_tile_set_destroy(karst_context *context, karst_tile_set *set)
   *set = (karst_tile_set){0};
 }
 
-/* rank[t]: the place of tile t among those that have rows, sorted by colour; -1 for one without rows. item: [tiles]
- * the tiles sorted by colour, first: [colours + 1] where each colour begins in it. Fills the colours of the tiling. */
-static void rank_tiles(const karst_tile_set *set, karst_index rows, const karst_index *item, const karst_index *first,
-                       karst_index *rank, karst_tiling *tiling)
+/* Sorts the tiles that have rows by colour. tile: [tiles] those of all tiles sorted by colour, without the others
+ * afterwards; colour: [colours + 1] where each colour begins in it; first: [tiles + 1] the places of rows sorted by
+ * tile. Fills the tiling. */
+static void sort_tiles(const karst_tile_set *set, const karst_index *colour, const karst_index *first,
+                       karst_index *tile, karst_tiling *tiling)
 {
-  for (karst_index t = 0; t < set->tiles; t++) rank[t] = -1;
-  for (karst_index i = 0; i < rows; i++) rank[set->tile[i]] = 0;
-  tiling->colour_start[0] = 0;
+  tiling->colour_start[0] = tiling->start[0] = 0;
   for (karst_index c = 0; c < set->colours; c++) {
     const karst_index before = tiling->tiles;
-    for (karst_index k = first[c]; k < first[c + 1]; k++)
-      if (rank[item[k]] == 0) rank[item[k]] = tiling->tiles++;
+    for (karst_index k = colour[c]; k < colour[c + 1]; k++) {
+      const karst_index t = tile[k], rows = first[t + 1] - first[t];
+      if (rows == 0) continue;
+      tile[tiling->tiles] = t;
+      tiling->start[tiling->tiles + 1] = tiling->start[tiling->tiles] + rows;
+      tiling->tiles++;
+    }
     if (tiling->tiles > before) tiling->colour_start[++tiling->colours] = tiling->tiles;
   }
+}
+
+/* The tile of each row in the order inside tiles. *of: allocated here, or the set's own. */
+static karst_status follow_sequence(karst_context *context, karst_index rows, const karst_tile_set *set,
+                                    karst_index **of)
+{
+  *of = set->tile;
+  if (!set->sequence) return KARST_SUCCESS;
+  karst_status status = karst_allocate(context, of, rows, sizeof **of, what);
+  for (karst_index i = 0; i < rows && !status; i++) (*of)[i] = set->tile[set->sequence[i]];
+  return status;
 }
 
 karst_status karst_tiling_sort(karst_context *context, karst_index rows, const karst_tile_set *set,
                                karst_index *permutation, karst_tiling *tiling)
 {
-  karst_index *first = NULL, *item = NULL, *rank = NULL, *place = NULL;
+  const int64_t tiles = set->tiles, colours = set->colours;
+  const int threads = karst_threads_for(context, rows);
+  karst_index *first = NULL, *member = NULL, *colour = NULL, *tile = NULL, *of = NULL;
   karst_status status;
-  if ((status = karst_allocate(context, &first, (int64_t)set->colours + 1, sizeof *first, what)) ||
-      (status = karst_allocate(context, &item, set->tiles, sizeof *item, what)) ||
-      (status = karst_allocate(context, &rank, set->tiles, sizeof *rank, what)) ||
-      (status = karst_allocate(context, &place, rows, sizeof *place, what)) ||
-      (status = karst_allocate(context, &tiling->colour_start, (int64_t)set->colours + 1, sizeof *tiling->colour_start,
-                               what)))
+  if ((status = follow_sequence(context, rows, set, &of)) ||
+      (status = karst_allocate(context, &first, tiles + 1, sizeof *first, what)) ||
+      (status = karst_allocate(context, &member, rows, sizeof *member, what)) ||
+      (status = karst_allocate(context, &colour, colours + 1, sizeof *colour, what)) ||
+      (status = karst_allocate(context, &tile, tiles, sizeof *tile, what)) ||
+      (status = karst_allocate(context, &tiling->start, tiles + 1, sizeof *tiling->start, what)) ||
+      (status = karst_allocate(context, &tiling->colour_start, colours + 1, sizeof *tiling->colour_start, what)) ||
+      (status = karst_list_groups(context, rows, of, set->tiles, first, member)) ||
+      (status = karst_list_groups(context, set->tiles, set->colour, set->colours, colour, tile)))
     goto finish;
-  karst_levels_group(set->tiles, set->colour, set->colours, first, item);
-  rank_tiles(set, rows, item, first, rank, tiling);
-  if ((status = karst_allocate(context, &tiling->start, (int64_t)tiling->tiles + 1, sizeof *tiling->start, what)))
-    goto finish;
-  for (karst_index i = 0; i < rows; i++) place[i] = rank[set->tile[set->sequence ? set->sequence[i] : i]];
-  karst_levels_group(rows, place, tiling->tiles, tiling->start, permutation);
-  for (karst_index i = 0; i < rows && set->sequence; i++) permutation[i] = set->sequence[permutation[i]];
+  sort_tiles(set, colour, first, tile, tiling);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+  for (karst_index t = 0; t < tiling->tiles; t++)
+    for (karst_index i = tiling->start[t], k = first[tile[t]]; i < tiling->start[t + 1]; i++, k++)
+      permutation[i] = set->sequence ? set->sequence[member[k]] : member[k];
 
 finish:
   karst_release(context, first);
-  karst_release(context, item);
-  karst_release(context, rank);
-  karst_release(context, place);
+  karst_release(context, member);
+  karst_release(context, colour);
+  karst_release(context, tile);
+  if (of != set->tile) karst_release(context, of);
   return status;
 }
 
