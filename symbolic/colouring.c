@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { MORE = 4 }; /* colours of a cycle beyond those that are needed */
+enum { MORE = 4 }; /* colours of a cycle beyond those that are needed; it has at most so many beyond twice as many */
 
 static const char what[] = "the colours of an ordering";
 
@@ -215,15 +215,17 @@ static bool colour_in_cycle(const karst_graph *graph, karst_index colours, karst
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours)
 {
-  const karst_index n = graph->vertices, wanted = *colours + MORE;
-  const karst_index cycle = wanted <= n / least ? wanted : n / least;
+  const karst_index n = graph->vertices, fitting = n / least, most = 2 * *colours + MORE;
+  const karst_index last = most < fitting ? most : fitting;
+  karst_index cycle = *colours + MORE < last ? *colours + MORE : last;
   karst_index *used = NULL, *level = NULL;
   karst_status status;
   if (*colours < 2 || cycle < *colours) return KARST_SUCCESS;
-  if ((status = karst_allocate(context, &used, cycle, sizeof *used, what)) ||
+  if ((status = karst_allocate(context, &used, last, sizeof *used, what)) ||
       (status = karst_allocate(context, &level, n, sizeof *level, what)))
     goto finish;
-  if (colour_in_cycle(graph, cycle, used, level)) {
+  while (cycle <= last && !colour_in_cycle(graph, cycle, used, level)) cycle++;
+  if (cycle <= last) {
     for (karst_index v = 0; v < n; v++) colour[v] = level[v] % cycle;
     *colours = cycle;
   }

@@ -8,22 +8,24 @@
 #include "config.h"
 
 #include "spread.h"
-#include "threads.h"
 #include "tiles.h"
 
 #include <math.h>
 
 static const char what[] = "the order inside tiles";
 
-int64_t karst_order_reach(const karst_context *context, karst_index rows, const karst_index *row_start,
-                          const karst_index *column)
+double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column)
 {
-  const int threads = karst_threads_for(context, row_start[rows]);
-  int64_t sum = 0;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(+ : sum)
-  for (karst_index i = 0; i < rows; i++)
-    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) sum += column[k] < i ? i - column[k] : column[k] - i;
-  return sum;
+  enum { LOOKED_AT = 16384 };
+  const karst_index count = rows < LOOKED_AT ? rows : LOOKED_AT;
+  double sum = 0, entries = 0;
+  for (karst_index s = 0; s < count; s++) {
+    const karst_index i = karst_spread_row(rows, LOOKED_AT, s);
+    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++)
+      sum += (double)(column[k] < i ? i - column[k] : column[k] - i);
+    entries += (double)(row_start[i + 1] - row_start[i]);
+  }
+  return entries > 0 ? sum / entries : 0;
 }
 
 /* Rows from which on the order is estimated; rows to look at, the steps from each, and the most that they may find. */
@@ -73,9 +75,7 @@ static karst_status estimate_order(const karst_ordering_pattern *pattern, bool *
   karst_release(context, queue);
   if (!*good) return status;
   const double power = fmax(1, log2(near[1] / near[0]));
-  const double reach =
-      (double)karst_order_reach(context, n, pattern->row_start, pattern->column) / (double)pattern->row_start[n];
-  *good = reach <= pow((double)n, 1 - 1 / power);
+  *good = karst_order_reach(n, pattern->row_start, pattern->column) <= pow((double)n, 1 - 1 / power);
   return KARST_SUCCESS;
 }
 
@@ -105,8 +105,8 @@ karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_gr
   if (status) return status;
   ground->pattern.row_start = ground->row_start;
   ground->pattern.column = ground->column;
-  if (2 * karst_order_reach(context, n, ground->row_start, ground->column) >
-      karst_order_reach(context, n, pattern->row_start, pattern->column)) {
+  if (2 * karst_order_reach(n, ground->row_start, ground->column) >
+      karst_order_reach(n, pattern->row_start, pattern->column)) {
     karst_ground_destroy(ground);
     *ground = (karst_ground){.pattern = *pattern};
   }

@@ -21,7 +21,7 @@
 
 /* A part has at least so many rows, and so many times as many as coupled rows are apart on average: some eight planes
  * of a grid. */
-enum { PART_ROWS = 16384, PART_REACHES = 32, MOST_PARTS = 4096 };
+enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
 static const char what[] = "the tiles of an ordering";
@@ -187,11 +187,11 @@ static void grow_parts(const struct field *f, int parts, karst_index *first)
 }
 
 /* Returns how many parts the rows are cut into. */
-static int count_parts(const karst_context *context, const karst_graph *graph)
+static int count_parts(const karst_graph *graph)
 {
-  const karst_index n = graph->vertices, edges = graph->start[n];
-  const int64_t reach = edges > 0 ? karst_order_reach(context, n, graph->start, graph->neighbour) / edges : 0;
-  const int64_t rows = PART_REACHES * reach > PART_ROWS ? PART_REACHES * reach : PART_ROWS, parts = n / rows;
+  const karst_index n = graph->vertices;
+  const double reach = PART_REACHES * karst_order_reach(n, graph->start, graph->neighbour);
+  const double parts = (double)n / (reach > PART_ROWS ? reach : PART_ROWS);
   return parts < 1 ? 1 : parts < MOST_PARTS ? (int)parts : MOST_PARTS;
 }
 
@@ -199,7 +199,7 @@ karst_status karst_tile_set_grow(karst_context *context, const karst_graph *grap
                                  karst_index hub_degree, karst_index most, karst_tile_set *set)
 {
   const karst_index n = graph->vertices;
-  const int parts = count_parts(context, graph);
+  const int parts = count_parts(graph);
   struct field f = {.context = context, .graph = graph, .strength = strength, .hub_degree = hub_degree, .most = most};
   karst_index *first = NULL;
   karst_status status;

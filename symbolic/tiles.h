@@ -78,9 +78,8 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 karst_status karst_tile_set_cut(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                 karst_tile_set *set);
 
-/* Returns the sum over all entries of how far the rows of both ends are apart. */
-int64_t karst_order_reach(const karst_context *context, karst_index rows, const karst_index *row_start,
-                          const karst_index *column);
+/* Returns how far the rows of both ends of an entry are apart on average, in a large pattern as some rows tell. */
+double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column);
 
 /* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
 typedef struct karst_ground {

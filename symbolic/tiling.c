@@ -96,9 +96,11 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
   karst_graph tiles = {0};
   karst_index *group = NULL;
   int reach = distance;
+  const int threads = karst_threads_for(context, n);
   karst_status status = karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, what);
   if (!status) status = karst_allocate(context, &group, n, sizeof *group, what);
   if (status) return status;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (karst_index i = 0; i < n; i++) group[i] = set->tile[i] < hubs ? set->tile[i] : -1;
   status = karst_graph_of_groups(context, graph, hubs, group, &reach, &tiles);
   karst_release(context, group);
