@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { MORE = 4 }; /* colours of a cycle beyond those that are needed; it has at most so many beyond twice as many */
+enum { MORE = 2 }; /* colours of a cycle beyond those that are needed; it has at most so many beyond twice as many */
 
 static const char what[] = "the colours of an ordering";
 
@@ -216,11 +216,11 @@ karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_gra
                                          karst_index *colour, karst_index *colours)
 {
   const karst_index n = graph->vertices, fitting = n / least, most = 2 * *colours + MORE;
-  const karst_index last = most < fitting ? most : fitting;
+  const karst_index last = fitting < *colours ? *colours : fitting < most ? fitting : most;
   karst_index cycle = *colours + MORE < last ? *colours + MORE : last;
   karst_index *used = NULL, *level = NULL;
   karst_status status;
-  if (*colours < 2 || cycle < *colours) return KARST_SUCCESS;
+  if (*colours < 2) return KARST_SUCCESS;
   if ((status = karst_allocate(context, &used, last, sizeof *used, what)) ||
       (status = karst_allocate(context, &level, n, sizeof *level, what)))
     goto finish;

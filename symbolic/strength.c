@@ -13,9 +13,6 @@
 
 #include <math.h>
 
-/* From so much on edges count as equally strong, so that tiles are round where couplings differ little. */
-static const float strong = 0.25f;
-
 enum { SAMPLES = 2048 }; /* rows that the axes of a grid are judged by */
 
 static const char what[] = "the strength of couplings";
@@ -110,7 +107,7 @@ static void join_entries(const karst_ordering_pattern *pattern, const karst_grap
       while (own < row_start[i + 1] && column[own] < j) own++;
       float sum = own < row_start[i + 1] && column[own] == j ? relative[source ? source[own] : own] : 0;
       if (mirror >= 0) sum += relative[source ? source[mirror] : mirror];
-      strength[e] = sum >= 2 * strong ? 1 : sum / 2;
+      strength[e] = sum / 2;
     }
   }
 }

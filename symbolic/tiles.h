@@ -35,8 +35,7 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
                                    karst_tile_set *set);
 
 /* Computes how strong the edges of the graph of a pattern are: for each entry of graph->neighbour the mean of how
- * strong both couplings are, each relative to the strongest one of its block row; 1 where that is much, and where the
- * pattern has no matrix.
+ * strong both couplings are, each relative to the strongest one of its block row; 1 where the pattern has no matrix.
  * source[k]: which entry of the matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]],
  * allocated here. */
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,

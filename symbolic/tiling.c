@@ -4,7 +4,7 @@
 #include "threads.h"
 #include "tiles.h"
 
-enum { COLOUR_TILES = 64 }; /* tiles of a colour, so that threads find enough */
+enum { COLOUR_TILES = 32 }; /* tiles of a colour, so that threads find enough */
 
 static const char what[] = "the tiles of an ordering";
 
