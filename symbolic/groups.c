@@ -54,7 +54,7 @@ karst_status karst_list_groups(karst_context *context, karst_index count, const 
   karst_index *next; /* [chunks][groups] where each chunk's next vertex of a group goes */
   karst_status status = karst_allocate_zero(context, &next, (int64_t)chunks * groups, sizeof *next, what);
   if (status) return status;
-#pragma omp parallel for num_threads(chunks) if (chunks > 1) schedule(static, 1)
+#pragma omp parallel for num_threads(chunks) schedule(static, 1)
   for (int c = 0; c < chunks; c++)
     for (int64_t v = karst_share(count, c, chunks); v < karst_share(count, c + 1, chunks); v++)
       if (group[v] >= 0) next[c * (int64_t)groups + group[v]]++;
@@ -68,7 +68,7 @@ karst_status karst_list_groups(karst_context *context, karst_index count, const 
       first[g + 1] += size;
     }
   }
-#pragma omp parallel for num_threads(chunks) if (chunks > 1) schedule(static, 1)
+#pragma omp parallel for num_threads(chunks) schedule(static, 1)
   for (int c = 0; c < chunks; c++)
     for (int64_t v = karst_share(count, c, chunks); v < karst_share(count, c + 1, chunks); v++)
       if (group[v] >= 0) member[next[c * (int64_t)groups + group[v]]++] = (karst_index)v;

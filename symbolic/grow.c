@@ -2,11 +2,12 @@
  *
  * A row is ready when the rows before it that it is coupled to have tiles. A tile begins with a ready row, one that is
  * coupled to tiles before it, if there is one, and takes in a ready row that is coupled to it most strongly, until it
- * is full; others come where none is ready. In the order of their numbers such tiles then keep the order of nearly all
- * coupled rows, and so the iterations of the order that the rows have (S. Doi and T. Washio, "Ordering strategies and
- * related techniques to overcome the trade-off between parallelism and convergence in incomplete factorizations",
- * Parallel Computing 25 (1999)). Rows that are coupled to a tile wait in a heap with the sum of their couplings to it;
- * of equal ones the row that came first is taken, so that tiles of a matrix with equal couplings are round.
+ * is full. Others come where none is ready, and before those that are coupled weakly. In the order of their numbers
+ * such tiles then keep the order of nearly all coupled rows, and so the iterations of the order that the rows have (S.
+ * Doi and T. Washio, "Ordering strategies and related techniques to overcome the trade-off between parallelism and
+ * convergence in incomplete factorizations", Parallel Computing 25 (1999)). Rows that are coupled to a tile wait in a
+ * heap with the sum of their couplings to it; of equal ones the row that came first is taken, so that tiles of a matrix
+ * with equal couplings are round.
  *
  * A row with no more than one strong coupling to its tile begins a new layer of it. A tile that is half full begins
  * none that may find no room, with as many rows as the layer before: on a grid tiles are boxes then, and elsewhere they
@@ -25,6 +26,8 @@ enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
 static const char what[] = "the tiles of an ordering";
+/* From half of a strong coupling on a row is to be in the tile though it is not ready. */
+static const float much = 0.5f;
 
 /* Arrays of all rows, of which a part uses its own places. */
 struct field {
@@ -51,8 +54,10 @@ struct growth {
   karst_index left, next_left, next_row;
 };
 
+/* Whether v is to be taken before w: one that is coupled to the tile, not weakly alone, then one that is ready. */
 static bool precedes(const struct field *f, karst_index v, karst_index w)
 {
+  if ((f->gain[v] >= much) != (f->gain[w] >= much)) return f->gain[v] >= much;
   if ((f->before[v] == 0) != (f->before[w] == 0)) return f->before[v] == 0;
   return f->gain[v] > f->gain[w] || (f->gain[v] == f->gain[w] && f->arrival[v] < f->arrival[w]);
 }

@@ -169,19 +169,19 @@ static karst_index merge_row(karst_index i, const karst_index *a, const karst_in
   return count;
 }
 
-/* Whether each entry above the diagonal has its mirror image, and there are as many below it. */
-static bool is_symmetric(const karst_context *context, karst_index n, const karst_index *row_start,
-                         const karst_index *column)
+/* Whether each entry above the diagonal has its mirror image, and there are as many below it. The rows are shared by so
+ * many threads. */
+static bool is_symmetric(karst_index n, const karst_index *row_start, const karst_index *column, int threads)
 {
-  const int threads = karst_threads_for(context, row_start[n]);
   int64_t missing = 0, excess = 0;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(+ : missing, excess)
-  for (karst_index i = 0; i < n; i++)
-    for (karst_index k = row_start[i]; k < row_start[i + 1] && missing == 0; k++) {
-      const karst_index j = column[k];
-      excess += j > i ? 1 : j < i ? -1 : 0;
-      missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], i) < 0;
-    }
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : missing, excess)
+  for (int t = 0; t < threads; t++)
+    for (int64_t i = karst_share(n, t, threads); i < karst_share(n, t + 1, threads) && missing == 0; i++)
+      for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
+        const karst_index j = column[k];
+        excess += j > i ? 1 : j < i ? -1 : 0;
+        missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], (karst_index)i) < 0;
+      }
   return missing == 0 && excess == 0;
 }
 
@@ -190,9 +190,8 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       karst_index **symmetric_column)
 {
   karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
-  const int threads = karst_threads_for(context, row_start[n]);
   /* Most patterns are symmetric, which is found out much sooner than the transpose is made. */
-  const bool symmetric = is_symmetric(context, n, row_start, column);
+  const bool symmetric = is_symmetric(n, row_start, column, karst_threads_for(context, row_start[n]));
   const karst_index *other_start = row_start, *other_column = column;
   karst_status status = KARST_SUCCESS;
   *symmetric_start = *symmetric_column = NULL;
@@ -203,14 +202,14 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
   }
   if (status || (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
     goto finish;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
   for (karst_index i = 0; i < n; i++)
     start[i + 1] = merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
                              other_column + other_start[i + 1], NULL);
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a symmetric pattern")) ||
       (status = karst_allocate(context, &merged, start[n], sizeof *merged, "a symmetric pattern")))
     goto finish;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
   for (karst_index i = 0; i < n; i++)
     merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
               other_column + other_start[i + 1], merged + start[i]);

@@ -51,7 +51,6 @@ karst_status karst_tiling_sort(karst_context *context, karst_index rows, const k
                                karst_index *permutation, karst_tiling *tiling)
 {
   const int64_t tiles = set->tiles, colours = set->colours;
-  const int threads = karst_threads_for(context, rows);
   karst_index *first = NULL, *member = NULL, *colour = NULL, *tile = NULL, *of = NULL;
   karst_status status;
   if ((status = follow_sequence(context, rows, set, &of)) ||
@@ -65,7 +64,7 @@ karst_status karst_tiling_sort(karst_context *context, karst_index rows, const k
       (status = karst_list_groups(context, set->tiles, set->colour, set->colours, colour, tile)))
     goto finish;
   sort_tiles(set, colour, first, tile, tiling);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, rows)) schedule(static)
   for (karst_index t = 0; t < tiling->tiles; t++)
     for (karst_index i = tiling->start[t], k = first[tile[t]]; i < tiling->start[t + 1]; i++, k++)
       permutation[i] = set->sequence ? set->sequence[member[k]] : member[k];
@@ -96,11 +95,10 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
   karst_graph tiles = {0};
   karst_index *group = NULL;
   int reach = distance;
-  const int threads = karst_threads_for(context, n);
   karst_status status = karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, what);
   if (!status) status = karst_allocate(context, &group, n, sizeof *group, what);
   if (status) return status;
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (karst_index i = 0; i < n; i++) group[i] = set->tile[i] < hubs ? set->tile[i] : -1;
   status = karst_graph_of_groups(context, graph, hubs, group, &reach, &tiles);
   karst_release(context, group);
