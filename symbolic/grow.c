@@ -26,8 +26,8 @@ enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
 static const char what[] = "the tiles of an ordering";
-/* From half of a strong coupling on a row is to be in the tile though it is not ready. */
-static const float much = 0.5f;
+/* From so much of the strongest coupling on a row is to be in the tile though it is not ready. */
+static const float much = 0.7f;
 
 /* Arrays of all rows, of which a part uses its own places. */
 struct field {
