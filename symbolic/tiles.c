@@ -5,13 +5,15 @@
  * incomplete factor. A tile is a box of cells where the matrix has a grid, or its pattern that of one, else it grows
  * along strong couplings. Inside a tile rows keep their order, or that of the cells: level sets would give the same
  * factors, for they change the order of independent rows alone, and a kernel groups rows into its own steps anyway.
- * Grown tiles keep the order of the rows where that is a good one, or else that of RCM (ground.c).
+ * Grown tiles keep the order of the rows where that is a good one, or else that of RCM (ground.c). A grid that is told
+ * may miss the couplings of wells; one that misses more is not used.
  *
  * Rows with many times as many neighbours as most come last, in tiles of their own with a colour each: no fill goes
  * through them to other rows then. */
 #include "config.h"
 
 #include "grid.h"
+#include "spread.h"
 #include "tiles.h"
 
 bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil)
@@ -118,6 +120,32 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 
+static bool are_neighbours(const karst_grid *grid, karst_index i, karst_index j)
+{
+  const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+  const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
+  for (int axis = 0; axis < 3; axis++) {
+    const karst_index apart = a.position[axis] - b.position[axis];
+    if (apart < -1 || apart > 1) return false;
+  }
+  return true;
+}
+
+/* Whether a grid serves that some couplings do not fit, as those of wells: for most of the rows that are looked at. */
+static bool grid_serves(const karst_ordering_pattern *pattern, const karst_grid *grid)
+{
+  enum { SAMPLES = 2048, TENTH = 10 };
+  const karst_index n = pattern->block_rows, samples = n < SAMPLES ? n : SAMPLES;
+  karst_index misfits = 0;
+  for (karst_index s = 0; s < samples; s++) {
+    const karst_index i = karst_spread_row(n, SAMPLES, s);
+    karst_index k = pattern->row_start[i];
+    while (k < pattern->row_start[i + 1] && are_neighbours(grid, i, pattern->column[k])) k++;
+    misfits += k < pattern->row_start[i + 1];
+  }
+  return misfits <= samples / TENTH;
+}
+
 karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
   const karst_index most = karst_tile_set_size(pattern, karst_context_is_host(pattern->context));
@@ -127,6 +155,12 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
   const bool grown = pattern->settings.tile_shape == KARST_TILES_GROWN;
   if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, most, permutation, tiling);
   if (stencil) return order_boxes(pattern, &grid, (karst_stencil)stencil, most, permutation, tiling);
+  if (!grid_serves(pattern, &grid)) {
+    karst_tell(pattern->context, KARST_MESSAGE_WARNING,
+               "the couplings are not those of the grid %lldx%lldx%lld: tiles grow along strong couplings instead",
+               (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
+    return order_grown(pattern, most, permutation, tiling);
+  }
   karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);
   if (!status) status = karst_tiling_sort(pattern->context, pattern->block_rows, &set, permutation, tiling);
   karst_tile_set_destroy(pattern->context, &set);

@@ -83,6 +83,35 @@ static void test_many_boxes(karst_context *context)
   }
 }
 
+static void count_grids(void *user, karst_message_kind kind, const char *text)
+{
+  if (kind == KARST_MESSAGE_WARNING && strstr(text, "couplings are not those of the grid")) ++*(int *)user;
+}
+
+/* A grid that has little to do with the couplings is left. */
+static void test_other_grid(karst_context *context)
+{
+  static const karst_index size[3] = {12, 12, 12};
+  const karst_grid wrong = {{12 * 12 * 12, 1, 1}, NULL};
+  struct pattern A = pattern_stencil(size, false);
+  karst_ordering_pattern pattern = tiled_pattern(context, &A);
+  int messages = 0;
+  pattern.settings.tile_size = 64;
+  pattern.settings.tile_shape = KARST_TILES_GROWN;
+  struct tiled grown = tiled_make("tiles", &pattern);
+  pattern.settings.tile_shape = KARST_TILES_AUTO;
+  pattern.grid = &wrong;
+  karst_context_set_message(context, count_grids, &messages);
+  struct tiled made = tiled_make("tiles", &pattern);
+  karst_context_set_message(context, NULL, NULL);
+  tap_ok(messages == 1 && made.tiling.tiles == grown.tiling.tiles &&
+             memcmp(made.permutation, grown.permutation, (size_t)A.n * sizeof *made.permutation) == 0,
+         "tiles grow where the grid is that of another matrix, and a message says so");
+  tiled_free(context, &made);
+  tiled_free(context, &grown);
+  pattern_free(&A);
+}
+
 /* Large planes have six colours for ILU(k), k > 0, however they lie in space, and lines two. */
 static void test_planes(karst_context *context)
 {
@@ -427,6 +456,7 @@ int main(void)
   test_grids(context);
   test_chess(context);
   test_many_boxes(context);
+  test_other_grid(context);
   test_planes(context);
   test_map(context, false);
   test_map(context, true);
