@@ -84,14 +84,15 @@ static bool find_factors(karst_index colours, int distance, karst_tile_boxes *bo
   return false;
 }
 
-/* Chooses the factors, each growth times the one before, along the axes that have several boxes. The first axis,
- * along which rows follow each other, comes last: that has cost the fewest iterations. */
+/* Chooses the factors, each growth times the one before, along the axes that have several boxes: an axis of strong
+ * couplings first, and last the one along which rows follow each other. That has cost the fewest iterations. */
 static void choose_factors(karst_index growth, karst_tile_boxes *boxes)
 {
-  static const int sequence[] = {1, 2, 0};
+  const int sequence[] = {boxes->strong, 1, 2, 0};
   karst_index factor = 1;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     const int axis = sequence[i];
+    if (axis < 0 || (i > 0 && axis == boxes->strong)) continue;
     boxes->factor[axis] = boxes->pieces[axis] > 1 ? factor : 0;
     if (boxes->pieces[axis] > 1) factor *= growth;
   }

@@ -32,6 +32,15 @@ static void choose_sides(const karst_index size[3], const double strength[3], ka
     }
 }
 
+/* Returns the axis along which couplings are much stronger than along the others, or -1. */
+static int find_strong(const double strength[3])
+{
+  static const double much = 2;
+  for (int axis = 0; axis < 3; axis++)
+    if (strength[axis] >= much * fmax(strength[(axis + 1) % 3], strength[(axis + 2) % 3])) return axis;
+  return -1;
+}
+
 /* tile[i]: the box of block row i. */
 static void number_tiles(karst_index rows, const karst_tile_boxes *boxes, karst_index *tile)
 {
@@ -63,7 +72,7 @@ static karst_status list_cells(karst_context *context, karst_index rows, const k
 
 void karst_tile_boxes_cut(const karst_grid *grid, const karst_index side[3], karst_tile_boxes *boxes)
 {
-  *boxes = (karst_tile_boxes){.grid = grid};
+  *boxes = (karst_tile_boxes){.grid = grid, .strong = -1};
   for (int axis = 0; axis < 3; axis++) {
     boxes->side[axis] = side[axis];
     boxes->pieces[axis] = count_pieces(grid->size[axis], side[axis]);
@@ -79,6 +88,7 @@ karst_status karst_tile_boxes_choose(const karst_ordering_pattern *pattern, cons
   if (status) return status;
   choose_sides(grid->size, strength, most, side);
   karst_tile_boxes_cut(grid, side, boxes);
+  boxes->strong = find_strong(strength);
   return KARST_SUCCESS;
 }
 

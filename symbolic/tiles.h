@@ -54,6 +54,7 @@ bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *gr
 typedef struct karst_tile_boxes {
   const karst_grid *grid;
   karst_index side[3], pieces[3]; /* cells along an axis of a box, and boxes; the last one may be shorter */
+  int strong;                     /* the axis along which couplings are much stronger than along the others; -1: none */
   karst_index colours;
   karst_index factor[3]; /* box (x, y, z) has the colour (factor . (x, y, z)) mod colours; all 0: as period has it */
   karst_index period[3]; /* the colours are those of a box of so many boxes, which repeats */
