@@ -23,6 +23,18 @@ static inline karst_cell karst_grid_cell(const karst_index size[3], karst_index 
   return (karst_cell){number, {number - row * size[0], row % size[1], row / size[1]}};
 }
 
+/* Returns along how many axes two cells are one apart, or -1 where they are farther apart along any. */
+static inline int karst_cells_apart(const karst_cell *a, const karst_cell *b)
+{
+  int axes = 0;
+  for (int axis = 0; axis < 3; axis++) {
+    const karst_index apart = a->position[axis] - b->position[axis];
+    if (apart < -1 || apart > 1) return -1;
+    axes += apart != 0;
+  }
+  return axes;
+}
+
 static inline int karst_face_axis(int face) { return face < KARST_FACES_BELOW ? 2 - face : face - 3; }
 
 static inline int karst_face_side(int face) { return face < KARST_FACES_BELOW ? -1 : 1; }

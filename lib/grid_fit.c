@@ -4,18 +4,6 @@
 
 #include "threads.h"
 
-/* Counts the axes along which two cells are one apart; returns -1 if they are farther apart along any. */
-static int axes_apart(const karst_cell *a, const karst_cell *b)
-{
-  int axes = 0;
-  for (int axis = 0; axis < 3; axis++) {
-    karst_index apart = a->position[axis] - b->position[axis];
-    if (apart < -1 || apart > 1) return -1;
-    axes += apart != 0;
-  }
-  return axes;
-}
-
 /* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
  * first coupling that joins others. */
 static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_index i, karst_index *column)
@@ -25,7 +13,7 @@ static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_i
   for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
     *column = matrix->column[k];
     const karst_cell there = karst_grid_cell(grid->size, grid->cell ? grid->cell[*column] : *column);
-    const int axes = axes_apart(&here, &there);
+    const int axes = karst_cells_apart(&here, &there);
     if (axes < 0) return axes;
     if (axes > most) most = axes;
   }

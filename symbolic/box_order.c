@@ -11,8 +11,9 @@
  * axis. In space four and twelve cost 5 to 10 % fewer iterations than two and eight, in a plane six 3 % fewer than
  * four; four in a plane without fill gain 2 %, which does not pay for two waits more.
  *
- * Single cells get the fewest colours that a sum does with: seven with k = 1 in space (the perfect code of Golomb and
- * Welch, "Perfect codes in the Lee metric and the packing of polyominoes", SIAM J. Appl. Math. 18 (1970)). */
+ * Single cells of a 7-point grid get the fewest colours that a sum does with, up to k = 2: seven with k = 1 in space
+ * (the perfect code of Golomb and Welch, "Perfect codes in the Lee metric and the packing of polyominoes", SIAM J.
+ * Appl. Math. 18 (1970)). */
 #include "config.h"
 
 #include "threads.h"
@@ -23,7 +24,7 @@
 
 /* Sums for single cells are looked for up to a distance, for their number grows with its sixth power. */
 enum { FAR = 3 };
-/* Six colours are used in a plane where so many boxes are left for each. */
+/* Six colours are used in a plane of a 7-point grid where so many boxes are left for each. */
 enum { PLANE_BOXES = 10 };
 
 static const char what[] = "the boxes of a grid";
@@ -104,11 +105,12 @@ static bool colour_by_sums(karst_stencil stencil, int distance, karst_index leas
   const karst_index tiles = karst_grid_cells(boxes->pieces);
   const bool touch = stencil == KARST_STENCIL_FACES && distance == 1; /* only boxes with a common face couple */
   const karst_index space_colours = touch ? 4 : 12, plane_colours = 6;
+  const karst_index least_of_plane = stencil == KARST_STENCIL_FACES ? PLANE_BOXES : least;
   int axes = 0;
   for (int axis = 0; axis < 3; axis++) axes += boxes->pieces[axis] > 1;
   boxes->colours = touch ? 2 : 1 << axes;
   if (axes == 3 && tiles / space_colours >= least) boxes->colours = space_colours;
-  if (axes == 2 && !touch && tiles / plane_colours >= PLANE_BOXES) boxes->colours = plane_colours;
+  if (axes == 2 && !touch && tiles / plane_colours >= least_of_plane) boxes->colours = plane_colours;
   choose_factors(touch ? 1 : 2, boxes);
   return axes > 0 && keeps_apart(boxes, stencil, distance);
 }

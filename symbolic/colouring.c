@@ -17,7 +17,9 @@
 
 #include <string.h>
 
-enum { MORE = 2 }; /* colours of a cycle beyond those that are needed; it has at most so many beyond twice as many */
+/* Colours of a cycle beyond those that are needed, which it tries first, and how often it tries, an eighth longer each
+ * time; it has at most half as many more, and MORE. */
+enum { MORE = 2, TRIALS = 4 };
 
 static const char what[] = "the colours of an ordering";
 
@@ -215,7 +217,7 @@ static bool colour_in_cycle(const karst_graph *graph, karst_index colours, karst
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours)
 {
-  const karst_index n = graph->vertices, fitting = n / least, most = 2 * *colours + MORE;
+  const karst_index n = graph->vertices, fitting = n / least, most = *colours + *colours / 2 + MORE;
   const karst_index last = fitting < *colours ? *colours : fitting < most ? fitting : most;
   karst_index cycle = *colours + MORE < last ? *colours + MORE : last;
   karst_index *used = NULL, *level = NULL;
@@ -224,10 +226,11 @@ karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_gra
   if ((status = karst_allocate(context, &used, last, sizeof *used, what)) ||
       (status = karst_allocate(context, &level, n, sizeof *level, what)))
     goto finish;
-  while (cycle <= last && !colour_in_cycle(graph, cycle, used, level)) cycle++;
-  if (cycle <= last) {
+  for (int trial = 0; trial < TRIALS && cycle <= last; trial++, cycle += 1 + cycle / 8) {
+    if (!colour_in_cycle(graph, cycle, used, level)) continue;
     for (karst_index v = 0; v < n; v++) colour[v] = level[v] % cycle;
     *colours = cycle;
+    break;
   }
 
 finish:

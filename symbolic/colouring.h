@@ -40,9 +40,9 @@ karst_status karst_graph_of_groups(karst_context *context, const karst_graph *gr
 karst_status karst_graph_colour(karst_context *context, const karst_graph *graph, karst_index *colour,
                                 karst_index *colours);
 
-/* Gives the vertices of a coloured graph other colours, and a few more where at least least vertices for each are left:
- * a vertex gets a colour behind those of its neighbours before it, the first one coming behind the last, so that most
- * neighbours have colours in the order of their numbers. Keeps the colours where these do not suffice. */
+/* Gives the vertices of a coloured graph other colours, up to half as many more where at least least vertices for each
+ * are left: a vertex gets a colour behind those of its neighbours before it, the first one coming behind the last, so
+ * that most neighbours have colours in the order of their numbers. Keeps the colours where these do not suffice. */
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours);
 

@@ -42,12 +42,8 @@ static bool fits(const karst_ordering_pattern *pattern, struct shape *shape)
     for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) {
       const karst_index j = pattern->column[k];
       const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
-      int steps = 0;
-      for (int axis = 0; axis < 3; axis++) {
-        const karst_index apart = a.position[axis] - b.position[axis];
-        if (apart < -1 || apart > 1) return false;
-        steps += apart != 0;
-      }
+      const int steps = karst_cells_apart(&a, &b);
+      if (steps < 0) return false;
       shape->corners = shape->corners || steps > 1;
     }
   }
@@ -136,6 +132,19 @@ static double count_hub_tiles(const karst_ordering_pattern *pattern, double most
   return ceil((double)hubs / most);
 }
 
+/* The colours of boxes of so many cells along each axis. */
+static double count_box_colours(const karst_ordering_pattern *pattern, bool host, const struct shape *shape,
+                                const double size[3])
+{
+  karst_index side[3];
+  karst_tile_boxes boxes;
+  for (int axis = 0; axis < 3; axis++) side[axis] = (karst_index)fmax(1, round(size[axis]));
+  karst_tile_boxes_cut(&shape->grid, side, &boxes);
+  karst_tile_boxes_colour(shape->corners ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES,
+                          pattern->distance > 1 ? pattern->distance : 1, karst_tile_set_least(host), &boxes);
+  return (double)boxes.colours;
+}
+
 /* Estimates the colours of tiles near to cubes, and the steps inside one. */
 static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, const struct shape *shape, double k,
                            karst_order_outlook *outlook)
@@ -147,9 +156,9 @@ static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, con
     side[0] = side[1] = side[2] = cbrt(most);
   } else {
     for (int axis = 0; axis < 3; axis++) axes += shape->grid.size[axis] > 1;
-    outlook->colours = shape->corners || k > 0 ? pow(2, axes) : 2;
     for (int axis = 0; axis < 3; axis++)
       if (shape->grid.size[axis] > 1) side[axis] = fmin(pow(most, 1 / axes), (double)shape->grid.size[axis]);
+    outlook->colours = count_box_colours(pattern, host, shape, side);
   }
   outlook->depth = fmin(count_box(side, shape->corners, k), most);
 }

@@ -152,12 +152,11 @@ finish:
 }
 
 /* Merges the ascending columns of row i of A and of A^T, except i, into merged unless that is NULL; returns their
- * number. Both are the same array where A is symmetric. */
+ * number. */
 static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
                              const karst_index *b_end, karst_index *merged)
 {
   karst_index count = 0;
-  if (a == b) b = b_end;
   while (a < a_end || b < b_end) {
     karst_index j = b == b_end || (a < a_end && *a < *b) ? *a : *b;
     if (a < a_end && *a == j) a++;
@@ -167,6 +166,14 @@ static karst_index merge_row(karst_index i, const karst_index *a, const karst_in
     count++;
   }
   return count;
+}
+
+/* The same for A and its transpose by rows, which is NULL where A is symmetric. */
+static karst_index symmetrise_row(karst_index i, const karst_index *row_start, const karst_index *column,
+                                  const karst_index *t_start, const karst_index *t_column, karst_index *merged)
+{
+  const karst_index *b = t_start ? t_column + t_start[i] : NULL, *b_end = t_start ? t_column + t_start[i + 1] : NULL;
+  return merge_row(i, column + row_start[i], column + row_start[i + 1], b, b_end, merged);
 }
 
 /* Whether each entry above the diagonal has its mirror image, and there are as many below it. The rows are shared by so
@@ -192,27 +199,18 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
   karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
   /* Most patterns are symmetric, which is found out much sooner than the transpose is made. */
   const bool symmetric = is_symmetric(n, row_start, column, karst_threads_for(context, row_start[n]));
-  const karst_index *other_start = row_start, *other_column = column;
   karst_status status = KARST_SUCCESS;
   *symmetric_start = *symmetric_column = NULL;
-  if (!symmetric) {
-    status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column);
-    other_start = t_start;
-    other_column = t_column;
-  }
+  if (!symmetric) status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column);
   if (status || (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
     goto finish;
 #pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++)
-    start[i + 1] = merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
-                             other_column + other_start[i + 1], NULL);
+  for (karst_index i = 0; i < n; i++) start[i + 1] = symmetrise_row(i, row_start, column, t_start, t_column, NULL);
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a symmetric pattern")) ||
       (status = karst_allocate(context, &merged, start[n], sizeof *merged, "a symmetric pattern")))
     goto finish;
 #pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++)
-    merge_row(i, column + row_start[i], column + row_start[i + 1], other_column + other_start[i],
-              other_column + other_start[i + 1], merged + start[i]);
+  for (karst_index i = 0; i < n; i++) symmetrise_row(i, row_start, column, t_start, t_column, merged + start[i]);
   *symmetric_start = start;
   *symmetric_column = merged;
   start = NULL;

@@ -138,14 +138,10 @@ static int find_axis(const karst_grid *grid, karst_index i, karst_index j)
 {
   const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
   const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
-  int found = -1;
-  for (int axis = 0; axis < 3; axis++) {
-    const karst_index apart = a.position[axis] - b.position[axis];
-    if (apart == 0) continue;
-    if (apart < -1 || apart > 1 || found >= 0) return -1;
-    found = axis;
-  }
-  return found;
+  int axis = 0;
+  if (karst_cells_apart(&a, &b) != 1) return -1;
+  while (a.position[axis] == b.position[axis]) axis++;
+  return axis;
 }
 
 /* Adds the couplings of the rows that are looked at, whose blocks begin at value[0]. relative: [widest row]. */

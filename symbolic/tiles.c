@@ -59,6 +59,14 @@ karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host
   return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
 }
 
+karst_index karst_tile_set_least(bool host)
+{
+  enum {
+    THREADS = 32
+  }; /* of a processor; a GPU takes thousands of tiles at a time, and waits for each colour's last */
+  return host ? THREADS : KARST_INDEX_MAX;
+}
+
 /* Makes tiles on a graph: boxes of the grid, if there is one, else tiles that grow. source: as karst_strength_of_edges
  * has it. */
 static karst_status make_by_graph(const karst_ordering_pattern *pattern, const karst_grid *grid,
@@ -100,14 +108,6 @@ static karst_status order_grown(const karst_ordering_pattern *pattern, karst_ind
   return status;
 }
 
-/* How many boxes of a colour there must be where more colours than the fewest are used. That is as many as the
- * threads of a processor; a GPU takes thousands at a time, and waits for the last of each colour. */
-static karst_index least_boxes(bool host)
-{
-  enum { HOST_BOXES = 32 };
-  return host ? HOST_BOXES : KARST_INDEX_MAX;
-}
-
 /* Makes and sorts boxes of a grid. */
 static karst_status order_boxes(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_stencil stencil,
                                 karst_index most, karst_index *permutation, karst_tiling *tiling)
@@ -116,34 +116,37 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
   karst_status status = karst_tile_boxes_choose(pattern, grid, most, &boxes);
   if (status) return status;
   karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1,
-                          least_boxes(karst_context_is_host(pattern->context)), &boxes);
+                          karst_tile_set_least(karst_context_is_host(pattern->context)), &boxes);
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 
-static bool are_neighbours(const karst_grid *grid, karst_index i, karst_index j)
+/* How many cells the ends of a coupling are apart along the axis where that is most. */
+static karst_index count_apart(const karst_grid *grid, karst_index i, karst_index j)
 {
   const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
   const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
+  karst_index most = 0;
   for (int axis = 0; axis < 3; axis++) {
     const karst_index apart = a.position[axis] - b.position[axis];
-    if (apart < -1 || apart > 1) return false;
+    if (apart > most || -apart > most) most = apart < 0 ? -apart : apart;
   }
-  return true;
+  return most;
 }
 
-/* Whether a grid serves that some couplings do not fit, as those of wells: for most of the rows that are looked at. */
+/* Whether a grid serves that some couplings do not fit, as those of wells or of wide stencils: most of the rows that
+ * are looked at couple to near cells alone. */
 static bool grid_serves(const karst_ordering_pattern *pattern, const karst_grid *grid)
 {
-  enum { SAMPLES = 2048, TENTH = 10 };
+  enum { SAMPLES = 2048, NEAR = 3, TENTH = 10 };
   const karst_index n = pattern->block_rows, samples = n < SAMPLES ? n : SAMPLES;
   karst_index misfits = 0;
   for (karst_index s = 0; s < samples; s++) {
     const karst_index i = karst_spread_row(n, SAMPLES, s);
     karst_index k = pattern->row_start[i];
-    while (k < pattern->row_start[i + 1] && are_neighbours(grid, i, pattern->column[k])) k++;
+    while (k < pattern->row_start[i + 1] && count_apart(grid, i, pattern->column[k]) <= NEAR) k++;
     misfits += k < pattern->row_start[i + 1];
   }
-  return misfits <= samples / TENTH;
+  return TENTH * (misfits - 1) <= samples;
 }
 
 karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
@@ -156,10 +159,12 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
   if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, most, permutation, tiling);
   if (stencil) return order_boxes(pattern, &grid, (karst_stencil)stencil, most, permutation, tiling);
   if (!grid_serves(pattern, &grid)) {
+    karst_ordering_pattern without = *pattern;
+    without.grid = NULL;
     karst_tell(pattern->context, KARST_MESSAGE_WARNING,
-               "the couplings are not those of the grid %lldx%lldx%lld: tiles grow along strong couplings instead",
+               "the couplings are not those of the grid %lldx%lldx%lld, which tiles leave aside",
                (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
-    return order_grown(pattern, most, permutation, tiling);
+    return karst_order_tiles(&without, permutation, tiling);
   }
   karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);
   if (!status) status = karst_tiling_sort(pattern->context, pattern->block_rows, &set, permutation, tiling);

@@ -4,8 +4,6 @@
 #include "threads.h"
 #include "tiles.h"
 
-enum { COLOUR_TILES = 32 }; /* tiles of a colour, so that threads find enough */
-
 static const char what[] = "the tiles of an ordering";
 
 void karst_tile_set_destroy(karst_context *context, karst_tile_set *set)
@@ -110,7 +108,8 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
                reach, distance);
   status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
   if (!status && set->in_order)
-    status = karst_graph_colour_in_cycle(context, &tiles, COLOUR_TILES, set->colour, &set->colours);
+    status = karst_graph_colour_in_cycle(context, &tiles, karst_tile_set_least(karst_context_is_host(context)),
+                                         set->colour, &set->colours);
   karst_graph_destroy(context, &tiles);
   if (status) return status;
   for (karst_index t = hubs; t < set->tiles; t++) set->colour[t] = set->colours++;

@@ -4,6 +4,7 @@
 #include "solver/ordered.h"
 #include "symbolic.h"
 #include "tap.h"
+#include "tilings.h"
 
 #include <string.h>
 
@@ -80,6 +81,35 @@ static void test_levels(karst_context *context)
       right = right && outlook.levels == (double)cost.levels;
     }
     tap_ok(right, "%s shows its level sets for k = 0, 1, 2", specs[i]);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* On a CPU: what is estimated for a GPU differs by the device alone. */
+static void test_colours(karst_context *context)
+{
+  static const char *const specs[] = {"poisson2d:90x80", "poisson3d:30x24x28", "laplace27:20x22x24", "poisson2d:1x500"};
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    bool right = true;
+    karst_matrix *A;
+    tap_need(context, karst_gallery_create(context, specs[i], 0, &A, NULL), "matrix");
+    for (int k = 0; k < 3; k++) {
+      const karst_ordering_pattern pattern = {.context = context,
+                                              .block_rows = A->block_rows,
+                                              .row_start = A->row_start,
+                                              .column = A->column,
+                                              .matrix = A,
+                                              .distance = k + 1,
+                                              .settings = {.tile_size = 27}};
+      karst_order_outlook outlook;
+      struct tiled made = tiled_make("tiles", &pattern);
+      tap_need(context, karst_order_estimate(&pattern, karst_order_machine_of(true, 1), &outlook), "estimate");
+      if (outlook.colours != (double)made.tiling.colours)
+        tap_note("k = %d: %g colours estimated, %lld there are", k, outlook.colours, (long long)made.tiling.colours);
+      right = right && outlook.colours == (double)made.tiling.colours;
+      tiled_free(context, &made);
+    }
+    tap_ok(right, "%s: boxes have as many colours as estimated for k = 0, 1, 2", specs[i]);
     karst_matrix_destroy(A);
   }
 }
@@ -193,6 +223,7 @@ int main(void)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_measured(context);
   test_levels(context);
+  test_colours(context);
   test_counted(context);
   karst_context_destroy(context);
   fail_each_allocation(estimate, &pay, "the estimate");
