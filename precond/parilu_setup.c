@@ -89,9 +89,7 @@ static karst_status make_mirror(karst_context *context, const karst_matrix *F, k
 static karst_status check_symmetric(const karst_precond *p)
 {
   const karst_matrix *A = p->A;
-  bool symmetric;
-  karst_status status = karst_pattern_is_symmetric(p->context, A->block_rows, A->row_start, A->column, &symmetric);
-  if (status || symmetric) return status;
+  if (karst_pattern_is_symmetric(p->context, A->block_rows, A->row_start, A->column)) return KARST_SUCCESS;
   return karst_fail(
       p->context, KARST_ERROR_MATRIX,
       "paric is for symmetric matrices, and the pattern of this one is not symmetric: use parilu or iluk");

@@ -8,7 +8,7 @@
  * periods with as many colours, and many colours fewer than few (Doi and Washio, "Ordering strategies and related
  * techniques to overcome the trade-off between parallelism and convergence in incomplete factorizations", Parallel
  * Computing 25 (1999)). Without fill two colours would do, as on a chessboard, and with fill twice as many for each
- * axis. In space four and twelve cost 5 to 10 % fewer iterations than two and eight, in a plane six 3 % fewer than
+ * axis. In space four and twelve cost 4 to 10 % fewer iterations than two and eight, in a plane six 2 % fewer than
  * four; four in a plane without fill gain 2 %, which does not pay for two waits more.
  *
  * Single cells of a 7-point grid get the fewest colours that a sum does with, up to k = 2: seven with k = 1 in space

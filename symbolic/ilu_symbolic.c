@@ -322,10 +322,10 @@ static karst_status split(karst_context *context, const struct graph *A, karst_i
 
 static karst_status factor(karst_context *context, const struct graph *A, int level, karst_ilu_pattern *pattern)
 {
-  bool symmetric, cheap = true;
-  karst_status status = karst_pattern_is_symmetric(context, A->n, A->start, A->column, &symmetric);
-  if (!status && !symmetric)
-    status = lower_factor(context, A, level, &pattern->lower_start, &pattern->lower_column, &cheap);
+  const bool symmetric = karst_pattern_is_symmetric(context, A->n, A->start, A->column);
+  bool cheap = true;
+  karst_status status = KARST_SUCCESS;
+  if (!symmetric) status = lower_factor(context, A, level, &pattern->lower_start, &pattern->lower_column, &cheap);
   if (!status && cheap) status = upper_factor(context, A, level, &pattern->upper_start, &pattern->upper_column, &cheap);
   if (!status && !cheap) {
     karst_ilu_pattern_destroy(context, pattern);

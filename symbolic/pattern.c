@@ -76,28 +76,20 @@ fail:
   return status;
 }
 
-karst_status karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
-                                        const karst_index *column, bool *symmetric)
+bool karst_pattern_is_symmetric(const karst_context *context, karst_index n, const karst_index *row_start,
+                                const karst_index *column)
 {
-  karst_index *next; /* [n] the first entry of each row's lower part whose mirror image has not been met yet */
-  karst_status status = karst_allocate(context, &next, n, sizeof *next, "the test of a pattern for symmetry");
-  *symmetric = false;
-  if (status) return status;
-  for (karst_index i = 0; i < n; i++) next[i] = row_start[i];
-  bool matched = true;
-  for (karst_index i = 0; i < n && matched; i++) {
-    /* All rows above have been walked, so a lower entry that is left has no image. */
-    matched = next[i] == row_start[i + 1] || column[next[i]] >= i;
-    for (karst_index k = next[i]; k < row_start[i + 1] && matched; k++) {
-      karst_index j = column[k];
-      if (j == i) continue;
-      matched = next[j] < row_start[j + 1] && column[next[j]] == i;
-      next[j]++;
-    }
-  }
-  karst_release(context, next);
-  *symmetric = matched;
-  return KARST_SUCCESS;
+  const int threads = karst_threads_for(context, row_start[n]);
+  int64_t missing = 0, excess = 0; /* entries above the diagonal without a mirror image, and those more than below it */
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : missing, excess)
+  for (int t = 0; t < threads; t++)
+    for (int64_t i = karst_share(n, t, threads); i < karst_share(n, t + 1, threads) && missing == 0; i++)
+      for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
+        const karst_index j = column[k];
+        excess += j > i ? 1 : j < i ? -1 : 0;
+        missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], (karst_index)i) < 0;
+      }
+  return missing == 0 && excess == 0;
 }
 
 /* Column i of row j is met when row i is walked, and rows are walked in order. */
@@ -176,29 +168,13 @@ static karst_index symmetrise_row(karst_index i, const karst_index *row_start, c
   return merge_row(i, column + row_start[i], column + row_start[i + 1], b, b_end, merged);
 }
 
-/* Whether each entry above the diagonal has its mirror image, and there are as many below it. The rows are shared by so
- * many threads. */
-static bool is_symmetric(karst_index n, const karst_index *row_start, const karst_index *column, int threads)
-{
-  int64_t missing = 0, excess = 0;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : missing, excess)
-  for (int t = 0; t < threads; t++)
-    for (int64_t i = karst_share(n, t, threads); i < karst_share(n, t + 1, threads) && missing == 0; i++)
-      for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
-        const karst_index j = column[k];
-        excess += j > i ? 1 : j < i ? -1 : 0;
-        missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], (karst_index)i) < 0;
-      }
-  return missing == 0 && excess == 0;
-}
-
 karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column)
 {
   karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
   /* Most patterns are symmetric, which is found out much sooner than the transpose is made. */
-  const bool symmetric = is_symmetric(n, row_start, column, karst_threads_for(context, row_start[n]));
+  const bool symmetric = karst_pattern_is_symmetric(context, n, row_start, column);
   karst_status status = KARST_SUCCESS;
   *symmetric_start = *symmetric_column = NULL;
   if (!symmetric) status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column);

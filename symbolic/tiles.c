@@ -59,14 +59,6 @@ karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host
   return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
 }
 
-karst_index karst_tile_set_least(bool host)
-{
-  enum {
-    THREADS = 32
-  }; /* of a processor; a GPU takes thousands of tiles at a time, and waits for each colour's last */
-  return host ? THREADS : KARST_INDEX_MAX;
-}
-
 /* Makes tiles on a graph: boxes of the grid, if there is one, else tiles that grow. source: as karst_strength_of_edges
  * has it. */
 static karst_status make_by_graph(const karst_ordering_pattern *pattern, const karst_grid *grid,

@@ -86,6 +86,14 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
   set->tiles = *first + (count > 0 ? (count - 1) / most + 1 : 0);
 }
 
+karst_index karst_tile_set_least(bool host)
+{
+  enum {
+    THREADS = 32
+  }; /* of a processor; a GPU takes thousands of tiles at a time, and waits for each colour's last */
+  return host ? THREADS : KARST_INDEX_MAX;
+}
+
 karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
                                    karst_tile_set *set)
 {

@@ -52,6 +52,17 @@ static void test_measured(karst_context *context)
   }
 }
 
+/* What an ordering sees of A for ILU(level), but for a grid. */
+static karst_ordering_pattern pattern_of(karst_context *context, const karst_matrix *A, int level)
+{
+  return (karst_ordering_pattern){.context = context,
+                                  .block_rows = A->block_rows,
+                                  .row_start = A->row_start,
+                                  .column = A->column,
+                                  .matrix = A,
+                                  .distance = level + 1};
+}
+
 /* The levels that some rows of a grid tell are those of the factors, in the grid's order and in any other. */
 static void test_levels(karst_context *context)
 {
@@ -62,13 +73,8 @@ static void test_levels(karst_context *context)
     karst_matrix *A;
     tap_need(context, karst_gallery_create(context, specs[i], 0, &A, NULL), "matrix");
     for (int k = 0; k < 3; k++) {
-      const karst_ordering_pattern pattern = {.context = context,
-                                              .block_rows = A->block_rows,
-                                              .row_start = A->row_start,
-                                              .column = A->column,
-                                              .grid = k == 1 ? &A->grid : NULL,
-                                              .matrix = A,
-                                              .distance = k + 1};
+      karst_ordering_pattern pattern = pattern_of(context, A, k);
+      if (k == 1) pattern.grid = &A->grid;
       const karst_order_system system = {
           .block_rows = A->block_rows, .block_size = 1, .level = k, .row_start = A->row_start, .column = A->column};
       const karst_order_machine *gpu = karst_order_machine_of(false, 1);
@@ -94,13 +100,8 @@ static void test_colours(karst_context *context)
     karst_matrix *A;
     tap_need(context, karst_gallery_create(context, specs[i], 0, &A, NULL), "matrix");
     for (int k = 0; k < 3; k++) {
-      const karst_ordering_pattern pattern = {.context = context,
-                                              .block_rows = A->block_rows,
-                                              .row_start = A->row_start,
-                                              .column = A->column,
-                                              .matrix = A,
-                                              .distance = k + 1,
-                                              .settings = {.tile_size = 27}};
+      karst_ordering_pattern pattern = pattern_of(context, A, k);
+      pattern.settings.tile_size = 27;
       karst_order_outlook outlook;
       struct tiled made = tiled_make("tiles", &pattern);
       tap_need(context, karst_order_estimate(&pattern, karst_order_machine_of(true, 1), &outlook), "estimate");

@@ -404,11 +404,10 @@ static void test_transpose(karst_context *context)
   for (int c = 0; c < 30; c++) {
     karst_index n = (karst_index)(c < 2 ? c : tap_random_index(40));
     struct pattern A = pattern_random(n, 0.15), T = {.n = n}, S = {.n = n};
-    bool symmetric, symmetrised;
     tap_need(context, karst_pattern_transpose(context, n, A.start, A.column, &T.start, &T.column), "transpose");
     tap_need(context, karst_pattern_symmetrise(context, n, A.start, A.column, &S.start, &S.column), "symmetrise");
-    tap_need(context, karst_pattern_is_symmetric(context, n, A.start, A.column, &symmetric), "A");
-    tap_need(context, karst_pattern_is_symmetric(context, n, S.start, S.column, &symmetrised), "A + A^T");
+    const bool symmetric = karst_pattern_is_symmetric(context, n, A.start, A.column);
+    const bool symmetrised = karst_pattern_is_symmetric(context, n, S.start, S.column);
     bool images = true;
     for (karst_index i = 0; i < n; i++) {
       for (karst_index j = 0; j < n; j++) {
