@@ -7,7 +7,7 @@
  * the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
- *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_tile.cu)
+ *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_mma.cu)
  *     block_unpivoted         the first, without row exchanges (fgbilu/tiles_factor_large.cu)
  *
  * A holder has these members, and all threads that share the block call each of the functions:

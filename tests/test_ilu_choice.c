@@ -10,7 +10,7 @@ static enum karst_ilu_factor_kind expected(const karst_ilu_shape *s)
 {
   const int64_t elements = s->longest * s->block_size * s->block_size;
   if (s->block_size > 8) return KARST_ILU_FACTOR_LARGE;
-  if (s->block_size > 6) return KARST_ILU_FACTOR_TILE;
+  if (s->block_size > 6) return KARST_ILU_FACTOR_MMA;
   return s->neighbours > 10 * s->rows && elements <= 1536 ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
 }
 
@@ -52,9 +52,9 @@ static void test_limits(void)
       {{6, 1000, 26000, 100, 42, PROCESSORS, false}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
       {{6, 1000, 26000, 100, 43, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
       {{7, 1000, 26000, 100, 27, PROCESSORS, false},
-       KARST_ILU_FACTOR_TILE,
+       KARST_ILU_FACTOR_MMA,
        "blocks of 7: the matrix units, however many"},
-      {{8, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_TILE, "blocks of 8: a single row too"},
+      {{8, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
       {{9, 1000, 6000, 28, 7, PROCESSORS, false}, KARST_ILU_FACTOR_LARGE, "blocks of 9: a block of threads a row"},
       {{1024, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
       {{1, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "one scalar"},

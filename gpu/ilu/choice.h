@@ -23,7 +23,7 @@ typedef struct karst_ilu_shape {
 enum karst_ilu_factor_kind {
   KARST_ILU_FACTOR_ROW,      /* one warp makes one block row, or two, in shared memory: factor_row.cu */
   KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor.cu */
-  KARST_ILU_FACTOR_TILE,     /* one warp makes one block row on the matrix units: factor_tile.cu */
+  KARST_ILU_FACTOR_MMA,      /* one warp makes one block row on the matrix units: factor_mma.cu */
   KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
   KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size, and never tried without them */
   KARST_ILU_FACTORS
@@ -42,7 +42,7 @@ typedef struct karst_ilu_factor_rule {
 static const karst_ilu_factor_rule karst_ilu_factor_rules[KARST_ILU_FACTORS] = {
     {"row", KARST_ILU_SLICE_LARGEST, 10, 1536},
     {"slice", KARST_ILU_SLICE_LARGEST, -1, 0},
-    {"tile", KARST_BLOCK_SIZE_LARGEST_INSTANCE, -1, 0},
+    {"mma", KARST_BLOCK_SIZE_LARGEST_INSTANCE, -1, 0},
     {"large", 0, -1, 0},
     {"modified", 0, -1, 0},
 };

@@ -231,9 +231,10 @@ const void *kernel_for(bool modified)
   return modified ? (const void *)factor_large<true> : (const void *)factor_large<false>;
 }
 
-karst_status analyse_large(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                           karst_ilu_analysis *analysis)
+karst_status analyse_large(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
+  (void)A;
   large_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
@@ -288,6 +289,6 @@ void destroy_large(karst_context *context, karst_ilu_cuda *plan)
 } // namespace
 
 const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large<false>,
-                                                              plan_large, destroy_large};
+                                                              plan_large, destroy_large, false};
 const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large, launch_large<true>,
-                                                                 plan_large, destroy_large};
+                                                                 plan_large, destroy_large, false};

@@ -463,9 +463,10 @@ size_t shared_bytes(int b, const row_state *state)
   return (size_t)rows * (size_t)state->longest * (size_t)(b * b) * sizeof(double);
 }
 
-karst_status analyse_rows(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                          karst_ilu_analysis *analysis)
+karst_status analyse_rows(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
+  (void)A;
   const int b = shape->block_size;
   row_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
@@ -507,4 +508,4 @@ void forget_rows(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {analyse_rows, forget_rows, launch_rows, NULL, NULL};
+const karst_ilu_factor_variant karst_ilu_factor_row_cuda = {analyse_rows, forget_rows, launch_rows, NULL, NULL, false};

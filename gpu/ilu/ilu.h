@@ -124,12 +124,12 @@ typedef struct karst_ilu_pattern_cuda {
   karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 
-/* A way to factor. The rule by which one is chosen is in choice.h. */
+/* A way to factor. The rule by which one is chosen is in choice.h; tile_factor.cu is tried before. */
 typedef struct karst_ilu_factor_variant {
-  /* Makes what launch needs besides the triangles, from their pattern and shape, into factor_state: the lists of
-   * products, the grid. What an analyse that fails has taken, forget gives back. */
-  karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                          karst_ilu_analysis *analysis);
+  /* Makes what launch needs besides the triangles, from their pattern, that of A and the shape, into factor_state: the
+   * lists of products, the grid. What an analyse that fails has taken, forget gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                          const karst_ilu_shape *shape, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
   /* Queues the factorization of A, which reports into finding. shift is that of the kernel table. */
   void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
@@ -137,6 +137,7 @@ typedef struct karst_ilu_factor_variant {
    * none. */
   karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
+  bool by_tiles; /* the values are stored for the sweeps by tiles, and not in the triangles */
 } karst_ilu_factor_variant;
 
 /* A way to solve with the triangles, by the name that users know it by. */
@@ -147,7 +148,7 @@ typedef struct karst_ilu_sweep_variant {
    * taken, forget gives back. Both NULL where there is none. */
   karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
-  /* Queues what follows a factorization, whose values the triangles have by then; NULL: nothing. */
+  /* Queues what follows values that the triangles have got; NULL: nothing. */
   void (*load)(karst_context *context, const karst_ilu_cuda *plan);
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
@@ -160,9 +161,12 @@ typedef struct karst_ilu_sweep_variant {
 
 extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_tile_cuda;  /* factor_tile.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;  /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
 extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
+/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
+ * then another has to be taken. */
+extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
 extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda;   /* dataflow.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;      /* level.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;     /* jacobi.cu */

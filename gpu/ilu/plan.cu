@@ -180,7 +180,7 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
 
 /* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
-    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_tile_cuda, &karst_ilu_factor_large_cuda,
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_mma_cuda, &karst_ilu_factor_large_cuda,
     &karst_ilu_factor_modified_cuda};
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
@@ -201,8 +201,20 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
                (long long)lower, (long long)upper);
 }
 
+/* Factors by tiles what is solved by tiles, if each finds room; else leaves factor NULL. */
+karst_status try_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                       const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  if (plan->sweep != &karst_ilu_sweep_tiles_cuda || shape->modified) return KARST_SUCCESS;
+  const karst_status status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, shape, analysis);
+  if (plan->factor_state) plan->factor = &karst_ilu_factor_tiles_cuda;
+  return status;
+}
+
 /* Chooses how to factor and makes what that takes. The longest row is measured where the choice depends on it. */
-karst_status analyse_factor(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
+karst_status analyse_factor(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                            karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_ilu_shape shape = {analysis->block_size,
@@ -212,14 +224,16 @@ karst_status analyse_factor(karst_context *context, const karst_ilu_pattern_cuda
                            0,
                            karst_cuda_of(context)->multiprocessors,
                            analysis->modified};
+  karst_status status = try_tiles(context, A, pattern, &shape, analysis);
+  if (status || plan->factor) return status;
   enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
-    karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
+    status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
     if (status) return status;
     kind = karst_ilu_choose_factor(&shape);
   }
   plan->factor = factor_variants[kind];
-  return plan->factor->analyse(context, pattern, &shape, analysis);
+  return plan->factor->analyse(context, A, pattern, &shape, analysis);
 }
 
 karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
@@ -229,8 +243,8 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   karst_status status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
   if (status) return status;
   choose_sweep(context, trisolve, analysis);
-  status = analyse_factor(context, pattern, analysis);
-  if (!status && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
+  if (plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
+  if (!status) status = analyse_factor(context, A, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }

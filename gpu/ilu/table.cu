@@ -41,7 +41,8 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   if (status) return status;
   plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
-  return finish(context, plan, outcome);
+  return plan->factor->by_tiles ? karst_ilu_report_cuda(context, plan->finding, outcome)
+                                : finish(context, plan, outcome);
 }
 
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,

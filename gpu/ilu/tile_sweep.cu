@@ -13,7 +13,8 @@
  *
  * A tile that finds no room in shared memory is solved from where its record and its values are.
  *
- * The values are those of the two triangles (ilu.h) in another order, copied after each factorization. */
+ * The values are those of the two triangles (ilu.h) in another order: stored so by a factorization by tiles
+ * (tile_factor.cu), or copied after another. */
 #include "tile_steps.h"
 
 namespace
@@ -184,8 +185,7 @@ const void *kernel_for(int block_size, bool share)
 
 /* sweep_state */
 struct tiles_state {
-  karst_index tiles;
-  karst_ilu_tiled lower, upper;
+  karst_ilu_both_tiled tiled;
   bool share;
   int shared; /* bytes for a warp */
   int warps;  /* of a block of threads */
@@ -194,9 +194,9 @@ struct tiles_state {
 /* sweep_work, of device memory */
 struct tiles_work {
   board marks;
-  double *lower, *upper; /* the values */
-  double *y;             /* [rows] */
-  unsigned solves;       /* so far */
+  karst_ilu_tile_values value;
+  double *y;       /* [rows] */
+  unsigned solves; /* so far */
 };
 
 karst_status analyse_side(karst_context *context, const karst_triangle *t, const karst_index *slot, int64_t *shared,
@@ -224,11 +224,11 @@ karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda 
                                  pattern->lower_column, *tiles, NULL,           NULL};
   karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
                                  pattern->upper_column, *tiles, NULL,           NULL};
-  state->tiles = tiles->count;
-  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower, &state->lower,
+  state->tiled.tiles = tiles->count;
+  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower, &state->tiled.lower,
                                      &analysis->plan_memory);
   if (!status)
-    status = analyse_side(context, &plan->upper, pattern->upper_slot, &upper_shared, &upper, &state->upper,
+    status = analyse_side(context, &plan->upper, pattern->upper_slot, &upper_shared, &upper, &state->tiled.upper,
                           &analysis->plan_memory);
   state->shared = (int)(lower_shared > upper_shared ? lower_shared : upper_shared);
   return status;
@@ -278,8 +278,8 @@ void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
 {
   tiles_state *state = static_cast<tiles_state *>(plan->sweep_state);
   if (!state) return;
-  karst_ilu_release_tiled_cuda(context, &state->lower);
-  karst_ilu_release_tiled_cuda(context, &state->upper);
+  karst_ilu_release_tiled_cuda(context, &state->tiled.lower);
+  karst_ilu_release_tiled_cuda(context, &state->tiled.upper);
   karst_release(context, state);
 }
 
@@ -288,7 +288,7 @@ karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
   const int b = plan->block_size;
-  const int64_t marks = 2 * (int64_t)state->tiles + 1;
+  const int64_t marks = 2 * (int64_t)state->tiled.tiles + 1;
   tiles_work *work;
   (void)sweeps;
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
@@ -296,15 +296,15 @@ karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
   plan->sweep_work = work;
   int64_t *bytes = &ilu->plan_memory;
   status = karst_ilu_take(context, marks, what, &work->marks.ticket, bytes);
-  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->lower.blocks), what, &work->lower, bytes);
-  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->upper.blocks), what, &work->upper, bytes);
+  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
+  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
   if (!status) status = karst_ilu_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
   if (status) return status;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   work->marks.done = work->marks.ticket + 1;
   cudaMemsetAsync(work->marks.ticket, 0, (size_t)marks * sizeof *work->marks.ticket, stream);
-  cudaMemsetAsync(work->lower, 0, (size_t)karst_block_offset(b, state->lower.blocks) * sizeof(double), stream);
-  cudaMemsetAsync(work->upper, 0, (size_t)karst_block_offset(b, state->upper.blocks) * sizeof(double), stream);
+  cudaMemsetAsync(work->value.lower, 0, (size_t)karst_block_offset(b, state->tiled.lower.blocks) * sizeof(double), stream);
+  cudaMemsetAsync(work->value.upper, 0, (size_t)karst_block_offset(b, state->tiled.upper.blocks) * sizeof(double), stream);
   return KARST_SUCCESS;
 }
 
@@ -324,8 +324,8 @@ void load_tiles(karst_context *context, const karst_ilu_cuda *plan)
   karst_cuda_instance(plan->block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0) {
-      copy_side<B, false>(stream, plan->lower, state->lower, state->tiles, work->lower);
-      copy_side<B, true>(stream, plan->upper, state->upper, state->tiles, work->upper);
+      copy_side<B, false>(stream, plan->lower, state->tiled.lower, state->tiled.tiles, work->value.lower);
+      copy_side<B, true>(stream, plan->upper, state->tiled.upper, state->tiled.tiles, work->value.upper);
     }
   });
 }
@@ -339,11 +339,11 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
 {
   const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
-  const unsigned blocks = karst_ilu_grid(2 * (int64_t)state->tiles, state->warps);
+  const unsigned blocks = karst_ilu_grid(2 * (int64_t)state->tiled.tiles, state->warps);
   const unsigned tickets = blocks * (unsigned)state->warps;
-  solve_arguments arguments = {state->tiles,
-                               side_of(state->lower, work->lower),
-                               side_of(state->upper, work->upper),
+  solve_arguments arguments = {state->tiled.tiles,
+                               side_of(state->tiled.lower, work->value.lower),
+                               side_of(state->tiled.upper, work->value.upper),
                                work->marks,
                                work->solves + 1,
                                work->solves * tickets,
@@ -363,13 +363,23 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
   if (!work) return;
   context->backend->release(context, work->marks.ticket);
-  context->backend->release(context, work->lower);
-  context->backend->release(context, work->upper);
+  context->backend->release(context, work->value.lower);
+  context->backend->release(context, work->value.upper);
   context->backend->release(context, work->y);
   karst_release(context, work);
 }
 
 } // namespace
+
+const karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan)
+{
+  return &static_cast<const tiles_state *>(plan->sweep_state)->tiled;
+}
+
+karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan)
+{
+  return static_cast<const tiles_work *>(plan->sweep_work)->value;
+}
 
 const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda = {
     "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles,

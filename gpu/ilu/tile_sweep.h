@@ -52,6 +52,17 @@ typedef struct karst_ilu_tiled {
   int64_t blocks;
 } karst_ilu_tiled;
 
+/* Both triangles by tiles, which have the same tiles. */
+typedef struct karst_ilu_both_tiled {
+  karst_index tiles;
+  karst_ilu_tiled lower, upper;
+} karst_ilu_both_tiled;
+
+/* The values of both, [b * b * blocks] each; device memory. */
+typedef struct karst_ilu_tile_values {
+  double *lower, *upper;
+} karst_ilu_tile_values;
+
 /* The tiles, of both triangles; device memory. */
 typedef struct karst_ilu_tiles_cuda {
   karst_index count;
@@ -129,5 +140,9 @@ karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_t
                                        const karst_index *slot, int64_t *shared, karst_ilu_tiled *tiled,
                                        int64_t *bytes);
 void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled);
+
+/* tile_sweep.cu: the tiles of a plan that solves by tiles, and its values if it is of a factorization. */
+const karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan);
+karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* factor_tile.cu - block ILU on a given pattern as in factor.cu, for blocks that nearly fill a tile of 8 by 8. A warp
+/* factor_mma.cu - block ILU on a given pattern as in factor.cu, for blocks that nearly fill a tile of 8 by 8. A warp
  * makes a block row, in the level order of L.
  *
  * The products are those of the double-precision matrix units, of 8 x 4 and 4 x 8 elements. Lane l holds, with row =
@@ -392,9 +392,10 @@ struct tile_state {
 
 const void *kernel_for(int block_size) { return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>; }
 
-karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, const karst_ilu_shape *shape,
-                           karst_ilu_analysis *analysis)
+karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
+  (void)A;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   tile_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
@@ -416,4 +417,4 @@ void forget_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_tile_cuda = {analyse_tiles, forget_tiles, launch_tiles, NULL, NULL};
+const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_tiles, forget_tiles, launch_tiles, NULL, NULL, false};

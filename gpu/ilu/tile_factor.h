@@ -1,0 +1,117 @@
+/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu.
+ *
+ * A block of threads makes the factors of one tile (tile_sweep.h) in shared memory. Its blocks stand there row after
+ * row, those of L, D and U' of a row in the order of their columns; behind them those rows of D^-1 and U' of other tiles
+ * that it needs, D^-1 first in each. A block's number is its place among all these. The record of a tile has, each part
+ * behind the last:
+ *
+ *     wave      [waves + 1] karst_ilu_wave, where the jobs and the pivots of each begin
+ *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from
+ *     outside   [outside] unsigned long long, where the blocks of other tiles stand among the values, times 2^16, and
+ *               how far their columns are apart
+ *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
+ *     wait      [waits] karst_index, the numbers of the tiles that are waited for
+ *     row       [rows + 1] karst_ilu_tile_row
+ *     product   [products] karst_ilu_short_product
+ *     pivot     [rows] unsigned short, the rows in the order in which their diagonal blocks are inverted
+ *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
+ *     divisor   [lower_blocks] unsigned short, by what block of D^-1 each block of L is multiplied last
+ *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
+ *               where there is fill, for else they are all blocks of A, one after another
+ *
+ * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, and fill in A.
+ *
+ * What a job or a pivot needs has been made in a wave before it; a pivot may need the jobs of its own. */
+#ifndef KARST_GPU_ILU_TILE_FACTOR_H
+#define KARST_GPU_ILU_TILE_FACTOR_H
+
+#include "tile_sweep.h"
+
+enum { KARST_ILU_NO_BLOCK = 0xffff };
+
+typedef struct karst_ilu_wave {
+  int job, pivot;
+} karst_ilu_wave;
+
+typedef struct karst_ilu_job {
+  int product; /* the first of its products */
+  int block;
+} karst_ilu_job;
+
+typedef struct karst_ilu_short_step {
+  unsigned short first, length;
+  int block;
+} karst_ilu_short_step;
+
+/* The first block of a row, and the diagonal one. */
+typedef struct karst_ilu_tile_row {
+  unsigned short first, diagonal;
+} karst_ilu_tile_row;
+
+typedef struct karst_ilu_short_product {
+  unsigned short left, right;
+} karst_ilu_short_product;
+
+/* How a tile is made. */
+typedef struct alignas(16) karst_ilu_making {
+  int64_t record;       /* where its record begins, in units of 16 bytes */
+  int64_t lower, upper; /* the first of its blocks among those of all tiles, in each triangle */
+  int64_t source;       /* the first block of its rows in A */
+  karst_index row;      /* first row */
+  karst_index number;
+  int rows, waits, waves, jobs, products;
+  int blocks;  /* its own */
+  int outside; /* of other tiles */
+  int lower_steps, upper_steps, lower_blocks, upper_blocks;
+  int fill; /* it has blocks that A has not */
+} karst_ilu_making;
+
+/* Where the parts of a record begin, in bytes, and how many there are, a multiple of 16. */
+typedef struct karst_ilu_making_record {
+  int job, outside, step, wait, row, product, pivot, place, divisor, source, bytes;
+} karst_ilu_making_record;
+
+static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
+{
+  karst_ilu_making_record r;
+  const int few = sizeof(unsigned short), index = sizeof(karst_index);
+  r.job = (m.waves + 1) * (int)sizeof(karst_ilu_wave);
+  r.outside = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
+  r.step = r.outside + m.outside * (int)sizeof(unsigned long long);
+  r.wait = r.step + (m.lower_steps + m.upper_steps + 2) * (int)sizeof(karst_ilu_short_step);
+  r.row = r.wait + m.waits * index;
+  r.product = r.row + (m.rows + 1) * (int)sizeof(karst_ilu_tile_row);
+  r.pivot = r.product + m.products * (int)sizeof(karst_ilu_short_product);
+  r.place = r.pivot + m.rows * few;
+  r.divisor = r.place + (m.lower_blocks + m.upper_blocks) * few;
+  r.source = r.divisor + m.lower_blocks * few;
+  r.bytes = (r.source + (m.fill ? m.blocks * few : 0) + 15) / 16 * 16;
+  return r;
+}
+
+/* How many numbers apart blocks stand in shared memory: not a multiple of 16, so that the rows of a warp do not all
+ * meet in the same banks. */
+static constexpr __host__ __device__ int karst_ilu_block_apart(int b) { return b * b % 16 == 0 ? b * b + 4 : b * b; }
+
+/* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */
+static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
+{
+  const int64_t blocks = (int64_t)m.blocks + m.outside;
+  return karst_ilu_making_record_of(m).bytes + (blocks * karst_ilu_block_apart(b) + 1) * (int64_t)sizeof(double);
+}
+
+/* What the tiles of an analysis are made of; device memory, and nothing of it changes once it is there. */
+typedef struct karst_ilu_tile_lists {
+  karst_ilu_making *making; /* [tiles] none needs what one behind it makes */
+  int4 *record;
+  int64_t shared; /* bytes of shared memory that the largest takes */
+} karst_ilu_tile_lists;
+
+/* tile_products.cu: lists what the tiles of the sweeps are made of, where none takes more than limit bytes of shared
+ * memory; else the lists are NULL. What is left when it fails, release gives back. */
+karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                          const karst_ilu_pattern_cuda *pattern, int64_t limit,
+                                          karst_ilu_analysis *analysis, karst_ilu_tile_lists *lists);
+void karst_ilu_release_tile_lists_cuda(karst_context *context, karst_ilu_tile_lists *lists);
+
+#endif
