@@ -1,7 +1,7 @@
 /* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with implicitly
  * scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h has the steps
  * once more, for lanes that hold a row each, and so have the files that keep rows where they are: fgbilu/acc.cu, cl.cu
- * and tiles_factor.cu. dilu/factor_small.cu has its own for blocks that need no exchange.
+ * and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs no exchange.
  *
  * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits where
  * the block stands and which threads share it:

@@ -121,55 +121,6 @@ template <int B> __device__ __forceinline__ void await_rows(const double *const 
   }
 }
 
-/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
-__device__ __forceinline__ double reciprocal(double x)
-{
-  double y;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  double e = fma(-x, y, 1.0);
-  e = fma(e, e, e);
-  y = fma(e, y, y);
-  return fma(fma(-x, y, 1.0), y, y);
-}
-
-/* Solves y a = (row r of the unit matrix). Returns whether karst_block_invert would surely take the diagonal elements
- * as pivots and find them sound; y is right only then. Sizes of rows are compared by their upper halves, so it takes a
- * margin of 2^-18; rows of extreme size are left to karst_ilu_invert for the sake of the products. */
-template <int B> __device__ __forceinline__ bool solve_row(double (&a)[B][B], int r, double (&y)[B])
-{
-  double size[B], margin[B];
-  bool sound = true;
-#pragma unroll
-  for (int i = 0; i < B; i++) {
-    int high = 0;
-#pragma unroll
-    for (int c = 0; c < B; c++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
-    sound = sound && high > 0x2b300000 && high < 0x54b00000; /* 2^-333 and 2^332 */
-    size[i] = __hiloint2double(high, 0);
-    margin[i] = size[i] * (1 - 0x1p-18);
-    y[i] = i == r ? 1 : 0;
-  }
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    const double pivot = fabs(a[c][c]);
-    sound = sound && pivot > 2 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON * size[c];
-#pragma unroll
-    for (int i = c + 1; i < B; i++) sound = sound && pivot * margin[i] >= fabs(a[i][c]) * size[c];
-    const double inverse = reciprocal(a[c][c]);
-    y[c] *= inverse;
-#pragma unroll
-    for (int i = c + 1; i < B; i++) a[i][c] *= inverse;
-#pragma unroll
-    for (int d = 0; d < B; d++) {
-      if (d == c) continue;
-      y[d] -= y[c] * a[c][d];
-#pragma unroll
-      for (int i = c + 1; i < B; i++) a[i][d] -= a[i][c] * a[c][d];
-    }
-  }
-  return sound;
-}
-
 /* Replaces part by the sum over the lanes of the block row, the same in all of them. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void add_lanes(int q, double (&part)[B][B], staging<B, MODIFIED> &staged)
@@ -308,7 +259,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
     double block[B][B];
 #pragma unroll
     for (int v = 0; v < B * B; v++) block[v / B][v % B] = part[v / B][v % B];
-    const bool sound = solve_row<B>(part, r, y);
+    const bool sound = karst_ilu_solve_row<B>(part, r, y);
     if (__any_sync(~0u, here.active && !sound)) invert_with_care<B>(plan, m, here, block, sound, y);
 #pragma unroll
     for (int c = 0; c < B; c++)

@@ -1,4 +1,5 @@
-/* invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses. */
+/* invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses; and rows of inverses for lanes
+ * that hold the whole block, where no rows have to be exchanged. */
 #ifndef KARST_GPU_ILU_INVERT_H
 #define KARST_GPU_ILU_INVERT_H
 
@@ -15,6 +16,12 @@ struct karst_ilu_place {
 static __device__ __forceinline__ bool karst_any_of_group(const karst_ilu_place &at, bool mine)
 {
   return (__ballot_sync(~0u, mine) & at.group) != 0;
+}
+
+/* The same; of a block of one scalar row without asking other lanes. */
+template <int B> static __device__ __forceinline__ bool karst_any_of_block(const karst_ilu_place &at, bool mine)
+{
+  return B == 1 ? mine : karst_any_of_group(at, mine);
 }
 
 /* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
@@ -34,8 +41,8 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
     finite = finite && fabs(a[c]) <= DBL_MAX;
     row_scale = fmax(row_scale, fabs(a[c]));
   }
-  const bool not_finite = karst_any_of_group(at, !finite);
-  singular = karst_any_of_group(at, row_scale == 0);
+  const bool not_finite = karst_any_of_block<B>(at, !finite);
+  singular = karst_any_of_block<B>(at, row_scale == 0);
   row_scale = B > 1 ? 1 / row_scale : 1; /* of b = 1 any number but 0 will do */
 #pragma unroll
   for (int c = 0; c < B; c++) {
@@ -85,11 +92,61 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   finite = true;
 #pragma unroll
   for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
-  const bool overflow = karst_any_of_group(at, !finite);
+  const bool overflow = karst_any_of_block<B>(at, !finite);
   if (not_finite) return KARST_NOT_FINITE;
   if (singular) return KARST_SINGULAR_BLOCK;
   if (overflow) return karst_block_overflow(B);
   return KARST_SOUND;
+}
+
+/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
+static __device__ __forceinline__ double karst_reciprocal(double x)
+{
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(-x, y, 1.0);
+  e = fma(e, e, e);
+  y = fma(e, y, y);
+  return fma(fma(-x, y, 1.0), y, y);
+}
+
+/* Solves y a = (row r of the unit matrix). Returns whether karst_block_invert would surely take the diagonal elements
+ * as pivots and find them sound; y is right only then. Sizes of rows are compared by their upper halves, so it takes a
+ * margin of 2^-18; rows of extreme size are left to karst_ilu_invert for the sake of the products. */
+template <int B>
+static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, double (&y)[B])
+{
+  double size[B], margin[B];
+  bool sound = true;
+#pragma unroll
+  for (int i = 0; i < B; i++) {
+    int high = 0;
+#pragma unroll
+    for (int c = 0; c < B; c++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
+    sound = sound && high > 0x2b300000 && high < 0x54b00000; /* 2^-333 and 2^332 */
+    size[i] = __hiloint2double(high, 0);
+    margin[i] = size[i] * (1 - 0x1p-18);
+    y[i] = i == r ? 1 : 0;
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const double pivot = fabs(a[c][c]);
+    sound = sound && pivot > 2 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON * size[c];
+#pragma unroll
+    for (int i = c + 1; i < B; i++) sound = sound && pivot * margin[i] >= fabs(a[i][c]) * size[c];
+    const double inverse = karst_reciprocal(a[c][c]);
+    y[c] *= inverse;
+#pragma unroll
+    for (int i = c + 1; i < B; i++) a[i][c] *= inverse;
+#pragma unroll
+    for (int d = 0; d < B; d++) {
+      if (d == c) continue;
+      y[d] -= y[c] * a[c][d];
+#pragma unroll
+      for (int i = c + 1; i < B; i++) a[i][d] -= a[i][c] * a[c][d];
+    }
+  }
+  return sound;
 }
 
 #endif

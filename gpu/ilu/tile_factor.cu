@@ -25,73 +25,90 @@ struct factor_arguments {
 };
 
 /* Makes the factors of a tile whose blocks are all there, with the first warps. */
-template <int B>
+template <int B, int W>
 __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_making &m, const findings &found)
 {
-  if (threadIdx.x >= 32 * wave_warps<B>) return;
-  for (int k = 0; k < m.waves; k++) {
-    const karst_ilu_wave now = w.wave[k], next = w.wave[k + 1];
-    if (next.job > now.job) subtract_products<B>(w, now.job, next.job);
-    divide_rows<B>(w, m.row, now.pivot, next.pivot, found);
+  if (threadIdx.x >= 32 * W) return;
+  karst_ilu_wave now = w.wave[0];
+  for (int k = 1; k <= m.waves; k++) {
+    const karst_ilu_wave next = w.wave[k];
+    if (now.inner > now.outer) subtract_products<B, W, true>(w, now.outer, now.inner);
+    subtract_products<B, W, false>(w, now.inner, next.outer);
+    await_warps<W>();
+    invert_pivots<B, W>(w, m.row, now.pivot, next.pivot, found);
+    await_warps<W>();
+    divide_blocks<B, W>(w, m.row, now.quotient, next.quotient, found);
+    await_warps<W>();
+    now = next;
   }
 }
 
 /* Makes one tile. memory: shared. */
-template <int B>
+template <int B, int W>
 __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_making &m, char *memory,
                                           copies *under_way)
 {
   constexpr int BB = B * B;
   const double *A = s.A + m.source * BB;
-  const bool as_one = !m.fill && karst_ilu_block_apart(B) == BB;
-  workbench w = workbench_of(m, memory);
-  if (as_one) w.block += (uintptr_t)A / sizeof(double) % 2;
+  workbench w = workbench_of(m, memory, s.upper);
+  if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
   bool copied = false;
   if (threadIdx.x < 32) {
     begin_copy(memory, s.record + m.record * 16, (unsigned)karst_ilu_making_record_of(m).bytes, &under_way->record);
-    if (as_one) copied = begin_numbers(w.block, A, m.blocks * BB, &under_way->values);
+    if (!m.fill) copied = begin_numbers(w.block, A, m.blocks * BB, &under_way->values);
     await_copy(&under_way->record);
   }
   __syncthreads();
-  if (!as_one) fetch_blocks<B>(w, m, A);
+  if (m.fill) fetch_source<B, W>(w, A);
   if (threadIdx.x < 32) await_tiles(m.waits, w.wait, s.done, s.turn);
-  __syncthreads();
-  fetch_outside<B>(w, m, s.upper);
+  if (karst_ilu_fetches_outside(B)) {
+    __syncthreads();
+    fetch_outside<B, W>(w, m.outside);
+  }
   await_fetches();
   if (copied) await_copy(&under_way->values);
   __syncthreads();
-  take_waves<B>(w, m, s.found);
+  take_waves<B, W>(w, m, s.found);
   __syncthreads();
-  store_upper<B>(w, m, s.upper + m.upper * BB);
+  store_upper<B, W>(w, m, s.upper + m.upper * BB);
   __syncthreads();
   if (threadIdx.x == 0) tell(s.done + m.number, s.turn);
-  store_lower<B>(w, m, s.found, s.lower + m.lower * BB);
+  store_lower<B, W>(w, m, s.found, s.lower + m.lower * BB);
 }
 
-template <int B> __global__ void __launch_bounds__(32 * warps_of<B>) factor_tiles(const factor_arguments s)
+template <int B, int W> __global__ void __launch_bounds__(32 * warps_of<W>) factor_tiles(const factor_arguments s)
 {
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way;
   __shared__ unsigned taken;
   if (threadIdx.x == 0) taken = atomicAdd(s.ticket, 1u) - s.first;
   __syncthreads();
-  make_tile<B>(s, s.making[taken], memory, &under_way);
+  make_tile<B, W>(s, s.making[taken], memory, &under_way);
 }
 
+/* A kernel, and the threads of a block of it. */
 struct instance {
   const void *kernel;
-  unsigned threads; /* of a block */
+  unsigned threads;
 };
 
-instance instance_for(int block_size)
+/* few: rows have few neighbours, so that of scalars one warp has lanes enough for a wave. */
+instance instance_for(int block_size, bool few)
 {
   instance found = {NULL, 0};
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0) found = {(const void *)factor_tiles<B>, 32 * warps_of<B>};
+    if constexpr (B > 0) found = {(const void *)factor_tiles<B, 4>, 32 * warps_of<4>};
   });
+  if (block_size == 1 && few) found = {(const void *)factor_tiles<1, 1>, 32 * warps_of<1>};
   return found;
 }
+
+/* factor_state */
+struct tiles_state {
+  karst_ilu_tile_lists lists;
+  instance code;
+};
 
 /* factor_work */
 struct tiles_work {
@@ -112,30 +129,30 @@ int64_t limit_of(const karst_context *context)
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
+  enum { FEW = 8 }; /* neighbours of a row on average */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_ilu_tile_lists *lists;
+  tiles_state *state;
   const int64_t limit = limit_of(context);
-  karst_status status = karst_allocate_zero(context, &lists, 1, sizeof *lists, what);
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
-  status = karst_ilu_list_by_tiles_cuda(context, A, pattern, limit, analysis, lists);
-  if (status || !lists->making) {
-    karst_release(context, lists);
+  status = karst_ilu_list_by_tiles_cuda(context, A, pattern, limit, analysis, &state->lists);
+  if (status || !state->lists.making) {
+    karst_release(context, state);
     return status;
   }
-  plan->factor_state = lists;
+  plan->factor_state = state;
+  state->code = instance_for(shape->block_size, shape->neighbours <= FEW * shape->rows);
   /* The same for every plan, for the limit is the kernel's. */
-  return karst_cuda_status(context,
-                           cudaFuncSetAttribute(instance_for(shape->block_size).kernel,
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize, (int)limit),
-                           what);
+  return karst_cuda_status(
+      context, cudaFuncSetAttribute(state->code.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)limit), what);
 }
 
 void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
 {
-  karst_ilu_tile_lists *lists = static_cast<karst_ilu_tile_lists *>(plan->factor_state);
-  if (!lists) return;
-  karst_ilu_release_tile_lists_cuda(context, lists);
-  karst_release(context, lists);
+  tiles_state *state = static_cast<tiles_state *>(plan->factor_state);
+  if (!state) return;
+  karst_ilu_release_tile_lists_cuda(context, &state->lists);
+  karst_release(context, state);
 }
 
 karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
@@ -153,12 +170,12 @@ karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
 
 void launch_tiles(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
-  const karst_ilu_tile_lists *lists = static_cast<const karst_ilu_tile_lists *>(plan->factor_state);
+  const tiles_state *state = static_cast<const tiles_state *>(plan->factor_state);
   tiles_work *work = static_cast<tiles_work *>(plan->factor_work);
   const karst_ilu_tile_values value = karst_ilu_tile_values_of(plan);
   const unsigned tiles = (unsigned)karst_ilu_tiled_of(plan)->tiles;
-  factor_arguments arguments = {lists->making,
-                                (const char *)lists->record,
+  factor_arguments arguments = {state->lists.making,
+                                (const char *)state->lists.record,
                                 value.lower,
                                 value.upper,
                                 work->ticket,
@@ -167,10 +184,9 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
                                 work->turns * tiles,
                                 A->value,
                                 {shift, plan->finding}};
-  const instance code = instance_for(plan->block_size);
   void *list[] = {&arguments};
-  const cudaError_t error = cudaLaunchKernel(code.kernel, dim3(tiles), dim3(code.threads), list, (size_t)lists->shared,
-                                             karst_cuda_of(context)->stream);
+  const cudaError_t error = cudaLaunchKernel(state->code.kernel, dim3(tiles), dim3(state->code.threads), list,
+                                             (size_t)state->lists.shared, karst_cuda_of(context)->stream);
   if (error == cudaSuccess) work->turns++; /* else nobody has taken a ticket */
 }
 

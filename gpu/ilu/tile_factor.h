@@ -5,15 +5,17 @@
  * that it needs, D^-1 first in each. A block's number is its place among all these. The record of a tile has, each part
  * behind the last:
  *
- *     wave      [waves + 1] karst_ilu_wave, where the jobs and the pivots of each begin
- *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from
+ *     wave      [waves + 1] karst_ilu_wave, what is made in each
+ *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from: in each wave first those of
+ *               products with blocks of other tiles, then those of products inside the tile
  *     outside   [outside] unsigned long long, where the blocks of other tiles stand among the values, times 2^16, and
  *               how far their columns are apart
  *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
  *     wait      [waits] karst_index, the numbers of the tiles that are waited for
  *     row       [rows + 1] karst_ilu_tile_row
  *     product   [products] karst_ilu_short_product
- *     pivot     [rows] unsigned short, the rows in the order in which their diagonal blocks are inverted
+ *     pivot     [rows] karst_ilu_pivot, the rows in the order in which their diagonal blocks are inverted
+ *     quotient  [quotients] karst_ilu_quotient, the blocks of U' in that order
  *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
  *     divisor   [lower_blocks] unsigned short, by what block of D^-1 each block of L is multiplied last
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
@@ -21,7 +23,8 @@
  *
  * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, and fill in A.
  *
- * What a job or a pivot needs has been made in a wave before it; a pivot may need the jobs of its own. */
+ * A wave does its jobs, then inverts, then divides. What jobs need has been made in waves before theirs. A block that has
+ * jobs of both kinds has them in two waves. */
 #ifndef KARST_GPU_ILU_TILE_FACTOR_H
 #define KARST_GPU_ILU_TILE_FACTOR_H
 
@@ -29,8 +32,9 @@
 
 enum { KARST_ILU_NO_BLOCK = 0xffff };
 
-typedef struct karst_ilu_wave {
-  int job, pivot;
+typedef struct alignas(16) karst_ilu_wave {
+  int outer, inner; /* its first jobs of each kind */
+  int pivot, quotient;
 } karst_ilu_wave;
 
 typedef struct karst_ilu_job {
@@ -52,6 +56,15 @@ typedef struct karst_ilu_short_product {
   unsigned short left, right;
 } karst_ilu_short_product;
 
+typedef struct karst_ilu_pivot {
+  unsigned short row, diagonal; /* the diagonal block */
+} karst_ilu_pivot;
+
+/* A block of U', and the diagonal block whose inverse it is multiplied by. */
+typedef struct karst_ilu_quotient {
+  unsigned short block, diagonal;
+} karst_ilu_quotient;
+
 /* How a tile is made. */
 typedef struct alignas(16) karst_ilu_making {
   int64_t record;       /* where its record begins, in units of 16 bytes */
@@ -59,7 +72,7 @@ typedef struct alignas(16) karst_ilu_making {
   int64_t source;       /* the first block of its rows in A */
   karst_index row;      /* first row */
   karst_index number;
-  int rows, waits, waves, jobs, products;
+  int rows, waits, waves, jobs, products, quotients;
   int blocks;  /* its own */
   int outside; /* of other tiles */
   int lower_steps, upper_steps, lower_blocks, upper_blocks;
@@ -68,7 +81,7 @@ typedef struct alignas(16) karst_ilu_making {
 
 /* Where the parts of a record begin, in bytes, and how many there are, a multiple of 16. */
 typedef struct karst_ilu_making_record {
-  int job, outside, step, wait, row, product, pivot, place, divisor, source, bytes;
+  int job, outside, step, wait, row, product, pivot, quotient, place, divisor, source, bytes;
 } karst_ilu_making_record;
 
 static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
@@ -82,22 +95,22 @@ static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_recor
   r.row = r.wait + m.waits * index;
   r.product = r.row + (m.rows + 1) * (int)sizeof(karst_ilu_tile_row);
   r.pivot = r.product + m.products * (int)sizeof(karst_ilu_short_product);
-  r.place = r.pivot + m.rows * few;
+  r.quotient = r.pivot + m.rows * (int)sizeof(karst_ilu_pivot);
+  r.place = r.quotient + m.quotients * (int)sizeof(karst_ilu_quotient);
   r.divisor = r.place + (m.lower_blocks + m.upper_blocks) * few;
   r.source = r.divisor + m.lower_blocks * few;
   r.bytes = (r.source + (m.fill ? m.blocks * few : 0) + 15) / 16 * 16;
   return r;
 }
 
-/* How many numbers apart blocks stand in shared memory: not a multiple of 16, so that the rows of a warp do not all
- * meet in the same banks. */
-static constexpr __host__ __device__ int karst_ilu_block_apart(int b) { return b * b % 16 == 0 ? b * b + 4 : b * b; }
+/* Whether blocks of other tiles are fetched into shared memory. */
+static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { return b <= 2; }
 
 /* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */
 static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
 {
-  const int64_t blocks = (int64_t)m.blocks + m.outside;
-  return karst_ilu_making_record_of(m).bytes + (blocks * karst_ilu_block_apart(b) + 1) * (int64_t)sizeof(double);
+  const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0), numbers = blocks * b * b + 1;
+  return karst_ilu_making_record_of(m).bytes + numbers * (int64_t)sizeof(double);
 }
 
 /* What the tiles of an analysis are made of; device memory, and nothing of it changes once it is there. */

@@ -1,5 +1,5 @@
 /* tile_factor_steps.h - what a block of threads does with a tile of the factorization by tiles (tile_factor.h): it
- * fetches blocks of A and of other tiles, makes wave after wave, and stores. */
+ * fetches blocks of A, makes wave after wave, and stores. */
 #ifndef KARST_GPU_ILU_TILE_FACTOR_STEPS_H
 #define KARST_GPU_ILU_TILE_FACTOR_STEPS_H
 
@@ -10,9 +10,8 @@
 namespace
 {
 
-/* Warps of a block of threads, and how many of them make the waves: of scalars one has lanes enough. */
-template <int B> constexpr int warps_of = B == 1 ? 2 : 4;
-template <int B> constexpr int wave_warps = B == 1 ? 1 : warps_of<B>;
+/* Warps of a block of threads of which W make the waves. */
+template <int W> constexpr int warps_of = W == 1 ? 2 : W;
 
 template <int warps> __device__ __forceinline__ void await_warps()
 {
@@ -31,11 +30,15 @@ struct workbench {
   const karst_index *wait;
   const karst_ilu_tile_row *row;
   const karst_ilu_short_product *product;
-  const unsigned short *pivot, *lower_place, *upper_place, *divisor, *source;
+  const karst_ilu_pivot *pivot;
+  const karst_ilu_quotient *quotient;
+  const unsigned short *lower_place, *upper_place, *divisor, *source;
   double *block;
+  int blocks;          /* of the tile */
+  const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
 };
 
-__device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory)
+__device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const double *value)
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const karst_ilu_short_step *step = (const karst_ilu_short_step *)(memory + at.step);
@@ -48,12 +51,15 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
           (const karst_index *)(memory + at.wait),
           (const karst_ilu_tile_row *)(memory + at.row),
           (const karst_ilu_short_product *)(memory + at.product),
-          (const unsigned short *)(memory + at.pivot),
+          (const karst_ilu_pivot *)(memory + at.pivot),
+          (const karst_ilu_quotient *)(memory + at.quotient),
           place,
           place + m.lower_blocks,
           (const unsigned short *)(memory + at.divisor),
           (const unsigned short *)(memory + at.source),
-          (double *)(memory + at.bytes)};
+          (double *)(memory + at.bytes),
+          m.blocks,
+          value};
 }
 
 /* What a row that has no pivot is mended by, and where it is reported. */
@@ -63,8 +69,8 @@ struct findings {
 };
 
 /* Where a thread that makes a wave works: scalar row r of every ALL-th block row from number before + q on. */
-template <int B> struct seat {
-  static constexpr int R = 32 / B, ALL = R * wave_warps<B>;
+template <int B, int W> struct seat {
+  static constexpr int R = 32 / B, ALL = R * W;
   int before; /* block rows of the warps before this one */
   int q, r;
   bool there;
@@ -88,155 +94,224 @@ __device__ __forceinline__ bool begin_numbers(double *to, const double *from, in
   return even > 0;
 }
 
-/* Begins to fetch the blocks of a tile one by one. A: the first of its rows. */
-template <int B>
-__device__ __forceinline__ void fetch_blocks(const workbench &w, const karst_ilu_making &m, const double *A)
+/* Begins to fetch the blocks of a tile with fill. A: the first of its rows. */
+template <int B, int W> __device__ __forceinline__ void fetch_source(const workbench &w, const double *A)
 {
-  constexpr int BB = B * B, APART = karst_ilu_block_apart(B);
-  for (int k = (int)threadIdx.x; k < m.blocks * BB; k += 32 * warps_of<B>) {
-    const int block = k / BB, v = k % BB, source = m.fill ? w.source[block] : block;
+  constexpr int BB = B * B;
+  for (int k = (int)threadIdx.x; k < w.blocks * BB; k += 32 * warps_of<W>) {
+    const int source = w.source[k / BB];
     if (source != KARST_ILU_NO_BLOCK)
-      begin_fetch(w.block + block * APART + v, A + source * BB + v);
+      begin_fetch(w.block + k, A + source * BB + k % BB);
     else
-      w.block[block * APART + v] = 0;
+      w.block[k] = 0;
   }
 }
 
-/* Begins to fetch the blocks of other tiles. value: of D^-1 and U' by tiles. */
-template <int B>
-__device__ __forceinline__ void fetch_outside(const workbench &w, const karst_ilu_making &m, const double *value)
+/* Begins to fetch the blocks of other tiles. */
+template <int B, int W> __device__ __forceinline__ void fetch_outside(const workbench &w, int outside)
 {
-  constexpr int BB = B * B, APART = karst_ilu_block_apart(B);
-  for (int k = (int)threadIdx.x; k < m.outside * BB; k += 32 * warps_of<B>) {
-    const int n = k / BB, c = k % BB / B, r = k % B;
-    const unsigned long long place = w.outside[n];
-    begin_fetch(w.block + (m.blocks + n) * APART + c * B + r, value + (place >> 16) + c * (int)(place & 0xffff) + r);
+  constexpr int BB = B * B;
+  for (int k = (int)threadIdx.x; k < outside * BB; k += 32 * warps_of<W>) {
+    const unsigned long long place = w.outside[k / BB];
+    const int c = k % BB / B, r = k % B;
+    begin_fetch(w.block + w.blocks * BB + k, w.value + (place >> 16) + c * (int)(place & 0xffff) + r);
   }
 }
 
-/* Subtracts products from the blocks of a wave. A thread makes a scalar row of a block. */
-template <int B> __device__ __forceinline__ void subtract_products(const workbench &w, int first, int end)
+/* Brings a block of the tile into registers. */
+template <int B> __device__ __forceinline__ void read_inside(const workbench &w, int number, double (&block)[B][B])
 {
-  constexpr int APART = karst_ilu_block_apart(B);
-  const seat<B> my;
+  const double *from = w.block + number * (B * B);
+#pragma unroll
+  for (int d = 0; d < B; d++)
+#pragma unroll
+    for (int c = 0; c < B; c++) block[d][c] = from[d * B + c];
+}
+
+/* Brings a block of another tile into registers. */
+template <int B> __device__ __forceinline__ void read_outside(const workbench &w, int number, double (&block)[B][B])
+{
+  if constexpr (karst_ilu_fetches_outside(B)) {
+    read_inside<B>(w, number, block);
+  } else {
+    const unsigned long long place = w.outside[number - w.blocks];
+    const double *from = w.value + (place >> 16);
+    const int apart = (int)(place & 0xffff);
+#pragma unroll
+    for (int d = 0; d < B; d++)
+#pragma unroll
+      for (int c = 0; c < B; c++) block[d][c] = __ldcg(from + d * apart + c);
+  }
+}
+
+/* Subtracts products from blocks. A thread makes a scalar row of a block. outer: with blocks of other tiles. */
+template <int B, int W, bool outer>
+__device__ __forceinline__ void subtract_products(const workbench &w, int first, int end)
+{
+  constexpr int BB = B * B;
+  const seat<B, W> my;
   for (int j = first + my.before + my.q; j < end && my.there; j += my.ALL) {
     const karst_ilu_job job = w.job[j];
     const int last = w.job[j + 1].product;
-    double *to = w.block + job.block * APART + my.r, sum[B];
+    double *to = w.block + job.block * BB + my.r, sum[B];
 #pragma unroll
     for (int d = 0; d < B; d++) sum[d] = to[d * B];
 #pragma unroll 2
     for (int n = job.product; n < last; n++) {
       const karst_ilu_short_product product = w.product[n];
-      const double *left = w.block + product.left * APART + my.r, *right = w.block + product.right * APART;
+      const double *left = w.block + product.left * BB + my.r;
+      double right[B][B];
+      if (outer)
+        read_outside<B>(w, product.right, right);
+      else
+        read_inside<B>(w, product.right, right);
 #pragma unroll
       for (int c = 0; c < B; c++)
 #pragma unroll
-        for (int d = 0; d < B; d++) sum[d] -= left[c * B] * right[d * B + c];
+        for (int d = 0; d < B; d++) sum[d] -= left[c * B] * right[d][c];
     }
 #pragma unroll
     for (int d = 0; d < B; d++) to[d * B] = sum[d];
   }
-  await_warps<wave_warps<B>>();
 }
 
-/* Returns the largest absolute entry of a block row of A - L U. */
-template <int B> __device__ double largest_of_row(const workbench &w, int row)
+/* Returns the largest absolute entry of a block row of A - L U, whose blocks are first .. end - 1. */
+template <int B> __device__ double largest_of_row(const double *block, int first, int end)
 {
   double largest = 0;
-  for (int block = w.row[row].first; block < w.row[row + 1].first; block++)
-    for (int v = 0; v < B * B; v++) largest = fmax(largest, fabs(w.block[block * karst_ilu_block_apart(B) + v]));
+  for (int n = first; n < end; n++)
+    for (int v = 0; v < B * B; v++) largest = fmax(largest, fabs(block[n * (B * B) + v]));
   return largest;
 }
 
-/* Makes the thread's row of what stands for the inverse of a pivot that has none, and reports the pivot. first: the
- * tile's first row. */
+/* Returns what stands on the diagonal of the inverse of a pivot that has none, and reports the pivot if the thread is
+ * the first of its row. row: of the tile; number: of the row. */
 template <int B>
-__device__ __noinline__ void mend_pivot(const workbench &w, karst_index first, int row, karst_reason reason, int r,
-                                        const findings &f, double (&inverse)[B])
+__device__ __noinline__ double mend_pivot(const karst_ilu_tile_row *row, const double *block, karst_index number,
+                                          karst_reason reason, bool first, double shift,
+                                          karst_ilu_finding_cuda *finding)
 {
-  double largest = f.shift > 0 ? largest_of_row<B>(w, row) : 0;
-  if (largest == 0) largest = f.finding->norm;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && f.shift > 0 && largest > 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = replace && c == r ? 1 / (f.shift * largest) : 0;
-  if (r > 0) return;
-  if (replace)
-    atomicAdd(&f.finding->shifted, 1ull);
-  else
-    atomicMin(&f.finding->first, 4 * (unsigned long long)(first + row) + (reason == KARST_SINGULAR_BLOCK
-                                                                               ? KARST_FAULT_SINGULAR
-                                                                               : KARST_FAULT_PIVOT_NOT_FINITE));
+  double largest = shift > 0 ? largest_of_row<B>(block, row[0].first, row[1].first) : 0;
+  if (largest == 0) largest = finding->norm;
+  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+  if (first && replace) atomicAdd(&finding->shifted, 1ull);
+  if (first && !replace)
+    atomicMin(&finding->first,
+              4 * (unsigned long long)number +
+                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+  return replace ? 1 / (shift * largest) : 0;
 }
 
-/* Makes the thread's row of left times block, in out. Returns 0 unless an entry is NaN or infinite. */
+/* Makes the thread's row of left times block, in out. Returns whether an entry is NaN or infinite. */
 template <int B>
-__device__ __forceinline__ double multiply_row(const double (&left)[B], const double *block, double (&out)[B])
+__device__ __forceinline__ bool multiply_row(const double (&left)[B], const double (&block)[B][B], double (&out)[B])
 {
-  double poison = 0;
+  enum { EXPONENT = 0x7ff00000 };
+  bool poisoned = false;
 #pragma unroll
   for (int d = 0; d < B; d++) {
     out[d] = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) out[d] += left[c] * block[d * B + c];
-    poison += out[d] * 0;
+    for (int c = 0; c < B; c++) out[d] += left[c] * block[d][c];
+    poisoned |= (__double2hiint(out[d]) & EXPONENT) == EXPONENT;
   }
-  return poison;
+  return poisoned;
 }
 
-__device__ __forceinline__ void report_row(const findings &f, karst_index row)
+/* Reports the row that has a block as not finite. row: of the tile, whose first one has that number. */
+__device__ __noinline__ void report_block(const karst_ilu_tile_row *row, int block, karst_index number,
+                                          karst_ilu_finding_cuda *finding)
 {
-  atomicMin(&f.finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
-}
-
-/* Makes U' of the blocks right of a diagonal one, D^-1 of which the thread has a row of. Scalars are the thread's own
- * affair; else the lanes of a warp take all steps together, and rows that have no more blocks go along. Returns 0 unless
- * an entry is NaN or infinite. */
-template <int B>
-__device__ __forceinline__ double divide_upper(const double (&inverse)[B], int length, int r, double *diagonal)
-{
-  constexpr int APART = karst_ilu_block_apart(B), K = B == 1 ? 3 : 1;
-  double poison = 0;
-  for (int e = 1; B == 1 ? e <= length : __any_sync(~0u, e <= length); e += K) {
-    double out[K][B];
-#pragma unroll
-    for (int k = 0; k < K; k++)
-      if (e + k <= length) poison += multiply_row<B>(inverse, diagonal + (e + k) * APART, out[k]);
-    if (B > 1) __syncwarp();
-#pragma unroll
-    for (int k = 0; k < K; k++)
-#pragma unroll
-      for (int d = 0; d < B; d++)
-        if (e + k <= length) diagonal[(e + k) * APART + d * B + r] = out[k][d];
+  while (row[1].first <= block) {
+    row++;
+    number++;
   }
-  return poison;
+  atomicMin(&finding->first, 4 * (unsigned long long)number + KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Inverts the diagonal blocks of a wave, and makes U' of the blocks right of them. first_row: the tile's first. */
+/* Makes the thread's row of the inverse of a pivot in the steps of karst_block_invert, or of what stands for it. The
+ * whole warp takes all steps. */
 template <int B>
-__device__ __forceinline__ void divide_rows(const workbench &w, karst_index first_row, int first, int end,
-                                            const findings &f)
+__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_place &at, karst_ilu_pivot pivot,
+                                                 karst_index number, const findings &f, double (&inverse)[B])
 {
-  const seat<B> my;
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = at.active ? w.block[pivot.diagonal * (B * B) + c * B + at.r] : c == at.r;
+  const karst_reason reason = karst_ilu_invert<B>(at, inverse);
+  if (!at.active || reason == KARST_SOUND) return;
+  const double mended = mend_pivot<B>(w.row + pivot.row, w.block, number, reason, at.r == 0, f.shift, f.finding);
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
+}
+
+/* Makes the thread's row of the inverse of a pivot; with care where rows may have to be exchanged, or it may not be
+ * sound. */
+template <int B>
+__device__ __forceinline__ void invert_pivot(const workbench &w, const karst_ilu_place &at, karst_ilu_pivot pivot,
+                                             karst_index number, const findings &f, double (&inverse)[B])
+{
+  enum { LARGEST = 6 }; /* larger blocks find no room in registers */
+  bool sound = false;
+  if constexpr (B <= LARGEST) {
+    double a[B][B];
+    const double *block = w.block + pivot.diagonal * (B * B);
+#pragma unroll
+    for (int v = 0; v < B * B; v++) a[v % B][v / B] = block[v];
+    sound = karst_ilu_solve_row<B>(a, at.r, inverse) || !at.active;
+  }
+  if (__any_sync(~0u, !sound)) {
+    double careful[B];
+    invert_with_care<B>(w, at, pivot, number, f, careful);
+#pragma unroll
+    for (int c = 0; c < B; c++)
+      if (!sound) inverse[c] = careful[c];
+  }
+}
+
+/* Inverts the diagonal blocks of a wave. first_row: the tile's first. The lanes of a warp take all steps together. */
+template <int B, int W>
+__device__ __forceinline__ void invert_pivots(const workbench &w, karst_index first_row, int first, int end,
+                                              const findings &f)
+{
+  const seat<B, W> my;
   const unsigned group = my.there ? ((B < 32 ? 1u << B : 0u) - 1u) << (my.q * B) : 0;
   for (int k = first + my.before; k < end; k += my.ALL) {
     const bool active = my.there && k + my.q < end;
     const karst_ilu_place at = {my.q, my.r, active, group};
-    const int row = active ? w.pivot[k + my.q] : 0;
-    const karst_ilu_tile_row stands = w.row[row];
-    const int length = active ? w.row[row + 1].first - 1 - stands.diagonal : 0;
-    double *diagonal = w.block + stands.diagonal * karst_ilu_block_apart(B), inverse[B];
-#pragma unroll
-    for (int c = 0; c < B; c++) inverse[c] = active ? diagonal[c * B + my.r] : c == my.r;
-    const karst_reason reason = karst_ilu_invert<B>(at, inverse);
-    if (active && reason != KARST_SOUND) mend_pivot<B>(w, first_row, row, reason, my.r, f, inverse);
+    karst_ilu_pivot pivot = {};
+    double inverse[B];
+    if (active) pivot = w.pivot[k + my.q];
+    invert_pivot<B>(w, at, pivot, first_row + pivot.row, f, inverse);
     __syncwarp();
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (active) diagonal[c * B + my.r] = inverse[c];
-    if (divide_upper<B>(inverse, length, my.r, diagonal) != 0) report_row(f, first_row + row);
+      if (active) w.block[pivot.diagonal * (B * B) + c * B + my.r] = inverse[c];
   }
-  await_warps<wave_warps<B>>();
+}
+
+/* Makes the blocks of U' of a wave. The lanes of a warp take all steps together. */
+template <int B, int W>
+__device__ __forceinline__ void divide_blocks(const workbench &w, karst_index first_row, int first, int end,
+                                              const findings &f)
+{
+  constexpr int BB = B * B;
+  const seat<B, W> my;
+  for (int k = first + my.before; k < end; k += my.ALL) {
+    const bool active = my.there && k + my.q < end;
+    karst_ilu_quotient quotient = {};
+    double inverse[B], block[B][B], out[B];
+    if (active) {
+      quotient = w.quotient[k + my.q];
+#pragma unroll
+      for (int c = 0; c < B; c++) inverse[c] = w.block[quotient.diagonal * BB + c * B + my.r];
+      read_inside<B>(w, quotient.block, block);
+      if (multiply_row<B>(inverse, block, out)) report_block(w.row, quotient.block, first_row, f.finding);
+    }
+    if (B > 1) __syncwarp();
+#pragma unroll
+    for (int d = 0; d < B; d++)
+      if (active) w.block[quotient.block * BB + d * B + my.r] = out[d];
+  }
 }
 
 /* Stores the blocks of a step as the sweeps have them, or those of D^-1; by the first threads of some. place: their
@@ -248,7 +323,7 @@ __device__ __forceinline__ void store_step(const workbench &w, const unsigned sh
   for (int k = thread; k < count * B; k += threads)
     for (int e = 0; e < length; e++) {
       const int block = place[e * count + k / B];
-      const double *from = w.block + block * karst_ilu_block_apart(B) + k % B;
+      const double *from = w.block + block * (B * B) + k % B;
 #pragma unroll
       for (int c = 0; c < B; c++)
         value[(e * B + c) * count * B + k] = block != KARST_ILU_NO_BLOCK ? from[c * B] : 0;
@@ -256,23 +331,15 @@ __device__ __forceinline__ void store_step(const workbench &w, const unsigned sh
 }
 
 /* Stores D^-1, with all threads, and U', a step by each warp. Scalars stand as in one step. value: of the tile. */
-template <int B> __device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, double *value)
+template <int B, int W> __device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, double *value)
 {
   const int thread = (int)threadIdx.x;
-  store_step<B>(w, w.upper_place, thread, 32 * warps_of<B>, B == 1 ? m.upper_blocks : m.rows, 1, value);
-  for (int s = thread / 32; B > 1 && s < m.upper_steps; s += warps_of<B>) {
+  store_step<B>(w, w.upper_place, thread, 32 * warps_of<W>, B == 1 ? m.upper_blocks : m.rows, 1, value);
+  for (int s = thread / 32; B > 1 && s < m.upper_steps; s += warps_of<W>) {
     const karst_ilu_short_step now = w.upper_step[s];
     store_step<B>(w, w.upper_place + now.block, thread % 32, 32, w.upper_step[s + 1].first - now.first, now.length,
                   value + now.block * (B * B));
   }
-}
-
-/* Returns the row of the tile that has a block. */
-__device__ __noinline__ int row_of_block(const workbench &w, int block)
-{
-  int row = 0;
-  while (w.row[row + 1].first <= block) row++;
-  return row;
 }
 
 /* Makes L_ip = a_ip D_p^-1 of the blocks of a step and stores them as the sweeps have them; by the first threads of
@@ -281,7 +348,7 @@ template <int B>
 __device__ __forceinline__ void store_lower_step(const workbench &w, int first, int thread, int threads, int count,
                                                  int length, karst_index first_row, const findings &f, double *value)
 {
-  constexpr int APART = karst_ilu_block_apart(B);
+  constexpr int BB = B * B;
   for (int k = thread; k < count * B; k += threads)
     for (int e = 0; e < length; e++) {
       const int block = w.lower_place[first + e * count + k / B], divisor = w.divisor[first + e * count + k / B];
@@ -290,9 +357,13 @@ __device__ __forceinline__ void store_lower_step(const workbench &w, int first, 
       for (int c = 0; c < B; c++) left[c] = out[c] = 0;
       if (block != KARST_ILU_NO_BLOCK) {
 #pragma unroll
-        for (int c = 0; c < B; c++) left[c] = w.block[block * APART + c * B + k % B];
-        if (multiply_row<B>(left, w.block + divisor * APART, out) != 0)
-          report_row(f, first_row + row_of_block(w, block));
+        for (int c = 0; c < B; c++) left[c] = w.block[block * BB + c * B + k % B];
+        double inverse[B][B];
+        if (divisor < w.blocks)
+          read_inside<B>(w, divisor, inverse);
+        else
+          read_outside<B>(w, divisor, inverse);
+        if (multiply_row<B>(left, inverse, out)) report_block(w.row, block, first_row, f.finding);
       }
 #pragma unroll
       for (int c = 0; c < B; c++) value[(e * B + c) * count * B + k] = out[c];
@@ -300,13 +371,13 @@ __device__ __forceinline__ void store_lower_step(const workbench &w, int first, 
 }
 
 /* Makes and stores L, a step by each warp. value: of the tile. */
-template <int B>
+template <int B, int W>
 __device__ __forceinline__ void store_lower(const workbench &w, const karst_ilu_making &m, const findings &f,
                                             double *value)
 {
   const int thread = (int)threadIdx.x;
-  if (B == 1) store_lower_step<B>(w, 0, thread, 32 * warps_of<B>, m.lower_blocks, 1, m.row, f, value);
-  for (int s = thread / 32; B > 1 && s < m.lower_steps; s += warps_of<B>) {
+  if (B == 1) store_lower_step<B>(w, 0, thread, 32 * warps_of<W>, m.lower_blocks, 1, m.row, f, value);
+  for (int s = thread / 32; B > 1 && s < m.lower_steps; s += warps_of<W>) {
     const karst_ilu_short_step now = w.lower_step[s];
     store_lower_step<B>(w, now.block, thread % 32, 32, w.lower_step[s + 1].first - now.first, now.length, m.row, f,
                         value + now.block * (B * B));

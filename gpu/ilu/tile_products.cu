@@ -26,6 +26,9 @@ struct row_place {
   unsigned short apart, of; /* blocks from one to the next; which row of the step it is */
 };
 
+/* The jobs of a block have the numbers 2 n and 2 n + 1: products inside the tile, and products with other tiles. */
+enum { INNER, OUTER };
+
 /* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of a
  * tile. */
 struct view {
@@ -36,8 +39,8 @@ struct view {
   karst_index *owner;    /* [rows] the tile of each row */
   karst_index *position; /* [tiles] where the tile of each number stands in the upper triangle */
   row_place *place;      /* [rows] */
-  unsigned short *ready; /* [blocks] one more than the wave of its products; 0: there are none */
-  int *count;            /* [blocks] its products; then the first that is not written yet */
+  unsigned short *ready; /* [2 blocks] one more than the wave of each job; 0: it has no products */
+  int *count;            /* [2 blocks] its products; then the first that is not written yet */
   unsigned short *done;  /* [rows] one more than the wave of its pivot */
   int64_t *halo;         /* [tiles + 1] how many rows of other tiles the tiles before need, as the forward sweep does */
   uint64_t *used;        /* [halo[tiles]] which of their blocks of U' are needed */
@@ -178,6 +181,15 @@ __device__ int find_outside(const view &v, const tile_view &t, karst_index pivot
   return v.owner[pivot] == t.tile.number ? -1 : (int)karst_find_column(t.halo, 0, t.tile.halos, pivot);
 }
 
+/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns one more than the wave of
+ * the last, or 0. */
+__device__ int settle(const view &v, int64_t block)
+{
+  unsigned short *ready = v.ready + 2 * block;
+  if (ready[INNER] > 0 && ready[INNER] <= ready[OUTER]) ready[INNER] = (unsigned short)(ready[OUTER] + 1);
+  return max((int)ready[INNER], (int)ready[OUTER]);
+}
+
 /* Goes through the products of a row, and returns how many there are. */
 __device__ int measure_row(const view &v, const tile_view &t, karst_index i)
 {
@@ -185,15 +197,17 @@ __device__ int measure_row(const view &v, const tile_view &t, karst_index i)
   int64_t left = first_block(v, i);
   for (karst_index k = v.lower.start[i]; k < v.lower.start[i + 1]; k++, left++) {
     const karst_index pivot = v.lower.column[k];
-    const int from = find_outside(v, t, pivot), after = max((int)v.ready[left], from < 0 ? (int)v.done[pivot] : 0) + 1;
+    const int from = find_outside(v, t, pivot), kind = from < 0 ? INNER : OUTER;
+    const int after = max(settle(v, left), from < 0 ? (int)v.done[pivot] : 0) + 1;
     each_product(v, i, pivot, [&](int e, int64_t target) {
       if (from >= 0) use(&t.used[from], e);
-      if (after > v.ready[target]) v.ready[target] = (unsigned short)after;
-      last = max(last, after);
-      v.count[target]++;
+      unsigned short &ready = v.ready[2 * target + kind];
+      if (after > ready) ready = (unsigned short)after;
+      v.count[2 * target + kind]++;
       products++;
     });
   }
+  for (int64_t block = first_block(v, i); block < first_block(v, i + 1); block++) last = max(last, settle(v, block));
   v.done[i] = (unsigned short)last;
   return products;
 }
@@ -243,7 +257,7 @@ __device__ void measure_products(const view &v, const tile_view &t, karst_ilu_ma
     products += measure_row(v, t, row);
     waves = max(waves, (unsigned)v.done[row]);
   });
-  for (int64_t k = blocks.first + threadIdx.x % 32; k < blocks.end; k += 32) jobs += v.ready[k] > 0;
+  for (int64_t k = 2 * blocks.first + threadIdx.x % 32; k < 2 * blocks.end; k += 32) jobs += v.ready[k] > 0;
   for (int k = (int)threadIdx.x % 32; k < t.tile.halos; k += 32) outside += count_outside(v, t, k);
   m->products = sum_of_warp(products);
   m->waves = (int)karst_largest_of_warp(waves);
@@ -274,6 +288,7 @@ __global__ void __launch_bounds__(THREADS)
   m.number = lower.number;
   m.rows = lower.rows;
   m.waits = lower.waits;
+  m.quotients = (int)(v.upper.start[lower.row + lower.rows] - v.upper.start[lower.row]);
   m.blocks = (int)(blocks.end - blocks.first);
   m.lower_steps = lower.steps;
   m.upper_steps = upper.steps;
@@ -294,7 +309,9 @@ struct writer {
   karst_index *wait;
   karst_ilu_tile_row *row;
   karst_ilu_short_product *product;
-  unsigned short *pivot, *place, *divisor, *source;
+  karst_ilu_pivot *pivot;
+  karst_ilu_quotient *quotient;
+  unsigned short *place, *divisor, *source;
 };
 
 __device__ writer writer_of(char *record, const karst_ilu_making &m)
@@ -307,55 +324,70 @@ __device__ writer writer_of(char *record, const karst_ilu_making &m)
           (karst_index *)(record + at.wait),
           (karst_ilu_tile_row *)(record + at.row),
           (karst_ilu_short_product *)(record + at.product),
-          (unsigned short *)(record + at.pivot),
+          (karst_ilu_pivot *)(record + at.pivot),
+          (karst_ilu_quotient *)(record + at.quotient),
           (unsigned short *)(record + at.place),
           (unsigned short *)(record + at.divisor),
           (unsigned short *)(record + at.source)};
 }
 
-/* Lists the blocks whose products are of a wave; their counts become the places of their first products. */
-__device__ void list_jobs(const view &v, const range &blocks, int wave, int *jobs, int *products, karst_ilu_job *job)
+/* Lists the jobs of one kind that are of a wave; their counts become the places of their first products. */
+__device__ void list_jobs(const view &v, const range &blocks, int kind, int wave, int *jobs, int *products,
+                          karst_ilu_job *job)
 {
   const int lane = (int)threadIdx.x % 32;
-  for (int64_t k = blocks.first; k < blocks.end; k += 32) {
-    const bool mine = k + lane < blocks.end && v.ready[k + lane] == wave + 1;
+  for (int64_t k = blocks.first + lane; k - lane < blocks.end; k += 32) {
+    const bool mine = k < blocks.end && v.ready[2 * k + kind] == wave + 1;
     const unsigned all = __ballot_sync(~0u, mine);
     if (all == 0) continue;
     int sum;
-    const int begin = *products + sum_before(mine ? v.count[k + lane] : 0, &sum);
+    const int begin = *products + sum_before(mine ? v.count[2 * k + kind] : 0, &sum);
     if (mine) {
-      job[*jobs + __popc(all & ((1u << lane) - 1))] = {begin, (int)(k + lane - blocks.first)};
-      v.count[k + lane] = begin;
+      job[*jobs + __popc(all & ((1u << lane) - 1))] = {begin, (int)(k - blocks.first)};
+      v.count[2 * k + kind] = begin;
     }
     *jobs += __popc(all);
     *products += sum;
   }
 }
 
-/* Lists the rows whose pivots are of a wave. */
-__device__ void list_pivots(const view &v, const karst_ilu_tile &tile, int wave, int *pivots, unsigned short *pivot)
+/* Lists the rows whose pivots are of a wave, and their blocks of U'. */
+__device__ void list_pivots(const view &v, const karst_ilu_tile &tile, int wave, int *pivots, int *quotients,
+                            const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
-  for (int k = 0; k < tile.rows; k += 32) {
-    const bool mine = k + lane < tile.rows && v.done[tile.row + k + lane] == wave + 1;
+  for (int k = lane; k - lane < tile.rows; k += 32) {
+    const karst_index i = tile.row + (k < tile.rows ? k : 0);
+    const bool mine = k < tile.rows && v.done[i] == wave + 1;
     const unsigned all = __ballot_sync(~0u, mine);
-    if (mine) pivot[*pivots + __popc(all & ((1u << lane) - 1))] = (unsigned short)(k + lane);
+    if (all == 0) continue;
+    int sum;
+    const int length = mine ? (int)(v.upper.start[i + 1] - v.upper.start[i]) : 0;
+    karst_ilu_quotient *quotient = to.quotient + *quotients + sum_before(length, &sum);
+    if (mine) {
+      const unsigned short diagonal = (unsigned short)(diagonal_block(v, i) - first_block(v, tile.row));
+      to.pivot[*pivots + __popc(all & ((1u << lane) - 1))] = {(unsigned short)k, diagonal};
+      for (int e = 1; e <= length; e++) *quotient++ = {(unsigned short)(diagonal + e), diagonal};
+    }
     *pivots += __popc(all);
+    *quotients += sum;
   }
 }
 
-/* Lists the jobs and the pivots of all waves. */
+/* Lists what is made in each wave. */
 __device__ void write_waves(const view &v, const karst_ilu_tile &tile, const karst_ilu_making &m, const writer &to)
 {
   const bool first = threadIdx.x % 32 == 0;
-  int jobs = 0, pivots = 0, products = 0;
+  int jobs = 0, pivots = 0, quotients = 0, products = 0;
   for (int wave = 0; wave < m.waves; wave++) {
-    if (first) to.wave[wave] = {jobs, pivots};
-    list_jobs(v, blocks_of(v, tile), wave, &jobs, &products, to.job);
-    list_pivots(v, tile, wave, &pivots, to.pivot);
+    const int outer = jobs;
+    list_jobs(v, blocks_of(v, tile), OUTER, wave, &jobs, &products, to.job);
+    if (first) to.wave[wave] = {outer, jobs, pivots, quotients};
+    list_jobs(v, blocks_of(v, tile), INNER, wave, &jobs, &products, to.job);
+    list_pivots(v, tile, wave, &pivots, &quotients, to);
   }
   if (!first) return;
-  to.wave[m.waves] = {jobs, pivots};
+  to.wave[m.waves] = {jobs, jobs, pivots, quotients};
   to.job[jobs] = {products, 0};
 }
 
@@ -457,7 +489,7 @@ __device__ void write_row(const view &v, const tile_view &t, karst_index i, unsi
     *divisor = (unsigned short)inverse;
     each_product(v, i, pivot, [&](int e, int64_t target) {
       const int right = inverse + 1 + (from < 0 ? e : used_before(t.used[from], e));
-      to.product[v.count[target]++] = {(unsigned short)left, (unsigned short)right};
+      to.product[v.count[2 * target + (from < 0 ? INNER : OUTER)]++] = {(unsigned short)left, (unsigned short)right};
     });
   }
 }
@@ -528,15 +560,15 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, vi
   karst_status status = karst_ilu_take(context, rows, what, &v->owner, &passing);
   if (!status) status = karst_ilu_take(context, v->tiles, what, &v->position, &passing);
   if (!status) status = karst_ilu_take(context, rows, what, &v->place, &passing);
-  if (!status) status = karst_ilu_take(context, blocks, what, &v->ready, &passing);
-  if (!status) status = karst_ilu_take(context, blocks, what, &v->count, &passing);
+  if (!status) status = karst_ilu_take(context, 2 * blocks, what, &v->ready, &passing);
+  if (!status) status = karst_ilu_take(context, 2 * blocks, what, &v->count, &passing);
   if (!status) status = karst_ilu_take(context, rows, what, &v->done, &passing);
   if (!status) status = karst_ilu_take(context, (int64_t)v->tiles + 1, what, &w->units, &passing);
   if (!status) status = karst_ilu_take(context, 1, what, &w->largest, &passing);
   if (!status) status = take_halos(context, v);
   if (status) return status;
-  cudaMemsetAsync(v->ready, 0, (size_t)blocks * sizeof *v->ready, stream);
-  cudaMemsetAsync(v->count, 0, (size_t)blocks * sizeof *v->count, stream);
+  cudaMemsetAsync(v->ready, 0, 2 * (size_t)blocks * sizeof *v->ready, stream);
+  cudaMemsetAsync(v->count, 0, 2 * (size_t)blocks * sizeof *v->count, stream);
   cudaMemsetAsync(w->largest, 0, sizeof *w->largest, stream);
   return KARST_SUCCESS;
 }
