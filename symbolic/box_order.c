@@ -100,11 +100,12 @@ static void choose_factors(karst_index growth, karst_tile_boxes *boxes)
 }
 
 /* Colours boxes by sums, and returns whether that keeps those of one colour apart. */
-static bool colour_by_sums(karst_stencil stencil, int distance, karst_index least, karst_tile_boxes *boxes)
+static bool colour_by_sums(karst_stencil stencil, int distance, bool host, karst_tile_boxes *boxes)
 {
   const karst_index tiles = karst_grid_cells(boxes->pieces);
   const bool touch = stencil == KARST_STENCIL_FACES && distance == 1; /* only boxes with a common face couple */
   const karst_index space_colours = touch ? 4 : 12, plane_colours = 6;
+  const karst_index least = karst_tile_set_least(host, touch);
   const karst_index least_of_plane = stencil == KARST_STENCIL_FACES ? PLANE_BOXES : least;
   int axes = 0;
   for (int axis = 0; axis < 3; axis++) axes += boxes->pieces[axis] > 1;
@@ -115,7 +116,7 @@ static bool colour_by_sums(karst_stencil stencil, int distance, karst_index leas
   return axes > 0 && keeps_apart(boxes, stencil, distance);
 }
 
-void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_index least, karst_tile_boxes *boxes)
+void karst_tile_boxes_colour(karst_stencil stencil, int distance, bool host, karst_tile_boxes *boxes)
 {
   karst_index most = 1;
   for (int axis = 0; axis < 3; axis++) {
@@ -123,7 +124,7 @@ void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_index le
     most *= boxes->period[axis];
   }
   if (karst_grid_cells(boxes->side) > 1) {
-    if (colour_by_sums(stencil, distance, least, boxes)) return;
+    if (colour_by_sums(stencil, distance, host, boxes)) return;
   } else if (stencil == KARST_STENCIL_FACES && distance <= FAR) {
     for (karst_index colours = 1; colours < most; colours++)
       if (find_factors(colours, distance, boxes)) return;

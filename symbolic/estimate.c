@@ -141,7 +141,7 @@ static double count_box_colours(const karst_ordering_pattern *pattern, bool host
   for (int axis = 0; axis < 3; axis++) side[axis] = (karst_index)fmax(1, round(size[axis]));
   karst_tile_boxes_cut(&shape->grid, side, &boxes);
   karst_tile_boxes_colour(shape->corners ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES,
-                          pattern->distance > 1 ? pattern->distance : 1, karst_tile_set_least(host), &boxes);
+                          pattern->distance > 1 ? pattern->distance : 1, host, &boxes);
   return (double)boxes.colours;
 }
 

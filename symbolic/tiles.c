@@ -108,7 +108,7 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
   karst_status status = karst_tile_boxes_choose(pattern, grid, most, &boxes);
   if (status) return status;
   karst_tile_boxes_colour(stencil, pattern->distance > 1 ? pattern->distance : 1,
-                          karst_tile_set_least(karst_context_is_host(pattern->context)), &boxes);
+                          karst_context_is_host(pattern->context), &boxes);
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 

@@ -14,8 +14,9 @@ typedef struct karst_tile_set {
   bool in_order;         /* whether tiles are numbered in an order that their colours are to keep */
 } karst_tile_set;
 
-/* Returns how many tiles of a colour there must be where, for fewer iterations, colours are more than the fewest. */
-karst_index karst_tile_set_least(bool host);
+/* Returns how many tiles of a colour there must be where, for fewer iterations, colours are more than the fewest. touch:
+ * they are to differ only where boxes have a common face. */
+karst_index karst_tile_set_least(bool host, bool touch);
 
 /* Returns how many rows a tile may have: what the settings say, else what suits the host, or else a GPU and the block
  * size. */
@@ -70,10 +71,9 @@ karst_status karst_tile_boxes_choose(const karst_ordering_pattern *pattern, cons
                                      karst_tile_boxes *boxes);
 
 /* Chooses the colours of boxes by where they are, such that no path of at most distance couplings of the stencil joins
- * two of one colour. Where there are many boxes it takes more colours than the
- * fewest: six instead of four in a plane, with fill in a 7-point grid; others where at least least boxes for each are
- * left. */
-void karst_tile_boxes_colour(karst_stencil stencil, int distance, karst_index least, karst_tile_boxes *boxes);
+ * two of one colour. Where there are many boxes it takes more colours than the fewest: six instead of four in a plane,
+ * with fill in a 7-point grid; others where as many boxes for each are left as the host, or else a GPU, is to have. */
+void karst_tile_boxes_colour(karst_stencil stencil, int distance, bool host, karst_tile_boxes *boxes);
 
 /* Sorts boxes by colour and rows by box and cell: permutation and tiling as karst_ordering_ops has them. */
 karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, const karst_tile_boxes *boxes,

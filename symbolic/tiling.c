@@ -86,12 +86,12 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
   set->tiles = *first + (count > 0 ? (count - 1) / most + 1 : 0);
 }
 
-karst_index karst_tile_set_least(bool host)
+/* A GPU waits for the last tiles of each colour. With fill twelve colours instead of eight cost a quarter more time on an
+ * H200, and without it four instead of two saved 3 to 7 %. */
+karst_index karst_tile_set_least(bool host, bool touch)
 {
-  enum {
-    THREADS = 32
-  }; /* of a processor; a GPU takes thousands of tiles at a time, and waits for each colour's last */
-  return host ? THREADS : KARST_INDEX_MAX;
+  enum { OF_PROCESSOR = 32, OF_GPU = 1000 };
+  return host ? OF_PROCESSOR : touch ? OF_GPU : KARST_INDEX_MAX;
 }
 
 karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
@@ -116,7 +116,7 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
                reach, distance);
   status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
   if (!status && set->in_order)
-    status = karst_graph_colour_in_cycle(context, &tiles, karst_tile_set_least(karst_context_is_host(context)),
+    status = karst_graph_colour_in_cycle(context, &tiles, karst_tile_set_least(karst_context_is_host(context), false),
                                          set->colour, &set->colours);
   karst_graph_destroy(context, &tiles);
   if (status) return status;

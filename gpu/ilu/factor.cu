@@ -246,7 +246,7 @@ const void *kernel_for(int block_size)
 }
 
 karst_status analyse_slices(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   (void)A;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
@@ -270,4 +270,5 @@ void forget_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {analyse_slices, forget_slices, launch_slices, NULL, NULL, false};
+const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {analyse_slices, forget_slices, launch_slices,
+                                                              NULL,           NULL,          false};

@@ -288,7 +288,7 @@ void destroy_large(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large<false>,
-                                                              plan_large, destroy_large, false};
-const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large, launch_large<true>,
-                                                                 plan_large, destroy_large, false};
+const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large,  launch_large<false>,
+                                                              plan_large,    destroy_large, false};
+const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large,  launch_large<true>,
+                                                                 plan_large,    destroy_large, false};

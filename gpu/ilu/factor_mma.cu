@@ -417,4 +417,5 @@ void forget_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_tiles, forget_tiles, launch_tiles, NULL, NULL, false};
+const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_tiles, forget_tiles, launch_tiles,
+                                                            NULL,          NULL,         false};

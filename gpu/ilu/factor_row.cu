@@ -464,7 +464,7 @@ size_t shared_bytes(int b, const row_state *state)
 }
 
 karst_status analyse_rows(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+                          const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   (void)A;
   const int b = shape->block_size;

@@ -137,7 +137,7 @@ typedef struct karst_ilu_factor_variant {
    * none. */
   karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
-  bool by_tiles; /* the values are stored for the sweeps by tiles, and not in the triangles */
+  bool by_tiles; /* the values are stored for the sweeps by tiles, and the triangles have no memory for them */
 } karst_ilu_factor_variant;
 
 /* A way to solve with the triangles, by the name that users know it by. */
@@ -161,16 +161,16 @@ typedef struct karst_ilu_sweep_variant {
 
 extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;  /* factor_mma.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
 extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
-/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
- * then another has to be taken. */
+/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where it does not serve, and then
+ * another has to be taken. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
-extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda;   /* dataflow.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;      /* level.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;     /* jacobi.cu */
-extern const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda;      /* tile_sweep.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* jacobi.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda;    /* tile_sweep.cu */
 
 /* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
 typedef struct karst_ilu_row_lists {
@@ -201,6 +201,8 @@ karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_l
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
+/* The memory of the triangles' values and vectors, which counts in *bytes; what is left when it fails, nothing. */
+karst_status karst_ilu_make_values_cuda(karst_context *context, karst_ilu_cuda *plan, int64_t *bytes);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);

@@ -113,8 +113,7 @@ static __device__ __forceinline__ double karst_reciprocal(double x)
 /* Solves y a = (row r of the unit matrix). Returns whether karst_block_invert would surely take the diagonal elements
  * as pivots and find them sound; y is right only then. Sizes of rows are compared by their upper halves, so it takes a
  * margin of 2^-18; rows of extreme size are left to karst_ilu_invert for the sake of the products. */
-template <int B>
-static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, double (&y)[B])
+template <int B> static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, double (&y)[B])
 {
   double size[B], margin[B];
   bool sound = true;

@@ -127,6 +127,15 @@ karst_status make_values(karst_context *context, int b, karst_triangle *t, int64
   return KARST_SUCCESS;
 }
 
+void release_values(karst_context *context, karst_ilu_cuda *plan)
+{
+  for (karst_triangle *t : {&plan->lower, &plan->upper}) {
+    context->backend->release(context, t->value);
+    context->backend->release(context, t->x);
+    t->value = t->x = NULL;
+  }
+}
+
 /* The rows in level order. */
 karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
 {
@@ -252,9 +261,8 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
 karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_status status = make_values(context, plan->block_size, &plan->lower, &ilu->plan_memory);
-  if (!status) status = make_values(context, plan->block_size, &plan->upper, &ilu->plan_memory);
-  if (!status) status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
+  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
+  if (!status && !plan->factor->by_tiles) status = karst_ilu_make_values_cuda(context, plan, &ilu->plan_memory);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
   if (!status && plan->sweep->plan) status = plan->sweep->plan(context, trisolve_sweeps, ilu);
   if (status) return status;
@@ -277,6 +285,18 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
   status = choose_order(context, analysis, pattern, plan);
   if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
   return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
+}
+
+karst_status karst_ilu_make_values_cuda(karst_context *context, karst_ilu_cuda *plan, int64_t *bytes)
+{
+  int64_t taken = 0;
+  karst_status status = make_values(context, plan->block_size, &plan->lower, &taken);
+  if (!status) status = make_values(context, plan->block_size, &plan->upper, &taken);
+  if (status)
+    release_values(context, plan);
+  else
+    *bytes += taken;
+  return status;
 }
 
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
@@ -334,10 +354,7 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
   if (!plan) return;
   if (plan->factor && plan->factor->destroy) plan->factor->destroy(context, plan);
   if (plan->sweep && plan->sweep->destroy) plan->sweep->destroy(context, plan);
-  for (const karst_triangle *t : {&plan->lower, &plan->upper}) {
-    context->backend->release(context, t->value);
-    context->backend->release(context, t->x);
-  }
+  release_values(context, plan);
   context->backend->release(context, plan->finding);
   karst_release(context, plan);
 }

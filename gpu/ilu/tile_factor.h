@@ -109,7 +109,8 @@ static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { ret
 /* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */
 static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
 {
-  const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0), numbers = blocks * b * b + 1;
+  const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0),
+                numbers = blocks * b * b + 1;
   return karst_ilu_making_record_of(m).bytes + numbers * (int64_t)sizeof(double);
 }
 

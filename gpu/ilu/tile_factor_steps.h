@@ -250,22 +250,16 @@ template <int B>
 __device__ __forceinline__ void invert_pivot(const workbench &w, const karst_ilu_place &at, karst_ilu_pivot pivot,
                                              karst_index number, const findings &f, double (&inverse)[B])
 {
-  enum { LARGEST = 6 }; /* larger blocks find no room in registers */
-  bool sound = false;
-  if constexpr (B <= LARGEST) {
-    double a[B][B];
-    const double *block = w.block + pivot.diagonal * (B * B);
+  double a[B][B], careful[B];
+  const double *block = w.block + pivot.diagonal * (B * B);
 #pragma unroll
-    for (int v = 0; v < B * B; v++) a[v % B][v / B] = block[v];
-    sound = karst_ilu_solve_row<B>(a, at.r, inverse) || !at.active;
-  }
-  if (__any_sync(~0u, !sound)) {
-    double careful[B];
-    invert_with_care<B>(w, at, pivot, number, f, careful);
+  for (int v = 0; v < B * B; v++) a[v % B][v / B] = block[v];
+  const bool sound = karst_ilu_solve_row<B>(a, at.r, inverse) || !at.active;
+  if (!__any_sync(~0u, !sound)) return;
+  invert_with_care<B>(w, at, pivot, number, f, careful);
 #pragma unroll
-    for (int c = 0; c < B; c++)
-      if (!sound) inverse[c] = careful[c];
-  }
+  for (int c = 0; c < B; c++)
+    if (!sound) inverse[c] = careful[c];
 }
 
 /* Inverts the diagonal blocks of a wave. first_row: the tile's first. The lanes of a warp take all steps together. */
@@ -325,13 +319,13 @@ __device__ __forceinline__ void store_step(const workbench &w, const unsigned sh
       const int block = place[e * count + k / B];
       const double *from = w.block + block * (B * B) + k % B;
 #pragma unroll
-      for (int c = 0; c < B; c++)
-        value[(e * B + c) * count * B + k] = block != KARST_ILU_NO_BLOCK ? from[c * B] : 0;
+      for (int c = 0; c < B; c++) value[(e * B + c) * count * B + k] = block != KARST_ILU_NO_BLOCK ? from[c * B] : 0;
     }
 }
 
 /* Stores D^-1, with all threads, and U', a step by each warp. Scalars stand as in one step. value: of the tile. */
-template <int B, int W> __device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, double *value)
+template <int B, int W>
+__device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, double *value)
 {
   const int thread = (int)threadIdx.x;
   store_step<B>(w, w.upper_place, thread, 32 * warps_of<W>, B == 1 ? m.upper_blocks : m.rows, 1, value);

@@ -20,10 +20,23 @@ struct tile_limits {
   karst_index least, joined, most;
 };
 
-tile_limits limits_for(const karst_tiling *tiling, int b)
+/* Returns how many rows of average length a tile may have for its values to find room in shared memory. */
+karst_index most_rows(const karst_ilu_analysis *analysis)
+{
+  enum { MOST_BYTES = 48 * 1024 };
+  const int64_t b = analysis->block_size, rows = analysis->rows;
+  const int64_t longer =
+      analysis->lower_blocks > analysis->upper_blocks ? analysis->lower_blocks : analysis->upper_blocks;
+  const int64_t bytes = ((longer + rows - 1) / rows + 1) * b * b * (int64_t)sizeof(double), most = MOST_BYTES / bytes;
+  return (karst_index)(most < 1 ? 1 : most * b < KARST_ILU_TILE_ROWS ? most : KARST_ILU_TILE_ROWS / b);
+}
+
+tile_limits limits_for(const karst_ilu_analysis *analysis)
 {
   enum { LEAST = 128 };
-  tile_limits limits = {LEAST / b, 0, KARST_ILU_TILE_ROWS / b};
+  const karst_tiling *tiling = analysis->tiling;
+  const int b = analysis->block_size;
+  tile_limits limits = {LEAST / b, 0, most_rows(analysis)};
   for (karst_index tile = 0; tile < tiling->tiles; tile++) {
     const karst_index rows = tiling->start[tile + 1] - tiling->start[tile];
     if (rows > limits.joined) limits.joined = rows;
@@ -42,9 +55,8 @@ karst_index cut(karst_index begin, karst_index end, karst_index most, karst_inde
 }
 
 /* start: room for the tiles of the tiling and for all that cutting adds. Returns how many tiles there are. */
-karst_index cut_tiles(const karst_tiling *tiling, int b, karst_index *start)
+karst_index cut_tiles(const karst_tiling *tiling, const tile_limits &limits, karst_index *start)
 {
-  const tile_limits limits = limits_for(tiling, b);
   karst_index count = 0;
   for (karst_index colour = 0; colour < tiling->colours; colour++) {
     const karst_index end = tiling->colour_start[colour + 1];
@@ -164,13 +176,13 @@ karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_an
                                       karst_ilu_tiles_cuda *tiles)
 {
   const karst_tiling *tiling = analysis->tiling;
-  const int b = analysis->block_size;
-  const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits_for(tiling, b).most + 2;
+  const tile_limits limits = limits_for(analysis);
+  const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits.most + 2;
   karst_index *start;
   int64_t passing = 0;
   karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
   if (status) return status;
-  tiles->count = cut_tiles(tiling, b, start);
+  tiles->count = cut_tiles(tiling, limits, start);
   status = karst_device_indices(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
   karst_release(context, start);
   if (!status) status = karst_ilu_take(context, analysis->rows, what, &tiles->owner, &passing);

@@ -434,8 +434,8 @@ __device__ void list_outside(const view &v, karst_index i, uint64_t used, unsign
   const unsigned long long row = value + (unsigned long long)(at.first - at.of) * of_block + at.of * b;
   for (int e = 0; e < length; e++)
     if (used >> (e < LAST_BIT ? e : (int)LAST_BIT) & 1)
-      *to++ = (row + (unsigned long long)(length - 1 - e) * at.apart * of_block) << 16 |
-              (unsigned long long)(at.apart * b);
+      *to++ =
+          (row + (unsigned long long)(length - 1 - e) * at.apart * of_block) << 16 | (unsigned long long)(at.apart * b);
 }
 
 /* Numbers the blocks of other tiles from first on, and lists where they stand. */
@@ -504,8 +504,7 @@ __global__ void __launch_bounds__(THREADS) write_records(view v, karst_ilu_tile_
   karst_ilu_making m = lists.making[n];
   m.record = units[n];
   const writer to = writer_of((char *)(lists.record + m.record), m);
-  const karst_index *wait =
-      (const karst_index *)(record_of(v.lower.tiled, t.tile) + karst_ilu_record_of(t.tile).wait);
+  const karst_index *wait = (const karst_index *)(record_of(v.lower.tiled, t.tile) + karst_ilu_record_of(t.tile).wait);
   write_waves(v, t.tile, m, to);
   write_steps(v.lower, t.tile, to.step);
   write_steps(v.upper, upper, to.step + t.tile.steps + 1);

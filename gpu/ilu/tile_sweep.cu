@@ -225,8 +225,8 @@ karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda 
   karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
                                  pattern->upper_column, *tiles, NULL,           NULL};
   state->tiled.tiles = tiles->count;
-  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower, &state->tiled.lower,
-                                     &analysis->plan_memory);
+  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower,
+                                     &state->tiled.lower, &analysis->plan_memory);
   if (!status)
     status = analyse_side(context, &plan->upper, pattern->upper_slot, &upper_shared, &upper, &state->tiled.upper,
                           &analysis->plan_memory);
@@ -296,15 +296,19 @@ karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
   plan->sweep_work = work;
   int64_t *bytes = &ilu->plan_memory;
   status = karst_ilu_take(context, marks, what, &work->marks.ticket, bytes);
-  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
-  if (!status) status = karst_ilu_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
+  if (!status)
+    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
+  if (!status)
+    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
   if (!status) status = karst_ilu_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
   if (status) return status;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   work->marks.done = work->marks.ticket + 1;
   cudaMemsetAsync(work->marks.ticket, 0, (size_t)marks * sizeof *work->marks.ticket, stream);
-  cudaMemsetAsync(work->value.lower, 0, (size_t)karst_block_offset(b, state->tiled.lower.blocks) * sizeof(double), stream);
-  cudaMemsetAsync(work->value.upper, 0, (size_t)karst_block_offset(b, state->tiled.upper.blocks) * sizeof(double), stream);
+  cudaMemsetAsync(work->value.lower, 0, (size_t)karst_block_offset(b, state->tiled.lower.blocks) * sizeof(double),
+                  stream);
+  cudaMemsetAsync(work->value.upper, 0, (size_t)karst_block_offset(b, state->tiled.upper.blocks) * sizeof(double),
+                  stream);
   return KARST_SUCCESS;
 }
 
