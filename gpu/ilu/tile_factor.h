@@ -122,7 +122,7 @@ typedef struct karst_ilu_tile_lists {
 } karst_ilu_tile_lists;
 
 /* tile_products.cu: lists what the tiles of the sweeps are made of, where none takes more than limit bytes of shared
- * memory; else the lists are NULL. What is left when it fails, release gives back. */
+ * memory; else, and when it fails, the lists are NULL. */
 karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_matrix *A,
                                           const karst_ilu_pattern_cuda *pattern, int64_t limit,
                                           karst_ilu_analysis *analysis, karst_ilu_tile_lists *lists);

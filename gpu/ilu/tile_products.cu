@@ -638,7 +638,7 @@ karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_ma
   if (!status) status = measure_all(context, v, w, lists, &bytes);
   const bool fits = !status && lists->shared <= limit;
   if (fits) status = write_all(context, v, w, lists, &bytes);
-  if (fits)
+  if (fits && !status)
     analysis->plan_memory += bytes;
   else
     karst_ilu_release_tile_lists_cuda(context, lists);
