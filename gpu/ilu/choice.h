@@ -65,6 +65,13 @@ static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu
   return (enum karst_ilu_factor_kind)kind;
 }
 
+/* Tells whether a matrix that is solved tile by tile is to be factored so as well, if every tile finds room: of larger
+ * blocks too few find room in registers. */
+static inline bool karst_ilu_may_factor_tiles(const karst_ilu_shape *shape)
+{
+  return !shape->modified && shape->block_size <= KARST_ILU_SLICE_LARGEST;
+}
+
 /* Returns how many scalar rows a warp of KARST_ILU_FACTOR_ROW makes at a time. There are two where a level has so many
  * rows for each multiprocessor that warps for the next levels are short. */
 static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)

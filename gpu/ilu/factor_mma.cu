@@ -386,18 +386,18 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
 }
 
 /* factor_state */
-struct tile_state {
+struct mma_state {
   int grid; /* blocks of threads that are resident together */
 };
 
 const void *kernel_for(int block_size) { return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>; }
 
-karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+karst_status analyse_mma(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                         const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   (void)A;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  tile_state *state;
+  mma_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->factor_state = state;
@@ -407,15 +407,14 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
                                  shape->levels, &state->grid);
 }
 
-void launch_tiles(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+void launch_mma(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
-  const tile_state *state = static_cast<const tile_state *>(plan->factor_state);
+  const mma_state *state = static_cast<const mma_state *>(plan->factor_state);
   karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
 }
 
-void forget_tiles(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
+void forget_mma(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_tiles, forget_tiles, launch_tiles,
-                                                            NULL,          NULL,         false};
+const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_mma, forget_mma, launch_mma, NULL, NULL, false};

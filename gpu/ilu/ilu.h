@@ -164,8 +164,8 @@ extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor.cu 
 extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
 extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
-/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where it does not serve, and then
- * another has to be taken. */
+/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
+ * then another has to be taken. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
 extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */

@@ -215,7 +215,7 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, const kars
                        const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  if (plan->sweep != &karst_ilu_sweep_tiles_cuda || shape->modified) return KARST_SUCCESS;
+  if (plan->sweep != &karst_ilu_sweep_tiles_cuda || !karst_ilu_may_factor_tiles(shape)) return KARST_SUCCESS;
   const karst_status status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, shape, analysis);
   if (plan->factor_state) plan->factor = &karst_ilu_factor_tiles_cuda;
   return status;

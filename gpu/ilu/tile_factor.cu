@@ -86,9 +86,6 @@ template <int B, int W> __global__ void __launch_bounds__(32 * warps_of<W>) fact
   make_tile<B, W>(s, s.making[taken], memory, &under_way);
 }
 
-/* The largest blocks: of larger ones too few find room in registers. */
-enum { LARGEST = 6 };
-
 /* A kernel, and the threads of a block of it. */
 struct instance {
   const void *kernel;
@@ -101,7 +98,7 @@ instance instance_for(int block_size, bool few)
   instance found = {NULL, 0};
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0 && B <= LARGEST) found = {(const void *)factor_tiles<B, 4>, 32 * warps_of<4>};
+    if constexpr (B > 0 && B <= KARST_ILU_SLICE_LARGEST) found = {(const void *)factor_tiles<B, 4>, 32 * warps_of<4>};
   });
   if (block_size == 1 && few) found = {(const void *)factor_tiles<1, 1>, 32 * warps_of<1>};
   return found;
@@ -128,7 +125,7 @@ int64_t limit_of(const karst_context *context)
   return block - BESIDES;
 }
 
-/* factor_state stays NULL where blocks are large, or a tile finds no room. */
+/* factor_state stays NULL where a tile finds no room. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
@@ -136,7 +133,6 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   tiles_state *state;
   const int64_t limit = limit_of(context);
-  if (shape->block_size > LARGEST) return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   status = karst_ilu_list_by_tiles_cuda(context, A, pattern, limit, analysis, &state->lists);

@@ -1,9 +1,9 @@
-/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu.
+/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu and tile_lists.cu.
  *
  * A block of threads makes the factors of one tile (tile_sweep.h) in shared memory. Its blocks stand there row after
- * row, those of L, D and U' of a row in the order of their columns; behind them those rows of D^-1 and U' of other tiles
- * that it needs, D^-1 first in each. A block's number is its place among all these. The record of a tile has, each part
- * behind the last:
+ * row, those of L, D and U' of a row in the order of their columns. Behind them are numbered those blocks of D^-1 and
+ * U' of other tiles that it needs, row after row and D^-1 first in each; small ones are fetched there, larger ones are
+ * read where they are. The record of a tile has, each part behind the last:
  *
  *     wave      [waves + 1] karst_ilu_wave, what is made in each
  *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from: in each wave first those of
@@ -12,10 +12,10 @@
  *               how far their columns are apart
  *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
  *     wait      [waits] karst_index, the numbers of the tiles that are waited for
- *     row       [rows + 1] karst_ilu_tile_row
  *     product   [products] karst_ilu_short_product
  *     pivot     [rows] karst_ilu_pivot, the rows in the order in which their diagonal blocks are inverted
  *     quotient  [quotients] karst_ilu_quotient, the blocks of U' in that order
+ *     row       [rows + 1] unsigned short, the first block of each
  *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
  *     divisor   [lower_blocks] unsigned short, by what block of D^-1 each block of L is multiplied last
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
@@ -47,21 +47,16 @@ typedef struct karst_ilu_short_step {
   int block;
 } karst_ilu_short_step;
 
-/* The first block of a row, and the diagonal one. */
-typedef struct karst_ilu_tile_row {
-  unsigned short first, diagonal;
-} karst_ilu_tile_row;
-
-typedef struct karst_ilu_short_product {
+typedef struct alignas(4) karst_ilu_short_product {
   unsigned short left, right;
 } karst_ilu_short_product;
 
-typedef struct karst_ilu_pivot {
+typedef struct alignas(4) karst_ilu_pivot {
   unsigned short row, diagonal; /* the diagonal block */
 } karst_ilu_pivot;
 
 /* A block of U', and the diagonal block whose inverse it is multiplied by. */
-typedef struct karst_ilu_quotient {
+typedef struct alignas(4) karst_ilu_quotient {
   unsigned short block, diagonal;
 } karst_ilu_quotient;
 
@@ -81,7 +76,7 @@ typedef struct alignas(16) karst_ilu_making {
 
 /* Where the parts of a record begin, in bytes, and how many there are, a multiple of 16. */
 typedef struct karst_ilu_making_record {
-  int job, outside, step, wait, row, product, pivot, quotient, place, divisor, source, bytes;
+  int job, outside, step, wait, product, pivot, quotient, row, place, divisor, source, bytes;
 } karst_ilu_making_record;
 
 static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
@@ -92,11 +87,11 @@ static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_recor
   r.outside = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
   r.step = r.outside + m.outside * (int)sizeof(unsigned long long);
   r.wait = r.step + (m.lower_steps + m.upper_steps + 2) * (int)sizeof(karst_ilu_short_step);
-  r.row = r.wait + m.waits * index;
-  r.product = r.row + (m.rows + 1) * (int)sizeof(karst_ilu_tile_row);
+  r.product = r.wait + m.waits * index;
   r.pivot = r.product + m.products * (int)sizeof(karst_ilu_short_product);
   r.quotient = r.pivot + m.rows * (int)sizeof(karst_ilu_pivot);
-  r.place = r.quotient + m.quotients * (int)sizeof(karst_ilu_quotient);
+  r.row = r.quotient + m.quotients * (int)sizeof(karst_ilu_quotient);
+  r.place = r.row + (m.rows + 1) * few;
   r.divisor = r.place + (m.lower_blocks + m.upper_blocks) * few;
   r.source = r.divisor + m.lower_blocks * few;
   r.bytes = (r.source + (m.fill ? m.blocks * few : 0) + 15) / 16 * 16;

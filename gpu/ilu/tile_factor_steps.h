@@ -28,11 +28,10 @@ struct workbench {
   const unsigned long long *outside;
   const karst_ilu_short_step *lower_step, *upper_step;
   const karst_index *wait;
-  const karst_ilu_tile_row *row;
   const karst_ilu_short_product *product;
   const karst_ilu_pivot *pivot;
   const karst_ilu_quotient *quotient;
-  const unsigned short *lower_place, *upper_place, *divisor, *source;
+  const unsigned short *row, *lower_place, *upper_place, *divisor, *source;
   double *block;
   int blocks;          /* of the tile */
   const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
@@ -49,10 +48,10 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
           step,
           step + m.lower_steps + 1,
           (const karst_index *)(memory + at.wait),
-          (const karst_ilu_tile_row *)(memory + at.row),
           (const karst_ilu_short_product *)(memory + at.product),
           (const karst_ilu_pivot *)(memory + at.pivot),
           (const karst_ilu_quotient *)(memory + at.quotient),
+          (const unsigned short *)(memory + at.row),
           place,
           place + m.lower_blocks,
           (const unsigned short *)(memory + at.divisor),
@@ -187,11 +186,11 @@ template <int B> __device__ double largest_of_row(const double *block, int first
 /* Returns what stands on the diagonal of the inverse of a pivot that has none, and reports the pivot if the thread is
  * the first of its row. row: of the tile; number: of the row. */
 template <int B>
-__device__ __noinline__ double mend_pivot(const karst_ilu_tile_row *row, const double *block, karst_index number,
+__device__ __noinline__ double mend_pivot(const unsigned short *row, const double *block, karst_index number,
                                           karst_reason reason, bool first, double shift,
                                           karst_ilu_finding_cuda *finding)
 {
-  double largest = shift > 0 ? largest_of_row<B>(block, row[0].first, row[1].first) : 0;
+  double largest = shift > 0 ? largest_of_row<B>(block, row[0], row[1]) : 0;
   if (largest == 0) largest = finding->norm;
   const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
   if (first && replace) atomicAdd(&finding->shifted, 1ull);
@@ -219,10 +218,10 @@ __device__ __forceinline__ bool multiply_row(const double (&left)[B], const doub
 }
 
 /* Reports the row that has a block as not finite. row: of the tile, whose first one has that number. */
-__device__ __noinline__ void report_block(const karst_ilu_tile_row *row, int block, karst_index number,
+__device__ __noinline__ void report_block(const unsigned short *row, int block, karst_index number,
                                           karst_ilu_finding_cuda *finding)
 {
-  while (row[1].first <= block) {
+  while (row[1] <= block) {
     row++;
     number++;
   }
@@ -253,8 +252,8 @@ __device__ __forceinline__ void invert_pivot(const workbench &w, const karst_ilu
   double a[B][B], careful[B];
   const double *block = w.block + pivot.diagonal * (B * B);
 #pragma unroll
-  for (int v = 0; v < B * B; v++) a[v % B][v / B] = block[v];
-  const bool sound = karst_ilu_solve_row<B>(a, at.r, inverse) || !at.active;
+  for (int v = 0; v < B * B; v++) a[v % B][v / B] = at.active ? block[v] : v % B == v / B;
+  const bool sound = karst_ilu_solve_row<B>(a, at.r, inverse);
   if (!__any_sync(~0u, !sound)) return;
   invert_with_care<B>(w, at, pivot, number, f, careful);
 #pragma unroll
@@ -268,7 +267,7 @@ __device__ __forceinline__ void invert_pivots(const workbench &w, karst_index fi
                                               const findings &f)
 {
   const seat<B, W> my;
-  const unsigned group = my.there ? ((B < 32 ? 1u << B : 0u) - 1u) << (my.q * B) : 0;
+  const unsigned group = my.there ? ((1u << B) - 1u) << (my.q * B) : 0;
   for (int k = first + my.before; k < end; k += my.ALL) {
     const bool active = my.there && k + my.q < end;
     const karst_ilu_place at = {my.q, my.r, active, group};

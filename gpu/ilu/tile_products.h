@@ -1,0 +1,192 @@
+/* tile_products.h - the products that each row of a factorization by tiles is made of, for tile_products.cu, which
+ * measures them, and tile_lists.cu, which lists them.
+ *
+ * A warp takes the steps of a tile, a lane a row of the step, so that what a row depends on inside the tile has been
+ * gone through. */
+#ifndef KARST_GPU_ILU_TILE_PRODUCTS_H
+#define KARST_GPU_ILU_TILE_PRODUCTS_H
+
+#include "search.h"
+#include "tile_factor.h"
+
+/* The strict triangle by rows, and by tiles. */
+typedef struct karst_ilu_products_half {
+  const karst_index *start, *column;
+  karst_ilu_tiled tiled;
+} karst_ilu_products_half;
+
+/* Where a row's blocks of U' stand in its tile's part of the triangle. */
+typedef struct karst_ilu_row_place {
+  int first;                /* block of the tile */
+  unsigned short apart, of; /* blocks from one to the next; which row of the step it is */
+} karst_ilu_row_place;
+
+/* The jobs of a block have the numbers 2 n and 2 n + 1: products inside the tile, and products with other tiles. */
+enum { KARST_ILU_INNER, KARST_ILU_OUTER };
+
+/* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of a
+ * tile. */
+typedef struct karst_ilu_products_view {
+  karst_index tiles;
+  int block_size;
+  const karst_index *row_start, *column; /* of A */
+  karst_ilu_products_half lower, upper;
+  karst_index *owner;         /* [rows] the tile of each row */
+  karst_index *position;      /* [tiles] where the tile of each number stands in the upper triangle */
+  karst_ilu_row_place *place; /* [rows] */
+  unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: it has no products */
+  int *count;                 /* [2 blocks] its products; then the first that is not written yet */
+  unsigned short *done;       /* [rows] one more than the wave of its pivot */
+  int64_t *halo;  /* [tiles + 1] how many rows of other tiles the tiles before need, as the forward sweep does */
+  uint64_t *used; /* [halo[tiles]] which of their blocks of U' are needed */
+  int *outside;   /* [halo[tiles]] the number of their block of D^-1 */
+} karst_ilu_products_view;
+
+/* tile_lists.cu: writes the records of all tiles, which begin at units, and where that is into the lists; queues it. */
+void karst_ilu_write_tile_lists_cuda(cudaStream_t stream, const karst_ilu_products_view *v,
+                                     const karst_ilu_tile_lists *lists, const int64_t *units);
+
+namespace
+{
+
+enum { THREADS = 128, WARPS = THREADS / 32 };
+
+__device__ __forceinline__ int64_t tile_of_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
+
+__device__ __forceinline__ const char *record_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
+{
+  return (const char *)(tiled.record + tile.record);
+}
+
+__device__ __forceinline__ const karst_ilu_step *steps_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
+{
+  return (const karst_ilu_step *)record_of(tiled, tile);
+}
+
+__device__ __forceinline__ const unsigned short *order_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
+{
+  return (const unsigned short *)(record_of(tiled, tile) + karst_ilu_record_of(tile).order);
+}
+
+/* Calls visit(step, count, row) for each step of a tile, by a warp whose lanes have the rows of the step or -1. */
+template <typename visitor>
+__device__ void each_step(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile, visitor visit)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const karst_ilu_step *step = steps_of(tiled, tile);
+  const unsigned short *order = order_of(tiled, tile);
+  for (int s = 0; s < tile.steps; s++) {
+    const int count = step[s + 1].first - step[s].first;
+    visit(step[s], count, lane < count ? tile.row + order[step[s].first + lane] : (karst_index)-1);
+    __syncwarp();
+  }
+}
+
+/* The numbers of the first block of a row, of its diagonal one, and one past its last. */
+__device__ __forceinline__ int64_t first_block(const karst_ilu_products_view &v, karst_index i)
+{
+  return (int64_t)v.lower.start[i] + v.upper.start[i] + i;
+}
+
+__device__ __forceinline__ int64_t diagonal_block(const karst_ilu_products_view &v, karst_index i)
+{
+  return (int64_t)v.lower.start[i + 1] + v.upper.start[i] + i;
+}
+
+/* Returns the number of the block in column j of row i, or -1 where it is not in the pattern. */
+__device__ int64_t find_block(const karst_ilu_products_view &v, karst_index i, karst_index j)
+{
+  if (j == i) return diagonal_block(v, i);
+  const karst_ilu_products_half &h = j < i ? v.lower : v.upper;
+  const karst_index k = karst_find_column(h.column, h.start[i], h.start[i + 1], j);
+  if (k < 0) return -1;
+  return (j < i ? first_block(v, i) : diagonal_block(v, i) + 1) + (k - h.start[i]);
+}
+
+/* Calls visit(e, target) for each product of row i with block e of a pivot's U', from block target. */
+template <typename visitor>
+__device__ __forceinline__ void each_product(const karst_ilu_products_view &v, karst_index i, karst_index pivot,
+                                             visitor visit)
+{
+  const karst_index begin = v.upper.start[pivot], end = v.upper.start[pivot + 1];
+  for (karst_index n = begin; n < end; n++) {
+    const int64_t target = find_block(v, i, v.upper.column[n]);
+    if (target >= 0) visit((int)(n - begin), target);
+  }
+}
+
+/* Of a row of another tile, bit e of used says that block e of its U' is needed; the last bit, that all from there on
+ * are. Returns how many blocks are needed before block e. */
+enum { LAST_BIT = 63 };
+
+__device__ __forceinline__ int used_before(uint64_t used, int e)
+{
+  const int few = e < LAST_BIT ? e : (int)LAST_BIT;
+  return __popcll(used & (((uint64_t)1 << few) - 1)) + (e > LAST_BIT && used >> LAST_BIT ? e - LAST_BIT : 0);
+}
+
+__device__ __forceinline__ void use(uint64_t *used, int e)
+{
+  atomicOr((unsigned long long *)used, 1ull << (e < LAST_BIT ? e : (int)LAST_BIT));
+}
+
+__device__ __forceinline__ int sum_of_warp(int mine)
+{
+  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(~0u, mine, distance);
+  return mine;
+}
+
+/* Returns the sum of what the lanes before this one have, and of all in *sum. */
+__device__ __forceinline__ int sum_before(int mine, int *sum)
+{
+  const int lane = (int)threadIdx.x % 32;
+  int up_to = mine;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
+    if (lane >= distance) up_to += other;
+  }
+  *sum = __shfl_sync(~0u, up_to, 31);
+  return up_to - mine;
+}
+
+/* A tile of the lower triangle, and the rows of other tiles that it needs. */
+struct tile_view {
+  karst_ilu_tile tile;
+  const karst_index *halo; /* [tile.halos] */
+  uint64_t *used;
+  int *outside;
+};
+
+__device__ tile_view tile_at(const karst_ilu_products_view &v, int64_t n)
+{
+  const karst_ilu_tile tile = v.lower.tiled.tile[n];
+  const char *record = record_of(v.lower.tiled, tile);
+  return {tile, (const karst_index *)(record + karst_ilu_record_of(tile).halo), v.used + v.halo[n],
+          v.outside + v.halo[n]};
+}
+
+/* Returns the place of a pivot in the halo, or -1 where it is a row of the tile. */
+__device__ int find_outside(const karst_ilu_products_view &v, const tile_view &t, karst_index pivot)
+{
+  return v.owner[pivot] == t.tile.number ? -1 : (int)karst_find_column(t.halo, 0, t.tile.halos, pivot);
+}
+
+/* The numbers of the blocks of a tile: first .. end - 1. */
+struct range {
+  int64_t first, end;
+};
+
+__device__ __forceinline__ range blocks_of(const karst_ilu_products_view &v, const karst_ilu_tile &tile)
+{
+  return {first_block(v, tile.row), first_block(v, tile.row + tile.rows)};
+}
+
+/* Returns how many blocks of a row of another tile are needed, with that of D^-1. */
+__device__ __forceinline__ int count_outside(const karst_ilu_products_view &v, const tile_view &t, int k)
+{
+  return 1 + used_before(t.used[k], (int)(v.upper.start[t.halo[k] + 1] - v.upper.start[t.halo[k]]));
+}
+
+} // namespace
+
+#endif
