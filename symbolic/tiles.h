@@ -14,8 +14,8 @@ typedef struct karst_tile_set {
   bool in_order;         /* whether tiles are numbered in an order that their colours are to keep */
 } karst_tile_set;
 
-/* Returns how many tiles of a colour there must be where, for fewer iterations, colours are more than the fewest. touch:
- * they are to differ only where boxes have a common face. */
+/* Returns how many tiles of a colour there must be where, for fewer iterations, colours are more than the fewest.
+ * touch: they are to differ only where boxes have a common face. */
 karst_index karst_tile_set_least(bool host, bool touch);
 
 /* Returns how many rows a tile may have: what the settings say, else what suits the host, or else a GPU and the block

@@ -86,8 +86,8 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
   set->tiles = *first + (count > 0 ? (count - 1) / most + 1 : 0);
 }
 
-/* A GPU waits for the last tiles of each colour. With fill twelve colours instead of eight cost a quarter more time on an
- * H200, and without it four instead of two saved 3 to 7 %. */
+/* A GPU waits for the last tiles of each colour. With fill twelve colours instead of eight cost a quarter more time on
+ * an H200, and without it four instead of two saved 3 to 7 %. */
 karst_index karst_tile_set_least(bool host, bool touch)
 {
   enum { OF_PROCESSOR = 32, OF_GPU = 1000 };

@@ -65,6 +65,16 @@ static void test_limits(void)
     tap_ok(karst_ilu_choose_factor(&of[i].shape) == of[i].kind, "%s", of[i].what);
 }
 
+static void test_factor_by_tiles(void)
+{
+  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false},
+                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false};
+  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true};
+  tap_ok(karst_ilu_may_factor_tiles(&six), "tiles are factored in shared memory with blocks of 6");
+  tap_ok(!karst_ilu_may_factor_tiles(&seven), "and not with blocks of 7");
+  tap_ok(!karst_ilu_may_factor_tiles(&modified), "nor with dropped products on the diagonal");
+}
+
 static void test_sweep(void)
 {
   tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_AUTO, 8) == KARST_ILU_SWEEP_LEVEL, "auto, 8 levels: a launch for each");
@@ -167,6 +177,7 @@ int main(void)
 {
   test_factor();
   test_limits();
+  test_factor_by_tiles();
   test_sweep();
   test_tiles();
   test_parts();

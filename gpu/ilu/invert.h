@@ -1,5 +1,5 @@
-/* invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses; and rows of inverses for lanes
- * that hold the whole block, where no rows have to be exchanged. */
+/* invert.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses; and rows of inverses for
+ * lanes that hold the whole block, where no rows have to be exchanged. */
 #ifndef KARST_GPU_ILU_INVERT_H
 #define KARST_GPU_ILU_INVERT_H
 

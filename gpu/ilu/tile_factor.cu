@@ -3,8 +3,8 @@
  *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
  *
  * A block of threads makes the blocks of one tile in shared memory and stores them as the sweeps by tiles have them
- * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in the
- * same way. L_ip, which no other tile needs, is made as it is stored. */
+ * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in
+ * the same way. L_ip, which no other tile needs, is made as it is stored. */
 #include "tile_factor_steps.h"
 
 namespace

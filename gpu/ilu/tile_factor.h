@@ -1,4 +1,5 @@
-/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu and tile_lists.cu.
+/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu and
+ * tile_lists.cu.
  *
  * A block of threads makes the factors of one tile (tile_sweep.h) in shared memory. Its blocks stand there row after
  * row, those of L, D and U' of a row in the order of their columns. Behind them are numbered those blocks of D^-1 and
@@ -23,8 +24,8 @@
  *
  * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, and fill in A.
  *
- * A wave does its jobs, then inverts, then divides. What jobs need has been made in waves before theirs. A block that has
- * jobs of both kinds has them in two waves. */
+ * A wave does its jobs, then inverts, then divides. What jobs need has been made in waves before theirs. A block that
+ * has jobs of both kinds has them in two waves. */
 #ifndef KARST_GPU_ILU_TILE_FACTOR_H
 #define KARST_GPU_ILU_TILE_FACTOR_H
 

@@ -22,8 +22,8 @@ __global__ void __launch_bounds__(THREADS) place_rows(karst_ilu_products_view v)
   });
 }
 
-/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns one more than the wave of
- * the last, or 0. */
+/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns one more than the wave
+ * of the last, or 0. */
 __device__ int settle(const karst_ilu_products_view &v, int64_t block)
 {
   unsigned short *ready = v.ready + 2 * block;

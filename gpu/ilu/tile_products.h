@@ -24,8 +24,8 @@ typedef struct karst_ilu_row_place {
 /* The jobs of a block have the numbers 2 n and 2 n + 1: products inside the tile, and products with other tiles. */
 enum { KARST_ILU_INNER, KARST_ILU_OUTER };
 
-/* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of a
- * tile. */
+/* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of
+ * a tile. */
 typedef struct karst_ilu_products_view {
   karst_index tiles;
   int block_size;
