@@ -83,8 +83,11 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
   if (error == cudaSuccess) error = cudaMalloc(&cuda->ticket, sizeof *cuda->ticket);
   if (error == cudaSuccess) error = cudaMalloc(&cuda->scalar, sizeof *cuda->scalar);
   if (error == cudaSuccess) error = cudaMallocHost(&cuda->staging, KARST_CUDA_STAGING);
+  if (error == cudaSuccess) error = cudaMallocHost(&cuda->arriving, KARST_CUDA_STAGING);
+  if (error == cudaSuccess) error = cudaEventCreateWithFlags(&cuda->there, cudaEventDisableTiming);
   if (error == cudaSuccess) error = cudaMemsetAsync(cuda->ticket, 0, sizeof *cuda->ticket, cuda->stream);
   if (error != cudaSuccess) return error;
+  karst_cuda_work_open(cuda);
   cuda->multiprocessors = properties.multiProcessorCount;
   snprintf(cuda->name, sizeof cuda->name, "%.64s, %zu GiB", properties.name, properties.totalGlobalMem >> 30);
   return cudaSuccess;
@@ -118,7 +121,10 @@ void karst_close_cuda(karst_context *context)
   cudaFree(cuda->partial);
   cudaFree(cuda->ticket);
   cudaFree(cuda->scalar);
+  karst_cuda_work_close(cuda);
   cudaFreeHost(cuda->staging);
+  cudaFreeHost(cuda->arriving);
+  if (cuda->there) cudaEventDestroy(cuda->there);
   karst_release(context, cuda);
   context->device = NULL;
 }
@@ -172,19 +178,27 @@ double *karst_scalar_cuda(karst_context *context, double *own)
   return karst_cuda_of(context)->scalar;
 }
 
-karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
+karst_status karst_cuda_no_memory(karst_context *context, cudaError_t error, size_t bytes, const char *what)
 {
   size_t unused, total;
-  *memory = NULL;
-  const cudaError_t error = cudaMalloc(memory, bytes);
-  if (error == cudaSuccess) return KARST_SUCCESS;
   cudaGetLastError();
-  *memory = NULL;
   karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
   if (status) return status;
   if (error != cudaErrorMemoryAllocation && bytes <= unused) return karst_cuda_status(context, error, what);
   return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s needs %zu bytes, of %zu %zu are free",
                     what, bytes, total, unused);
+}
+
+karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  cudaError_t error = cudaMalloc(memory, bytes);
+  if (error == cudaErrorMemoryAllocation && karst_cuda_of(context)->pool) {
+    karst_cuda_work_end(context); /* may hold what is missing */
+    error = cudaMalloc(memory, bytes);
+  }
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  *memory = NULL;
+  return karst_cuda_no_memory(context, error, bytes, what);
 }
 
 void karst_release_cuda(karst_context *context, void *memory)
@@ -215,6 +229,32 @@ karst_status karst_download_cuda(karst_context *context, void *host, const void 
     error = cudaMemcpyAsync(staged ? cuda->staging : host, from, bytes, cudaMemcpyDefault, cuda->stream);
   if (error == cudaSuccess) error = cudaStreamSynchronize(cuda->stream);
   if (error == cudaSuccess && staged) memcpy(host, cuda->staging, bytes);
+  return karst_cuda_status(context, error, "work before a download");
+}
+
+karst_status karst_download_begin_cuda(karst_context *context, void *host, const void *from, size_t bytes)
+{
+  struct karst_cuda *cuda = karst_cuda_of(context);
+  const karst_status status = karst_download_end_cuda(context);
+  if (status) return status;
+  if (bytes > KARST_CUDA_STAGING) return karst_download_cuda(context, host, from, bytes);
+  cudaError_t error = cudaPeekAtLastError();
+  if (error == cudaSuccess) error = cudaMemcpyAsync(cuda->arriving, from, bytes, cudaMemcpyDefault, cuda->stream);
+  if (error == cudaSuccess) error = cudaEventRecord(cuda->there, cuda->stream);
+  if (error == cudaSuccess) {
+    cuda->awaiting = host;
+    cuda->awaited = bytes;
+  }
+  return karst_cuda_status(context, error, "work before a download");
+}
+
+karst_status karst_download_end_cuda(karst_context *context)
+{
+  struct karst_cuda *cuda = karst_cuda_of(context);
+  if (!cuda->awaiting) return KARST_SUCCESS;
+  const cudaError_t error = cudaEventSynchronize(cuda->there);
+  if (error == cudaSuccess) memcpy(cuda->awaiting, cuda->arriving, cuda->awaited);
+  cuda->awaiting = NULL;
   return karst_cuda_status(context, error, "work before a download");
 }
 

@@ -16,6 +16,8 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
 void karst_release_cuda(karst_context *context, void *memory);
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);
 karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
+karst_status karst_download_begin_cuda(karst_context *context, void *host, const void *from, size_t bytes);
+karst_status karst_download_end_cuda(karst_context *context);
 karst_status karst_place_cuda(karst_context *context, const void *host, size_t bytes, const char *what, void **memory);
 karst_status karst_view_cuda(karst_context *context, const void *memory, size_t bytes, const char *what, void **host);
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
@@ -48,6 +50,10 @@ void karst_divide_elements_cuda(karst_context *context, int64_t n, const double 
 /* permute.cu */
 karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, const karst_index *permutation,
                                 karst_permuted *permuted);
+
+/* grid.cu */
+karst_status karst_grid_reach_cuda(karst_context *context, const karst_matrix *A, const karst_index size[3], int *axes,
+                                   karst_index *misfit);
 
 /* matrix.cu */
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y);

@@ -115,10 +115,11 @@ __global__ void scatter_long(patterns p, long_rows list)
   }
 }
 
+/* Memory of the permuted pattern. */
 karst_status take(karst_context *context, int64_t count, karst_index **memory)
 {
-  int64_t passing = 0;
-  return karst_ilu_take(context, count, what, memory, &passing);
+  int64_t bytes = 0;
+  return karst_ilu_take(context, count, what, memory, &bytes);
 }
 
 karst_status sort_long(karst_context *context, const long_rows *list)
@@ -130,18 +131,18 @@ karst_status sort_long(karst_context *context, const long_rows *list)
       cub::DeviceSegmentedSort::SortPairs(NULL, bytes, list->column, list->sorted, list->source, list->permuted,
                                           list->blocks, list->count, list->begin, list->end, stream);
   karst_status status = karst_cuda_status(context, error, what);
-  if (!status) status = context->backend->allocate(context, bytes + 1, what, &work);
+  if (!status) status = karst_cuda_work_take(context, bytes + 1, what, &work);
   if (status) return status;
   error = cub::DeviceSegmentedSort::SortPairs(work, bytes, list->column, list->sorted, list->source, list->permuted,
                                               list->blocks, list->count, list->begin, list->end, stream);
-  context->backend->release(context, work);
+  karst_cuda_work_release(context, work);
   return karst_cuda_status(context, error, what);
 }
 
 karst_status fill_long(karst_context *context, const patterns &p, tally *found, long_rows *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_status status = take(context, 3 * list->count + 4 * list->blocks, &list->memory);
+  karst_status status = karst_ilu_take_work(context, 3 * list->count + 4 * list->blocks, what, &list->memory);
   if (status) return status;
   list->row = list->memory;
   list->begin = list->row + list->count;
@@ -155,7 +156,7 @@ karst_status fill_long(karst_context *context, const patterns &p, tally *found, 
   gather_long<<<(unsigned)list->count, THREADS, 0, stream>>>(p, *list);
   status = sort_long(context, list);
   if (!status) scatter_long<<<(unsigned)list->count, THREADS, 0, stream>>>(p, *list);
-  context->backend->release(context, list->memory);
+  karst_cuda_work_release(context, list->memory);
   return status;
 }
 
@@ -188,16 +189,16 @@ karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, c
   const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
   karst_index *inverse = NULL;
   tally *found = NULL;
-  int64_t passing = 0;
-  karst_status status = take(context, rows, &inverse);
-  if (!status) status = karst_ilu_take(context, 1, what, &found, &passing);
+  karst_status status = karst_ilu_take_work(context, rows, what, &inverse);
+  if (!status) status = karst_ilu_take_work(context, 1, what, &found);
   if (!status) status = take(context, rows + 1, &permuted->device_row_start);
   if (!status) status = take(context, blocks, &permuted->device_column);
   if (!status) status = take(context, blocks, &permuted->device_source);
   const patterns p = {A->block_rows, A->device_row_start,        A->device_column,        permutation,
                       inverse,       permuted->device_row_start, permuted->device_column, permuted->device_source};
   if (!status) status = permute(context, p, found);
-  context->backend->release(context, inverse);
-  context->backend->release(context, found);
+  karst_cuda_work_release(context, inverse);
+  karst_cuda_work_release(context, found);
+  karst_cuda_work_end(context);
   return status;
 }

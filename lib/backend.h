@@ -50,6 +50,11 @@ struct karst_backend {
   void (*release)(karst_context *context, void *memory);
   karst_status (*upload)(karst_context *context, void *to, const void *host, size_t bytes);
   karst_status (*download)(karst_context *context, void *host, const void *from, size_t bytes);
+  /* A download of a few scalars in two steps, between which the device may be given more to do: begin queues it, end
+   * waits for what has been queued up to there, and host has the scalars then. One that is begun before another is ended
+   * ends that one. Both NULL where a download takes no time. */
+  karst_status (*download_begin)(karst_context *context, void *host, const void *from, size_t bytes);
+  karst_status (*download_end)(karst_context *context);
   /* An array of one memory as the other sees it; what: for the error. place: a host array for the device, view: device
    * memory for the host. *memory and *host are the array itself where both can use it, which then has to stay as long
    * as its place or view is in use; else a complete copy, which the caller gives back: that of place to release, that
@@ -70,6 +75,12 @@ struct karst_backend {
    * norm2, unless NULL: y . y of the result. sign is 1 or -1. */
   void (*combine)(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
                   const double *const *x, const double *beta, double *y, double *norm2);
+
+  /* Looks at the couplings of a matrix as those of a grid in natural order, where they are in device memory: the most
+   * axes along which the cells of one are one apart, and the first block row of one whose cells are farther apart, or
+   * block_rows. NULL where the host does that as well. */
+  karst_status (*grid_reach)(karst_context *context, const karst_matrix *A, const karst_index size[3], int *axes,
+                             karst_index *misfit);
 
   /* y = x / |x| with norm2 = |x|^2 in device memory; y may be x. Where the norm is 0 or not finite, y = 0. */
   void (*normalise)(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);

@@ -32,6 +32,7 @@ typedef struct karst_ilu_analysis {
   karst_index levels_upper;
   const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
   bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
+  bool loads;                 /* set before analyse: the factorizations may be loaded, too */
   const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
   void *plan;                 /* the backend's schedules */
   int64_t plan_memory;        /* bytes of it */
@@ -88,7 +89,7 @@ struct karst_ilu_kernels {
    * their row. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
-  /* Makes the same from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose
+  /* Makes the same, on an analysis that loads, from a factorization that exists: value [b*b*blocks of A], device memory, is ordered as A, whose
    * pattern is that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'. Waits for the
    * device. */
   karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,

@@ -233,6 +233,8 @@ static struct karst_backend wrap(const struct karst_backend *backend)
   struct karst_backend timed = *backend;
   timed.upload = upload;
   timed.download = download;
+  timed.download_begin = NULL; /* each operation ends before the next one begins */
+  timed.download_end = NULL;
   timed.copy = copy;
   timed.fill = fill;
   timed.dots = dots;

@@ -80,9 +80,7 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   if (s->factors.symmetric) context->backend->parilu->expand(context, &s->factors);
   const double *value = s->factors.symmetric ? s->factors.next : s->factors.value;
   const int sweeps = karst_sweeps_settings_of(p)->sweeps;
-  const int64_t before = s->ilu.plan_memory;
   karst_status status = context->backend->ilu->load(context, s->factors.F, value, &s->ilu, outcome);
-  p->memory += s->ilu.plan_memory - before;
   if (status) return status;
   if (outcome->reason != KARST_SOUND) {
     karst_tell(context, KARST_MESSAGE_WARNING,

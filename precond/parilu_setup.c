@@ -120,6 +120,7 @@ karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_
 {
   const struct karst_parilu_kernels *kernels = p->context->backend->parilu;
   analysis->sweeps.symmetric = symmetric;
+  analysis->ilu.loads = true;
   analysis->sweeps.asynchronous = karst_sweeps_settings_of(p)->asynchronous;
   karst_status status = make_pattern(p, analysis);
   const karst_matrix *S = analysis->pattern ? analysis->pattern : p->A;

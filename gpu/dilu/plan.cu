@@ -56,6 +56,7 @@ karst_status lay_out(karst_context *context, const karst_matrix *A, karst_dilu_a
   triangles.plan = &layout;
   karst_status status = karst_ilu_lay_out_cuda(context, A, &pattern, &triangles);
   karst_ilu_pattern_release_cuda(context, &pattern);
+  karst_cuda_work_end(context);
   plan->lower = layout.lower;
   plan->upper = layout.upper;
   analysis->levels_lower = triangles.levels_lower;

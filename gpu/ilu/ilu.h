@@ -182,7 +182,8 @@ typedef struct karst_ilu_row_lists {
 } karst_ilu_row_lists;
 
 /* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays
- * [rows]. What is left when they fail, release gives back. */
+ * [rows]. What is left when they fail, release gives back. Like all that makes an analysis, they take work space, and
+ * the end of that is their callers'. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
@@ -201,8 +202,6 @@ karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_l
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
-/* The memory of the triangles' values and vectors, which counts in *bytes; what is left when it fails, nothing. */
-karst_status karst_ilu_make_values_cuda(karst_context *context, karst_ilu_cuda *plan, int64_t *bytes);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
@@ -245,6 +244,24 @@ karst_status karst_ilu_take(karst_context *context, int64_t count, const char *w
   *memory = (T *)taken;
   if (!status) *bytes += (int64_t)size;
   return status;
+}
+
+/* The same of work space, which karst_cuda_work_release takes back. */
+template <typename T>
+karst_status karst_ilu_take_work(karst_context *context, int64_t count, const char *what, T **memory)
+{
+  void *taken;
+  const karst_status status = karst_cuda_work_take(context, (size_t)(count > 0 ? count : 1) * sizeof(T), what, &taken);
+  *memory = (T *)taken;
+  return status;
+}
+
+/* A copy of an array of the host in work space. */
+template <typename T>
+karst_status karst_ilu_upload_work(karst_context *context, int64_t count, const T *host, const char *what, T **memory)
+{
+  const karst_status status = karst_ilu_take_work(context, count, what, memory);
+  return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
 }
 
 /* Blocks of threads for count items, one each. */

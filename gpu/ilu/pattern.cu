@@ -50,10 +50,10 @@ template <typename T> karst_status sum(karst_context *context, int64_t count, T 
   size_t bytes = 0;
   void *work;
   cub::DeviceScan::ExclusiveSum(NULL, bytes, list, list, count, stream);
-  karst_status status = context->backend->allocate(context, bytes + 1, what, &work);
+  const karst_status status = karst_cuda_work_take(context, bytes + 1, what, &work);
   if (status) return status;
-  cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, list, list, count, stream);
-  context->backend->release(context, work);
+  const cudaError_t error = cub::DeviceScan::ExclusiveSum(work, bytes, list, list, count, stream);
+  karst_cuda_work_release(context, work);
   return karst_cuda_status(context, error, what);
 }
 
@@ -213,12 +213,11 @@ karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
   enum { BITS = 8 * sizeof(karst_index) };
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t n = rows;
-  int64_t passing = 0;
   cub::DeviceRadixSort::SortPairs(NULL, s->work_bytes, s->sorted, s->sorted, s->number, s->number, rows, 0, (int)BITS,
                                   stream);
-  karst_status status = karst_ilu_take(context, 2, what, &s->highest, &passing);
-  if (!status) status = karst_ilu_take(context, 4 * n + 2, what, &s->memory, &passing);
-  if (!status) status = context->backend->allocate(context, s->work_bytes + 1, what, &s->work);
+  karst_status status = karst_ilu_take_work(context, 2, what, &s->highest);
+  if (!status) status = karst_ilu_take_work(context, 4 * n + 2, what, &s->memory);
+  if (!status) status = karst_cuda_work_take(context, s->work_bytes + 1, what, &s->work);
   if (status) return status;
   s->level[0] = s->memory;
   s->level[1] = s->memory + n + 1;
@@ -286,12 +285,7 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern)
 {
-  int64_t passing = 0;
-  karst_status status =
-      analysis->lower_start ? upload(context, analysis, pattern) : split(context, A, analysis, pattern);
-  if (!status) status = karst_ilu_take(context, analysis->rows, what, &pattern->lower_slot, &passing);
-  if (!status) status = karst_ilu_take(context, analysis->rows, what, &pattern->upper_slot, &passing);
-  return status;
+  return analysis->lower_start ? upload(context, analysis, pattern) : split(context, A, analysis, pattern);
 }
 
 void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern)
@@ -300,8 +294,8 @@ void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cu
   context->backend->release(context, pattern->lower_column);
   context->backend->release(context, pattern->upper_start);
   context->backend->release(context, pattern->upper_column);
-  context->backend->release(context, pattern->lower_slot);
-  context->backend->release(context, pattern->upper_slot);
+  karst_cuda_work_release(context, pattern->lower_slot);
+  karst_cuda_work_release(context, pattern->upper_slot);
   karst_release(context, pattern->lower.start);
   karst_release(context, pattern->upper.start);
 }
@@ -314,9 +308,9 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   if (!status) status = search_levels(context, rows, &s, pattern);
   if (!status) status = sort_rows(context, rows, &s, s.level[0], lower_row, &pattern->lower);
   if (!status) status = sort_rows(context, rows, &s, s.level[1], upper_row, &pattern->upper);
-  context->backend->release(context, s.highest);
-  context->backend->release(context, s.memory);
-  context->backend->release(context, s.work);
+  karst_cuda_work_release(context, s.highest);
+  karst_cuda_work_release(context, s.memory);
+  karst_cuda_work_release(context, s.work);
   return status;
 }
 

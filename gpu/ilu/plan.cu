@@ -3,8 +3,8 @@
  * choice.h. Then the plan of a factorization, which adds its values and work space to that.
  *
  * What is left on the host is a pass over the level starts. */
-#include "ilu.h"
 #include "search.h"
+#include "tile_sweep.h"
 
 #include <string.h>
 
@@ -136,13 +136,21 @@ void release_values(karst_context *context, karst_ilu_cuda *plan)
   }
 }
 
-/* The rows in level order. */
-karst_status find_levels(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
+/* The pattern, its level sets, and the rows by levels. */
+karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                          karst_ilu_analysis *analysis)
 {
-  const karst_index rows = plan->lower.rows;
-  karst_status status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const karst_index rows = analysis->rows;
+  int64_t *bytes = &analysis->plan_memory;
+  plan->block_size = analysis->block_size;
+  plan->lower.rows = plan->upper.rows = rows;
+  karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
+  if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
   if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->upper.row, bytes);
   if (!status) status = karst_ilu_find_levels_cuda(context, rows, pattern, plan->lower.row, plan->upper.row);
+  analysis->levels_lower = pattern->lower.count;
+  analysis->levels_upper = pattern->upper.count;
   return status;
 }
 
@@ -152,22 +160,21 @@ karst_status choose_order(karst_context *context, const karst_ilu_analysis *anal
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_index *found, different = 1;
-  int64_t passing = 0;
   karst_status status = KARST_SUCCESS;
   if (analysis->lower_blocks == analysis->upper_blocks) {
-    status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
+    status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
     if (status) return status;
     cudaMemsetAsync(found, 0, sizeof *found, stream);
     compare_triangles<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern, found);
     status = context->backend->download(context, &different, found, sizeof different);
-    context->backend->release(context, found);
+    karst_cuda_work_release(context, found);
   }
   plan->lower.sorted = different ? 0 : (karst_index)KARST_ILU_SORTED;
   plan->upper.sorted = KARST_ILU_SORTED;
   return status;
 }
 
-karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
+karst_status lay_out_both(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
                           int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
@@ -177,7 +184,9 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
   strict_triangle strict_upper = {pattern->upper_start, pattern->upper_column, true};
   unsigned grid = karst_ilu_grid(lower->rows, THREADS);
   int b = plan->block_size;
-  karst_status status = lay_out(context, &pattern->lower, strict_lower, b, pattern->lower_slot, lower, bytes);
+  karst_status status = karst_ilu_take_work(context, lower->rows, what, &pattern->lower_slot);
+  if (!status) status = karst_ilu_take_work(context, lower->rows, what, &pattern->upper_slot);
+  if (!status) status = lay_out(context, &pattern->lower, strict_lower, b, pattern->lower_slot, lower, bytes);
   if (!status) status = lay_out(context, &pattern->upper, strict_upper, b, pattern->upper_slot, upper, bytes);
   if (!status) status = karst_ilu_take(context, lower->rows, what, &lower->other, bytes);
   if (!status) status = karst_ilu_take(context, upper->rows, what, &upper->other, bytes);
@@ -185,6 +194,27 @@ karst_status lay_out_both(karst_context *context, const karst_ilu_pattern_cuda *
   pair_slots<<<grid, THREADS, 0, stream>>>(lower->rows, lower->row, pattern->upper_slot, lower->other);
   pair_slots<<<grid, THREADS, 0, stream>>>(upper->rows, upper->row, pattern->lower_slot, upper->other);
   return KARST_SUCCESS;
+}
+
+/* The triangles in slices, without values. */
+karst_status lay_out_triangles(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                               karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_status status = choose_order(context, analysis, pattern, plan);
+  if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
+  return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
+}
+
+/* Gives back the rows by levels, which nobody needs who has no slices. */
+void drop_rows(karst_context *context, karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  for (karst_triangle *t : {&plan->lower, &plan->upper}) {
+    context->backend->release(context, t->row);
+    t->row = NULL;
+    analysis->plan_memory -= (int64_t)t->rows * (int64_t)sizeof *t->row;
+  }
 }
 
 /* The kernels of choice.h, in its order. */
@@ -210,34 +240,44 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
                (long long)lower, (long long)upper);
 }
 
-/* Factors by tiles what is solved by tiles, if each finds room; else leaves factor NULL. */
-karst_status try_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                       const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+/* What the choice of a way to factor depends on, but for the longest row. */
+karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                         const karst_ilu_analysis *analysis)
+{
+  return {analysis->block_size,
+          analysis->rows,
+          analysis->lower_blocks + analysis->upper_blocks,
+          pattern->lower.count,
+          0,
+          karst_cuda_of(context)->multiprocessors,
+          analysis->modified};
+}
+
+/* Sweeps by tiles, and the factorization by tiles where each finds room: else factor stays NULL. */
+karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                           karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  if (plan->sweep != &karst_ilu_sweep_tiles_cuda || !karst_ilu_may_factor_tiles(shape)) return KARST_SUCCESS;
-  const karst_status status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, shape, analysis);
-  if (plan->factor_state) plan->factor = &karst_ilu_factor_tiles_cuda;
+  const karst_ilu_shape shape = shape_of(context, pattern, analysis);
+  karst_status status = plan->sweep->analyse(context, pattern, analysis);
+  if (status || analysis->loads || !karst_ilu_may_factor_tiles(&shape)) return status;
+  status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, &shape, analysis);
+  if (!plan->factor_state) return status;
+  plan->factor = &karst_ilu_factor_tiles_cuda;
+  drop_rows(context, analysis);
   return status;
 }
 
-/* Chooses how to factor and makes what that takes. The longest row is measured where the choice depends on it. */
+/* Chooses how to factor in slices and makes what that takes. The longest row is measured where the choice depends on
+ * it. */
 karst_status analyse_factor(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                             karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_ilu_shape shape = {analysis->block_size,
-                           analysis->rows,
-                           analysis->lower_blocks + analysis->upper_blocks,
-                           pattern->lower.count,
-                           0,
-                           karst_cuda_of(context)->multiprocessors,
-                           analysis->modified};
-  karst_status status = try_tiles(context, A, pattern, &shape, analysis);
-  if (status || plan->factor) return status;
+  karst_ilu_shape shape = shape_of(context, pattern, analysis);
   enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
-    status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
+    const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
     if (status) return status;
     kind = karst_ilu_choose_factor(&shape);
   }
@@ -245,15 +285,27 @@ karst_status analyse_factor(karst_context *context, const karst_matrix *A, const
   return plan->factor->analyse(context, A, pattern, &shape, analysis);
 }
 
+/* What is not factored by tiles has slices, from which sweeps by tiles copy the values. */
+karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool tiles, karst_ilu_pattern_cuda *pattern,
+                            karst_ilu_analysis *analysis)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_status status = lay_out_triangles(context, A, pattern, analysis);
+  if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis);
+  if (!status && !tiles && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
+  return status ? status : analyse_factor(context, A, pattern, analysis);
+}
+
 karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                            karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_status status = karst_ilu_lay_out_cuda(context, A, pattern, analysis);
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_status status = find_pattern(context, A, pattern, analysis);
   if (status) return status;
   choose_sweep(context, trisolve, analysis);
-  if (plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
-  if (!status) status = analyse_factor(context, A, pattern, analysis);
+  const bool tiles = plan->sweep == &karst_ilu_sweep_tiles_cuda;
+  if (tiles) status = analyse_tiles(context, A, pattern, analysis);
+  if (!status && !plan->factor) status = analyse_slices(context, A, tiles, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
@@ -261,8 +313,10 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
 karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->finding, &ilu->plan_memory);
-  if (!status && !plan->factor->by_tiles) status = karst_ilu_make_values_cuda(context, plan, &ilu->plan_memory);
+  int64_t *bytes = &ilu->plan_memory;
+  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->finding, bytes);
+  if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->lower, bytes);
+  if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->upper, bytes);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
   if (!status && plan->sweep->plan) status = plan->sweep->plan(context, trisolve_sweeps, ilu);
   if (status) return status;
@@ -274,29 +328,8 @@ karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *i
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  plan->block_size = analysis->block_size;
-  plan->lower.rows = plan->upper.rows = analysis->rows;
-  karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
-  if (!status) status = find_levels(context, pattern, plan, &analysis->plan_memory);
-  if (status) return status;
-  analysis->levels_lower = pattern->lower.count;
-  analysis->levels_upper = pattern->upper.count;
-  status = choose_order(context, analysis, pattern, plan);
-  if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
-  return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
-}
-
-karst_status karst_ilu_make_values_cuda(karst_context *context, karst_ilu_cuda *plan, int64_t *bytes)
-{
-  int64_t taken = 0;
-  karst_status status = make_values(context, plan->block_size, &plan->lower, &taken);
-  if (!status) status = make_values(context, plan->block_size, &plan->upper, &taken);
-  if (status)
-    release_values(context, plan);
-  else
-    *bytes += taken;
-  return status;
+  const karst_status status = find_pattern(context, A, pattern, analysis);
+  return status ? status : lay_out_triangles(context, A, pattern, analysis);
 }
 
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
@@ -322,6 +355,7 @@ karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *
   plan->block_size = analysis->block_size;
   if (analysis->rows > 0) status = make_analysis(context, A, trisolve, &pattern, analysis);
   karst_ilu_pattern_release_cuda(context, &pattern);
+  karst_cuda_work_end(context);
   return status;
 }
 

@@ -49,10 +49,8 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
                   karst_factor_outcome *outcome)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  karst_status status = KARST_SUCCESS;
   if (ilu->rows == 0) return report_nothing(outcome);
-  if (!plan->upper.x) status = karst_ilu_make_values_cuda(context, plan, &ilu->plan_memory);
-  if (!status) status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
+  const karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
   if (status) return status;
   karst_ilu_load_cuda(context, value, plan);
   return finish(context, plan, outcome);

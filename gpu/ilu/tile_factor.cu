@@ -116,15 +116,6 @@ struct tiles_work {
   unsigned turns;   /* factorizations so far */
 };
 
-/* Returns how many bytes of shared memory a tile may have. */
-int64_t limit_of(const karst_context *context)
-{
-  enum { BESIDES = 1024 };
-  int block = 0;
-  cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
-  return block - BESIDES;
-}
-
 /* factor_state stays NULL where a tile finds no room. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
@@ -132,7 +123,7 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   enum { FEW = 8 }; /* neighbours of a row on average */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   tiles_state *state;
-  const int64_t limit = limit_of(context);
+  const int limit = karst_ilu_tile_room(context);
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   status = karst_ilu_list_by_tiles_cuda(context, A, pattern, limit, analysis, &state->lists);
@@ -144,7 +135,7 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   state->code = instance_for(shape->block_size, shape->neighbours <= FEW * shape->rows);
   /* The same for every plan, for the limit is the kernel's. */
   return karst_cuda_status(
-      context, cudaFuncSetAttribute(state->code.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)limit), what);
+      context, cudaFuncSetAttribute(state->code.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), what);
 }
 
 void forget_tiles(karst_context *context, karst_ilu_cuda *plan)

@@ -74,7 +74,7 @@ karst_status sort_pairs(karst_context *context, int bits, pair *sorted, unsigned
   cub::DeviceRadixSort::SortKeys(NULL, sorting, found, sorted, halos->count, 0, bits, stream);
   cub::DeviceSelect::Unique(NULL, selecting, sorted, found, kept, halos->count, stream);
   karst_status status =
-      context->backend->allocate(context, (sorting > selecting ? sorting : selecting) + 1, what, &work);
+      karst_cuda_work_take(context, (sorting > selecting ? sorting : selecting) + 1, what, &work);
   if (status) return status;
   cudaError_t error = cub::DeviceRadixSort::SortKeys(work, sorting, found, sorted, halos->count, 0, bits, stream);
   if (error == cudaSuccess)
@@ -82,7 +82,7 @@ karst_status sort_pairs(karst_context *context, int bits, pair *sorted, unsigned
   status = karst_cuda_status(context, error, what);
   if (!status) status = context->backend->download(context, &count, kept, sizeof count);
   if (!status) halos->count = (int64_t)count;
-  context->backend->release(context, work);
+  karst_cuda_work_release(context, work);
   return status;
 }
 
@@ -93,21 +93,20 @@ karst_status find_and_sort(karst_context *context, const karst_ilu_tiling_cuda *
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_ilu_grid(t->rows, THREADS);
   unsigned long long count;
-  int64_t passing = 0;
   pair *sorted;
   halos->row_bits = bits_of(t->rows);
   cudaMemsetAsync(number, 0, sizeof *number, stream);
   find_pairs<<<grid, THREADS, 0, stream>>>(*t, halos->row_bits, number, NULL);
   karst_status status = context->backend->download(context, &count, number, sizeof count);
   halos->count = (int64_t)count;
-  if (!status) status = karst_ilu_take(context, halos->count, what, &halos->pair, &passing);
+  if (!status) status = karst_ilu_take_work(context, halos->count, what, &halos->pair);
   if (status || count == 0) return status;
-  status = karst_ilu_take(context, halos->count, what, &sorted, &passing);
+  status = karst_ilu_take_work(context, halos->count, what, &sorted);
   if (status) return status;
   cudaMemsetAsync(number, 0, sizeof *number, stream);
   find_pairs<<<grid, THREADS, 0, stream>>>(*t, halos->row_bits, number, halos->pair);
   status = sort_pairs(context, halos->row_bits + bits_of(t->tiles.count), sorted, number, halos);
-  context->backend->release(context, sorted);
+  karst_cuda_work_release(context, sorted);
   return status;
 }
 
@@ -117,12 +116,11 @@ karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_t
                                        karst_ilu_halos_cuda *halos)
 {
   unsigned long long *number;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 1, what, &number, &passing);
+  karst_status status = karst_ilu_take_work(context, 1, what, &number);
   if (status) return status;
   status = find_and_sort(context, t, number, halos);
-  context->backend->release(context, number);
-  if (!status) status = karst_ilu_take(context, halos->count + 1, what, &halos->number, &passing);
+  karst_cuda_work_release(context, number);
+  if (!status) status = karst_ilu_take_work(context, halos->count + 1, what, &halos->number);
   if (status) return status;
   mark_waits<<<karst_ilu_grid(halos->count + 1, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*halos,
                                                                                                         t->tiles.owner);
@@ -131,6 +129,6 @@ karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_t
 
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos)
 {
-  context->backend->release(context, halos->pair);
-  context->backend->release(context, halos->number);
+  karst_cuda_work_release(context, halos->pair);
+  karst_cuda_work_release(context, halos->number);
 }

@@ -35,65 +35,146 @@ __device__ writer writer_of(char *record, const karst_ilu_making &m)
           (unsigned short *)(record + at.source)};
 }
 
-/* Lists the jobs of one kind that are of a wave; their counts become the places of their first products. */
-__device__ void list_jobs(const karst_ilu_products_view &v, const range &blocks, int kind, int wave, int *jobs,
-                          int *products, karst_ilu_job *job)
+/* Counts the jobs, pivots and quotients of each wave, in the places of its first ones. */
+__device__ void count_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
+                            const writer &to)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const range blocks = blocks_of(v, tile);
+  for (int k = lane; k <= m.waves; k += 32) to.wave[k] = {0, 0, 0, 0};
+  __syncwarp();
+  for (int64_t k = blocks.first + lane; k < blocks.end; k += 32) {
+    const int outer = v.ready[2 * k + KARST_ILU_OUTER], inner = v.ready[2 * k + KARST_ILU_INNER];
+    if (outer > 0) atomicAdd(&to.wave[outer - 1].outer, 1);
+    if (inner > 0) atomicAdd(&to.wave[inner - 1].inner, 1);
+  }
+  for (karst_index i = tile.row + lane; i < tile.row + tile.rows; i += 32) {
+    karst_ilu_wave *wave = to.wave + v.done[i] - 1;
+    atomicAdd(&wave->pivot, 1);
+    atomicAdd(&wave->quotient, (int)(v.upper.start[i + 1] - v.upper.start[i]));
+  }
+  __syncwarp();
+}
+
+/* Makes the counts places. */
+__device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
+{
+  int jobs = 0, pivots = 0, quotients = 0;
+  const int lane = (int)threadIdx.x % 32;
+  for (int k = lane; k - lane <= m.waves; k += 32) {
+    const bool there = k <= m.waves;
+    const int4 count = there ? __ldcg((const int4 *)(wave + k)) : int4{0, 0, 0, 0}; /* as atomics have left it */
+    int some_jobs, some_pivots, some_quotients;
+    const int job = jobs + sum_before(count.x + count.y, &some_jobs);
+    const int pivot = pivots + sum_before(count.z, &some_pivots);
+    const int quotient = quotients + sum_before(count.w, &some_quotients);
+    if (there) wave[k] = {job, job + count.x, pivot, quotient};
+    jobs += some_jobs;
+    pivots += some_pivots;
+    quotients += some_quotients;
+  }
+  __syncwarp();
+}
+
+/* Returns a place for each lane that wants one: lanes of one cursor, which counts on, get places one after another. */
+__device__ int take_place(bool wanted, int *cursor)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const unsigned peers = __match_any_sync(~0u, wanted ? (unsigned long long)cursor : 0);
+  const int leader = __ffs((int)peers) - 1;
+  int first = 0;
+  if (wanted && lane == leader) {
+    first = *(volatile int *)cursor;
+    *(volatile int *)cursor = first + __popc(peers);
+  }
+  first = __shfl_sync(~0u, first, leader);
+  __syncwarp();
+  return first + __popc(peers & ((1u << lane) - 1));
+}
+
+/* Lists the jobs of one kind; in the place of their first product, the kind. */
+__device__ void place_jobs(const karst_ilu_products_view &v, const range &blocks, int kind, const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
   for (int64_t k = blocks.first + lane; k - lane < blocks.end; k += 32) {
-    const bool mine = k < blocks.end && v.ready[2 * k + kind] == wave + 1;
-    const unsigned all = __ballot_sync(~0u, mine);
-    if (all == 0) continue;
-    int sum;
-    const int begin = *products + sum_before(mine ? v.count[2 * k + kind] : 0, &sum);
-    if (mine) {
-      job[*jobs + __popc(all & ((1u << lane) - 1))] = {begin, (int)(k - blocks.first)};
-      v.count[2 * k + kind] = begin;
-    }
-    *jobs += __popc(all);
-    *products += sum;
+    const int ready = k < blocks.end ? v.ready[2 * k + kind] : 0;
+    karst_ilu_wave *wave = to.wave + (ready > 0 ? ready - 1 : 0);
+    const int place = take_place(ready > 0, kind == KARST_ILU_OUTER ? &wave->outer : &wave->inner);
+    if (ready > 0) to.job[place] = {kind, (int)(k - blocks.first)};
   }
 }
 
-/* Lists the rows whose pivots are of a wave, and their blocks of U'. */
-__device__ void list_pivots(const karst_ilu_products_view &v, const karst_ilu_tile &tile, int wave, int *pivots,
-                            int *quotients, const writer &to)
+/* Tells the first products of the jobs, in the list and in the place of their counts. */
+__device__ void start_products(const karst_ilu_products_view &v, int64_t first_of_tile, int jobs, karst_ilu_job *job)
 {
   const int lane = (int)threadIdx.x % 32;
+  int products = 0;
+  for (int k = lane; k - lane < jobs; k += 32) {
+    const karst_ilu_job now = k < jobs ? job[k] : karst_ilu_job{0, 0};
+    int *count = v.count + 2 * (first_of_tile + now.block) + now.product, sum;
+    const int begin = products + sum_before(k < jobs ? *count : 0, &sum);
+    if (k < jobs) *count = job[k].product = begin;
+    products += sum;
+  }
+  if (lane == 0) job[jobs] = {products, 0};
+}
+
+/* Lists the rows in the order in which their diagonal blocks are inverted. */
+__device__ void place_pivots(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const writer &to)
+{
+  const int lane = (int)threadIdx.x % 32;
+  const int64_t first = first_block(v, tile.row);
   for (int k = lane; k - lane < tile.rows; k += 32) {
-    const karst_index i = tile.row + (k < tile.rows ? k : 0);
-    const bool mine = k < tile.rows && v.done[i] == wave + 1;
-    const unsigned all = __ballot_sync(~0u, mine);
-    if (all == 0) continue;
+    const bool there = k < tile.rows;
+    const karst_index i = tile.row + (there ? k : 0);
+    const int place = take_place(there, &to.wave[v.done[i] - 1].pivot);
+    if (there) to.pivot[place] = {(unsigned short)k, (unsigned short)(diagonal_block(v, i) - first)};
+  }
+  __syncwarp();
+}
+
+/* Lists the blocks of U' of the rows in that order. */
+__device__ void write_quotients(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const writer &to)
+{
+  const int lane = (int)threadIdx.x % 32;
+  int quotients = 0;
+  for (int k = lane; k - lane < tile.rows; k += 32) {
+    const karst_ilu_pivot pivot = to.pivot[k < tile.rows ? k : 0];
+    const karst_index i = tile.row + pivot.row;
+    const int length = k < tile.rows ? (int)(v.upper.start[i + 1] - v.upper.start[i]) : 0;
     int sum;
-    const int length = mine ? (int)(v.upper.start[i + 1] - v.upper.start[i]) : 0;
-    karst_ilu_quotient *quotient = to.quotient + *quotients + sum_before(length, &sum);
-    if (mine) {
-      const unsigned short diagonal = (unsigned short)(diagonal_block(v, i) - first_block(v, tile.row));
-      to.pivot[*pivots + __popc(all & ((1u << lane) - 1))] = {(unsigned short)k, diagonal};
-      for (int e = 1; e <= length; e++) *quotient++ = {(unsigned short)(diagonal + e), diagonal};
-    }
-    *pivots += __popc(all);
-    *quotients += sum;
+    karst_ilu_quotient *quotient = to.quotient + quotients + sum_before(length, &sum);
+    for (int e = 1; e <= length; e++) *quotient++ = {(unsigned short)(pivot.diagonal + e), pivot.diagonal};
+    quotients += sum;
   }
 }
 
-/* Lists what is made in each wave. */
+/* Turns cursors back that stand one past the last of each wave, which is where the next ones begin. */
+__device__ void turn_back(const karst_ilu_making &m, karst_ilu_wave *wave)
+{
+  const int lane = (int)threadIdx.x % 32;
+  for (int first = m.waves / 32 * 32; first >= 0; first -= 32) {
+    const int k = first + lane;
+    const bool there = k <= m.waves;
+    const karst_ilu_wave now = wave[there ? k : 0], before = wave[there && k > 0 ? k - 1 : 0];
+    __syncwarp();
+    if (there) wave[k] = {k > 0 ? before.inner : 0, now.outer, k > 0 ? before.pivot : 0, now.quotient};
+  }
+}
+
+/* Lists what is made in each wave, by where they begin: as cursors, these go through the waves. */
 __device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
                             const writer &to)
 {
-  const bool first = threadIdx.x % 32 == 0;
-  int jobs = 0, pivots = 0, quotients = 0, products = 0;
-  for (int wave = 0; wave < m.waves; wave++) {
-    const int outer = jobs;
-    list_jobs(v, blocks_of(v, tile), KARST_ILU_OUTER, wave, &jobs, &products, to.job);
-    if (first) to.wave[wave] = {outer, jobs, pivots, quotients};
-    list_jobs(v, blocks_of(v, tile), KARST_ILU_INNER, wave, &jobs, &products, to.job);
-    list_pivots(v, tile, wave, &pivots, &quotients, to);
-  }
-  if (!first) return;
-  to.wave[m.waves] = {jobs, jobs, pivots, quotients};
-  to.job[jobs] = {products, 0};
+  const range blocks = blocks_of(v, tile);
+  count_waves(v, tile, m, to);
+  start_waves(m, to.wave);
+  place_jobs(v, blocks, KARST_ILU_OUTER, to);
+  place_jobs(v, blocks, KARST_ILU_INNER, to);
+  place_pivots(v, tile, to);
+  turn_back(m, to.wave);
+  start_products(v, blocks.first, m.jobs, to.job);
+  write_quotients(v, tile, to);
 }
 
 /* Copies the steps of one triangle. */

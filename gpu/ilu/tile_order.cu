@@ -42,6 +42,7 @@ tile_limits limits_for(const karst_ilu_analysis *analysis)
     if (rows > limits.joined) limits.joined = rows;
   }
   if (limits.joined < limits.least) limits.joined = 2 * limits.least;
+  if (limits.joined > limits.most) limits.joined = limits.most;
   return limits;
 }
 
@@ -179,13 +180,12 @@ karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_an
   const tile_limits limits = limits_for(analysis);
   const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits.most + 2;
   karst_index *start;
-  int64_t passing = 0;
   karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
   if (status) return status;
   tiles->count = cut_tiles(tiling, limits, start);
-  status = karst_device_indices(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
+  status = karst_ilu_upload_work(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
   karst_release(context, start);
-  if (!status) status = karst_ilu_take(context, analysis->rows, what, &tiles->owner, &passing);
+  if (!status) status = karst_ilu_take_work(context, analysis->rows, what, &tiles->owner);
   if (!status) find_owners<<<karst_ilu_grid(tiles->count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
   return status;
 }
@@ -195,16 +195,15 @@ karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_ilu_grid(t->tiles.count, WARPS);
   karst_index *place;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, t->rows, what, &t->order, &passing);
-  if (!status) status = karst_ilu_take(context, t->rows, what, &t->level, &passing);
-  if (!status) status = karst_ilu_take(context, t->rows, what, &place, &passing);
+  karst_status status = karst_ilu_take_work(context, t->rows, what, &t->order);
+  if (!status) status = karst_ilu_take_work(context, t->rows, what, &t->level);
+  if (!status) status = karst_ilu_take_work(context, t->rows, what, &place);
   if (status) return status;
   cudaMemsetAsync(t->level, 0xff, (size_t)t->rows * sizeof *t->level, stream);
   cudaMemsetAsync(place, 0, (size_t)t->rows * sizeof *place, stream);
   find_levels_in_tiles<<<grid, THREADS, 0, stream>>>(*t);
   sort_tiles<<<grid, THREADS, 0, stream>>>(*t, place);
   status = karst_cuda_status(context, cudaStreamSynchronize(stream), what);
-  context->backend->release(context, place);
+  karst_cuda_work_release(context, place);
   return status;
 }

@@ -144,14 +144,14 @@ karst_status take_halos(karst_context *context, karst_ilu_products_view *v)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t ends = (int64_t)v->tiles + 1;
-  int64_t halos, passing = 0;
-  karst_status status = karst_ilu_take(context, ends, what, &v->halo, &passing);
+  int64_t halos;
+  karst_status status = karst_ilu_take_work(context, ends, what, &v->halo);
   if (status) return status;
   count_halos<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(v->tiles, v->lower.tiled.tile, v->halo);
   status = karst_ilu_sum_offsets_cuda(context, ends, v->halo);
   if (!status) status = context->backend->download(context, &halos, v->halo + v->tiles, sizeof halos);
-  if (!status) status = karst_ilu_take(context, halos, what, &v->used, &passing);
-  if (!status) status = karst_ilu_take(context, halos, what, &v->outside, &passing);
+  if (!status) status = karst_ilu_take_work(context, halos, what, &v->used);
+  if (!status) status = karst_ilu_take_work(context, halos, what, &v->outside);
   if (!status) cudaMemsetAsync(v->used, 0, (size_t)halos * sizeof *v->used, stream);
   return status;
 }
@@ -161,15 +161,14 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, ka
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t rows = analysis->rows, blocks = analysis->lower_blocks + analysis->upper_blocks + rows;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, rows, what, &v->owner, &passing);
-  if (!status) status = karst_ilu_take(context, v->tiles, what, &v->position, &passing);
-  if (!status) status = karst_ilu_take(context, rows, what, &v->place, &passing);
-  if (!status) status = karst_ilu_take(context, 2 * blocks, what, &v->ready, &passing);
-  if (!status) status = karst_ilu_take(context, 2 * blocks, what, &v->count, &passing);
-  if (!status) status = karst_ilu_take(context, rows, what, &v->done, &passing);
-  if (!status) status = karst_ilu_take(context, (int64_t)v->tiles + 1, what, &w->units, &passing);
-  if (!status) status = karst_ilu_take(context, 1, what, &w->largest, &passing);
+  karst_status status = karst_ilu_take_work(context, rows, what, &v->owner);
+  if (!status) status = karst_ilu_take_work(context, v->tiles, what, &v->position);
+  if (!status) status = karst_ilu_take_work(context, rows, what, &v->place);
+  if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->ready);
+  if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->count);
+  if (!status) status = karst_ilu_take_work(context, rows, what, &v->done);
+  if (!status) status = karst_ilu_take_work(context, (int64_t)v->tiles + 1, what, &w->units);
+  if (!status) status = karst_ilu_take_work(context, 1, what, &w->largest);
   if (!status) status = take_halos(context, v);
   if (status) return status;
   cudaMemsetAsync(v->ready, 0, 2 * (size_t)blocks * sizeof *v->ready, stream);
@@ -180,17 +179,17 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, ka
 
 void give_back(karst_context *context, const karst_ilu_products_view &v, const sizes &w)
 {
-  context->backend->release(context, v.owner);
-  context->backend->release(context, v.position);
-  context->backend->release(context, v.place);
-  context->backend->release(context, v.ready);
-  context->backend->release(context, v.count);
-  context->backend->release(context, v.done);
-  context->backend->release(context, v.halo);
-  context->backend->release(context, v.used);
-  context->backend->release(context, v.outside);
-  context->backend->release(context, w.units);
-  context->backend->release(context, w.largest);
+  karst_cuda_work_release(context, v.owner);
+  karst_cuda_work_release(context, v.position);
+  karst_cuda_work_release(context, v.place);
+  karst_cuda_work_release(context, v.ready);
+  karst_cuda_work_release(context, v.count);
+  karst_cuda_work_release(context, v.done);
+  karst_cuda_work_release(context, v.halo);
+  karst_cuda_work_release(context, v.used);
+  karst_cuda_work_release(context, v.outside);
+  karst_cuda_work_release(context, w.units);
+  karst_cuda_work_release(context, w.largest);
 }
 
 /* Measures all tiles. */

@@ -2,7 +2,7 @@
  * shared memory, in what order tiles are taken, and their records.
  *
  * A warp walks through the steps of a tile twice: to count, and to fill. */
-#include "tile_sweep.h"
+#include "tile_walk.h"
 
 namespace
 {
@@ -15,16 +15,12 @@ const char *const what = "the tiles of block ILU";
 struct view {
   karst_ilu_tiling_cuda t;
   karst_ilu_halos_cuda halos;
-  karst_triangle triangle;
-  const karst_index *slot; /* [rows] where each row stands in the triangle */
 };
-
-__device__ __forceinline__ int64_t tile_of_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
 
 /* Calls visit(number, step, count, row) for each step of a tile, by a warp whose lanes have the rows of the step or -1.
  * Returns the blocks of the tile. */
 template <typename visitor>
-__device__ int64_t each_step(const karst_ilu_tiling_cuda &t, const karst_ilu_tile &tile, visitor visit)
+__device__ int64_t make_steps(const karst_ilu_tiling_cuda &t, const karst_ilu_tile &tile, visitor visit)
 {
   const int lane = (int)threadIdx.x % 32, width = 32 / t.block_size;
   karst_ilu_step step = {0, 0, t.upper ? tile.rows : 0};
@@ -43,11 +39,11 @@ __device__ int64_t each_step(const karst_ilu_tiling_cuda &t, const karst_ilu_til
   return step.block;
 }
 
-/* Returns how many pairs belong to the tiles before this one. */
-__device__ int64_t first_pair(const karst_ilu_halos_cuda &halos, int64_t tile, karst_index row)
+/* Returns the first of the pairs low .. high - 1 that is not before that of a tile with a row. */
+__device__ int64_t find_pair(const karst_ilu_halos_cuda &halos, int64_t tile, karst_index row, int64_t low,
+                             int64_t high)
 {
   const unsigned long long wanted = (unsigned long long)tile << halos.row_bits | (unsigned long long)row;
-  int64_t low = 0, high = halos.count;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     if (halos.pair[middle] < wanted)
@@ -58,6 +54,12 @@ __device__ int64_t first_pair(const karst_ilu_halos_cuda &halos, int64_t tile, k
   return low;
 }
 
+/* Returns how many pairs belong to the tiles before this one. */
+__device__ int64_t first_pair(const karst_ilu_halos_cuda &halos, int64_t tile)
+{
+  return find_pair(halos, tile, 0, 0, halos.count);
+}
+
 __global__ void __launch_bounds__(THREADS) measure(view v, karst_ilu_tile *tile)
 {
   const int64_t n = tile_of_warp();
@@ -66,11 +68,11 @@ __global__ void __launch_bounds__(THREADS) measure(view v, karst_ilu_tile *tile)
   made.row = v.t.tiles.start[n];
   made.number = (karst_index)n;
   made.rows = (int)(v.t.tiles.start[n + 1] - made.row);
-  const int64_t halo = first_pair(v.halos, n, 0), next = first_pair(v.halos, n + 1, 0);
+  const int64_t halo = first_pair(v.halos, n), next = first_pair(v.halos, n + 1);
   made.halos = (int)(next - halo);
   made.waits = (int)(v.halos.number[next] - v.halos.number[halo]);
   const int64_t blocks =
-      each_step(v.t, made, [&](int number, const karst_ilu_step &, int, karst_index) { made.steps = number + 1; });
+      make_steps(v.t, made, [&](int number, const karst_ilu_step &, int, karst_index) { made.steps = number + 1; });
   made.blocks = (blocks + 1) / 2 * 2;
   if (threadIdx.x % 32 == 0) tile[n] = made;
 }
@@ -99,37 +101,20 @@ __global__ void tell_far(karst_index tiles, int b, int64_t shared, karst_ilu_til
   units[n] = karst_ilu_record_of(told).bytes / 16;
 }
 
-/* Returns the number of the block of a row with a neighbour, number e in the order of elimination. */
-__device__ karst_index block_of(const view &v, karst_index row, int64_t neighbours, int64_t e, karst_index neighbour)
-{
-  const karst_triangle &t = v.triangle;
-  const int64_t slot = v.slot[row], first = t.start[slot / t.group] + (v.t.upper ? 1 : 0);
-  const karst_index wanted = v.slot[neighbour];
-  int64_t block = first * t.group + slot % t.group;
-  if (neighbours > t.sorted) return (karst_index)(block + e * t.group);
-  while (t.column[block] != wanted) block += t.group;
-  return (karst_index)block;
-}
-
 /* A tile's record under way. */
 struct writer {
   karst_ilu_step *step;
   karst_index *halo, *wait, *wide;
   unsigned short *order, *local;
-  karst_index *from;
 };
 
 __device__ writer writer_of(const karst_ilu_tile &tile, const karst_ilu_tiled &tiled)
 {
   const karst_ilu_record at = karst_ilu_record_of(tile);
   char *record = (char *)(tiled.record + tile.record);
-  return {(karst_ilu_step *)record,
-          (karst_index *)(record + at.halo),
-          (karst_index *)(record + at.wait),
-          (karst_index *)(record + at.wide),
-          (unsigned short *)(record + at.order),
-          (unsigned short *)(record + at.local),
-          tiled.from + tile.value};
+  return {
+      (karst_ilu_step *)record,          (karst_index *)(record + at.halo),     (karst_index *)(record + at.wait),
+      (karst_index *)(record + at.wide), (unsigned short *)(record + at.order), (unsigned short *)(record + at.local)};
 }
 
 /* The blocks of a lane's row in a step. halo: the tile's first pair. */
@@ -142,11 +127,11 @@ __device__ void write_row(const view &v, const karst_ilu_tile &tile, int64_t hal
     const bool there = e < end - begin;
     const karst_index j = there ? v.t.column[v.t.upper ? end - 1 - e : begin + e] : -1;
     const bool inside = there && v.t.tiles.owner[j] == tile.number;
-    to.from[block] = there ? block_of(v, row, end - begin, e, j) : -1;
     if (tile.far) {
       to.wide[block] = inside ? j - tile.row : there ? tile.rows + j : -1;
     } else {
-      const int64_t outside = there && !inside ? first_pair(v.halos, tile.number, j) - halo : tile.halos;
+      const int64_t outside =
+          there && !inside ? find_pair(v.halos, tile.number, j, halo, halo + tile.halos) - halo : tile.halos;
       to.local[block] = (unsigned short)(inside ? j - tile.row : tile.rows + outside);
     }
   }
@@ -164,22 +149,17 @@ __global__ void __launch_bounds__(THREADS)
   tile.value = blocks[n];
   tile.record = units[n];
   const writer to = writer_of(tile, tiled);
-  const int64_t halo = first_pair(v.halos, n, 0);
+  const int64_t halo = first_pair(v.halos, n);
   const unsigned long long rows = ((unsigned long long)1 << v.halos.row_bits) - 1;
   for (int k = lane; k < tile.halos; k += 32) to.halo[k] = (karst_index)(v.halos.pair[halo + k] & rows);
   for (int k = lane; k < tile.waits; k += 32) to.wait[k] = wait[v.halos.number[halo] + k];
   for (int k = lane; k < tile.rows; k += 32) to.order[k] = v.t.order[tile.row + k];
-  for (int k = lane; k < tile.rows && v.t.upper; k += 32) {
-    const int64_t slot = v.slot[tile.row + k], group = v.triangle.group;
-    to.from[k] = (karst_index)(v.triangle.start[slot / group] * group + slot % group);
-  }
-  const int64_t end = each_step(v.t, tile, [&](int number, const karst_ilu_step &step, int count, karst_index row) {
+  const int64_t end = make_steps(v.t, tile, [&](int number, const karst_ilu_step &step, int count, karst_index row) {
     if (lane == 0) to.step[number] = step;
     if (row >= 0) write_row(v, tile, halo, step, count, row, to);
   });
   if (lane > 0) return;
   to.step[tile.steps] = {tile.rows, 0, end};
-  if (end < tile.blocks) to.from[end] = -1;
   tiled.tile[position[n]] = tile;
 }
 
@@ -219,11 +199,11 @@ struct work {
 
 void release(karst_context *context, const work &w)
 {
-  context->backend->release(context, w.tile);
-  context->backend->release(context, w.wait);
-  context->backend->release(context, w.position);
-  context->backend->release(context, w.blocks);
-  context->backend->release(context, w.units);
+  karst_cuda_work_release(context, w.tile);
+  karst_cuda_work_release(context, w.wait);
+  karst_cuda_work_release(context, w.position);
+  karst_cuda_work_release(context, w.blocks);
+  karst_cuda_work_release(context, w.units);
   karst_release(context, w.host_tile);
   karst_release(context, w.host_wait);
   karst_release(context, w.host_position);
@@ -235,12 +215,11 @@ karst_status count(karst_context *context, const view &v, work *w)
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index tiles = v.t.tiles.count;
   karst_index waits;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, tiles, what, &w->tile, &passing);
+  karst_status status = karst_ilu_take_work(context, tiles, what, &w->tile);
   if (status) return status;
   measure<<<karst_ilu_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile);
   status = context->backend->download(context, &waits, v.halos.number + v.halos.count, sizeof waits);
-  if (!status) status = karst_ilu_take(context, waits, what, &w->wait, &passing);
+  if (!status) status = karst_ilu_take_work(context, waits, what, &w->wait);
   if (!status) status = karst_allocate(context, &w->host_tile, tiles, sizeof *w->host_tile, what);
   if (!status) status = karst_allocate(context, &w->host_wait, waits, sizeof *w->host_wait, what);
   if (status) return status;
@@ -276,25 +255,24 @@ karst_status make(karst_context *context, const view &v, int64_t *shared, work *
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index tiles = v.t.tiles.count;
   const int64_t ends = (int64_t)tiles + 1;
-  int64_t units, passing = 0;
+  int64_t units;
   karst_status status = count(context, v, w);
   if (!status) status = karst_allocate_zero(context, &w->host_position, 3 * ends, sizeof *w->host_position, what);
-  if (!status) status = karst_ilu_take(context, ends, what, &w->blocks, &passing);
-  if (!status) status = karst_ilu_take(context, ends, what, &w->units, &passing);
+  if (!status) status = karst_ilu_take_work(context, ends, what, &w->blocks);
+  if (!status) status = karst_ilu_take_work(context, ends, what, &w->units);
   if (status) return status;
   *shared = choose_shared(v.t.block_size, tiles, w->host_tile, *shared);
   tell_far<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
                                                                   w->units);
   find_positions(v.t.upper, tiles, w->host_tile, w->host_wait, w->host_position + 2 * ends, w->host_position + ends,
                  w->host_position);
-  status = karst_device_indices(context, tiles, w->host_position, what, &w->position);
+  status = karst_ilu_upload_work(context, tiles, w->host_position, what, &w->position);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->blocks);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->units);
   if (!status) status = context->backend->download(context, &tiled->blocks, w->blocks + tiles, sizeof tiled->blocks);
   if (!status) status = context->backend->download(context, &units, w->units + tiles, sizeof units);
   if (!status) status = karst_ilu_take(context, tiles, what, &tiled->tile, bytes);
   if (!status) status = karst_ilu_take(context, units, what, &tiled->record, bytes);
-  if (!status) status = karst_ilu_take(context, tiled->blocks, what, &tiled->from, bytes);
   if (status) return status;
   write_records<<<karst_ilu_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile, w->blocks, w->units, w->position,
                                                                       w->wait, *tiled);
@@ -304,10 +282,10 @@ karst_status make(karst_context *context, const view &v, int64_t *shared, work *
 } // namespace
 
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
-                                       const karst_ilu_halos_cuda *halos, const karst_triangle *t,
-                                       const karst_index *slot, int64_t *shared, karst_ilu_tiled *tiled, int64_t *bytes)
+                                       const karst_ilu_halos_cuda *halos, int64_t *shared, karst_ilu_tiled *tiled,
+                                       int64_t *bytes)
 {
-  const view v = {*tiling, *halos, *t, slot};
+  const view v = {*tiling, *halos};
   work w = {};
   const karst_status status = make(context, v, shared, &w, tiled, bytes);
   release(context, w);

@@ -14,7 +14,7 @@
  * A tile that finds no room in shared memory is solved from where its record and its values are.
  *
  * The values are those of the two triangles (ilu.h) in another order: stored so by a factorization by tiles
- * (tile_factor.cu), or copied after another. */
+ * (tile_factor.cu), or copied after another (tile_copy.cu). */
 #include "tile_steps.h"
 
 namespace
@@ -24,8 +24,7 @@ const char *const what = "the tiles of block ILU";
 
 enum { WARPS = 4 }; /* of a block of threads, at most */
 
-/* Bytes of shared memory of a warp at most, and of a block what it has besides. */
-enum { MOST_SHARED = 62 * 1024, BESIDES = 1024 };
+enum { MOST_SHARED = 62 * 1024 }; /* bytes of shared memory of a warp at most */
 
 /* One triangle. */
 struct side {
@@ -137,42 +136,6 @@ template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve
     solve_tile<B, true, SHARE>(s, ticket - (unsigned)s.tiles, own, &under_way[warp]);
 }
 
-/* Element (r, c) of each block of a step, or of D^-1, from the triangle; by the lanes of a warp. */
-template <int B>
-__device__ void copy_step(const karst_triangle &t, const karst_index *from, int count, int64_t length, double *value)
-{
-#pragma unroll 4
-  for (int64_t k = threadIdx.x % 32; k < length * count * (B * B); k += 32) {
-    const int64_t e = k / (count * (B * B));
-    const int in_step = (int)(k - e * (count * (B * B))), c = in_step / (count * B), of = in_step - c * (count * B);
-    const karst_index block = from[e * count + of / B];
-    value[k] = block < 0 ? 0 : *karst_ilu_element<B>(t, block, of % B, c);
-  }
-}
-
-/* Copies the values of a triangle. Those of scalars need no regard to steps. */
-template <int B, bool upper>
-__global__ void __launch_bounds__(32 * WARPS)
-    copy_values(const karst_triangle t, const karst_ilu_tiled tiled, karst_index tiles, double *value)
-{
-  const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (B == 1) {
-    const karst_index block = thread < tiled.blocks ? tiled.from[thread] : -1;
-    if (thread < tiled.blocks) value[thread] = block < 0 ? 0 : t.value[block];
-    return;
-  }
-  if (thread / 32 >= tiles) return;
-  const karst_ilu_tile tile = tiled.tile[thread / 32];
-  const karst_ilu_step *step = (const karst_ilu_step *)(tiled.record + tile.record);
-  const karst_index *from = tiled.from + tile.value;
-  value += tile.value * (B * B);
-  if (upper) copy_step<B>(t, from, tile.rows, 1, value);
-  for (int s = 0; s < tile.steps; s++) {
-    const karst_ilu_step now = step[s];
-    copy_step<B>(t, from + now.block, step[s + 1].first - now.first, now.length, value + now.block * (B * B));
-  }
-}
-
 const void *kernel_for(int block_size, bool share)
 {
   const void *kernel = NULL;
@@ -199,18 +162,18 @@ struct tiles_work {
   unsigned solves; /* so far */
 };
 
-karst_status analyse_side(karst_context *context, const karst_triangle *t, const karst_index *slot, int64_t *shared,
-                          karst_ilu_tiling_cuda *tiling, karst_ilu_tiled *tiled, int64_t *bytes)
+karst_status analyse_side(karst_context *context, int64_t *shared, karst_ilu_tiling_cuda *tiling,
+                          karst_ilu_tiled *tiled, int64_t *bytes)
 {
   karst_ilu_halos_cuda halos = {};
   tiling->order = NULL;
   tiling->level = NULL;
   karst_status status = karst_ilu_order_tiles_cuda(context, tiling);
   if (!status) status = karst_ilu_find_halos_cuda(context, tiling, &halos);
-  if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, t, slot, shared, tiled, bytes);
+  if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, shared, tiled, bytes);
   karst_ilu_release_halos_cuda(context, &halos);
-  context->backend->release(context, tiling->order);
-  context->backend->release(context, tiling->level);
+  karst_cuda_work_release(context, tiling->order);
+  karst_cuda_work_release(context, tiling->level);
   return status;
 }
 
@@ -218,18 +181,14 @@ karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda 
                            const karst_ilu_tiles_cuda *tiles, int limit, karst_ilu_analysis *analysis,
                            tiles_state *state)
 {
-  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   int64_t lower_shared = limit, upper_shared = limit;
   karst_ilu_tiling_cuda lower = {analysis->block_size,  false,  analysis->rows, pattern->lower_start,
                                  pattern->lower_column, *tiles, NULL,           NULL};
   karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
                                  pattern->upper_column, *tiles, NULL,           NULL};
   state->tiled.tiles = tiles->count;
-  karst_status status = analyse_side(context, &plan->lower, pattern->lower_slot, &lower_shared, &lower,
-                                     &state->tiled.lower, &analysis->plan_memory);
-  if (!status)
-    status = analyse_side(context, &plan->upper, pattern->upper_slot, &upper_shared, &upper, &state->tiled.upper,
-                          &analysis->plan_memory);
+  karst_status status = analyse_side(context, &lower_shared, &lower, &state->tiled.lower, &analysis->plan_memory);
+  if (!status) status = analyse_side(context, &upper_shared, &upper, &state->tiled.upper, &analysis->plan_memory);
   state->shared = (int)(lower_shared > upper_shared ? lower_shared : upper_shared);
   return status;
 }
@@ -242,29 +201,21 @@ int choose_warps(int shared)
   return shared <= SMALL ? WARPS : shared <= MEDIUM ? WARPS / 2 : 1;
 }
 
-/* Returns how many bytes of shared memory a warp may have on this device. */
-int limit_of(const karst_context *context)
-{
-  int block = 0;
-  cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
-  return block < MOST_SHARED + BESIDES ? block - BESIDES : (int)MOST_SHARED;
-}
-
 karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
   enum { LONG = 8 }; /* neighbours of a row on average, in both triangles */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_ilu_tiles_cuda tiles = {};
   tiles_state *state;
-  const int limit = limit_of(context);
+  const int room = karst_ilu_tile_room(context), limit = room < MOST_SHARED ? room : (int)MOST_SHARED;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   plan->sweep_state = state;
   state->share = analysis->lower_blocks + analysis->upper_blocks > LONG * (int64_t)analysis->rows;
   status = karst_ilu_cut_tiles_cuda(context, analysis, &tiles);
   if (!status) status = analyse_sides(context, pattern, &tiles, limit, analysis, state);
-  context->backend->release(context, tiles.start);
-  context->backend->release(context, tiles.owner);
+  karst_cuda_work_release(context, tiles.start);
+  karst_cuda_work_release(context, tiles.owner);
   if (status) return status;
   state->warps = choose_warps(state->shared);
   /* The same for every plan, for the limit is the kernel's. */
@@ -312,28 +263,6 @@ karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
   return KARST_SUCCESS;
 }
 
-template <int B, bool upper>
-void copy_side(cudaStream_t stream, const karst_triangle &t, const karst_ilu_tiled &tiled, karst_index tiles,
-               double *value)
-{
-  const int64_t warps = B == 1 ? (tiled.blocks + 31) / 32 : tiles;
-  if (warps > 0) copy_values<B, upper><<<karst_ilu_grid(warps, WARPS), 32 * WARPS, 0, stream>>>(t, tiled, tiles, value);
-}
-
-void load_tiles(karst_context *context, const karst_ilu_cuda *plan)
-{
-  const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
-  const tiles_work *work = static_cast<const tiles_work *>(plan->sweep_work);
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_cuda_instance(plan->block_size, [&](auto size) {
-    constexpr int B = decltype(size)::value;
-    if constexpr (B > 0) {
-      copy_side<B, false>(stream, plan->lower, state->tiled.lower, state->tiled.tiles, work->value.lower);
-      copy_side<B, true>(stream, plan->upper, state->tiled.upper, state->tiled.tiles, work->value.upper);
-    }
-  });
-}
-
 side side_of(const karst_ilu_tiled &tiled, const double *value)
 {
   return {tiled.tile, (const char *)tiled.record, value};
@@ -375,9 +304,17 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
 
 } // namespace
 
-const karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan)
+int karst_ilu_tile_room(const karst_context *context)
 {
-  return &static_cast<const tiles_state *>(plan->sweep_state)->tiled;
+  enum { BESIDES = 1024 };
+  int block = 0;
+  cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
+  return block - BESIDES;
+}
+
+karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan)
+{
+  return &static_cast<tiles_state *>(plan->sweep_state)->tiled;
 }
 
 karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan)
@@ -386,5 +323,5 @@ karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan)
 }
 
 const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda = {
-    "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles,
-    load_tiles, solve_by_tiles,         plan_tiles,    destroy_tiles};
+    "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles, karst_ilu_copy_values_cuda, solve_by_tiles,
+    plan_tiles, destroy_tiles};

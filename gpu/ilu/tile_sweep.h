@@ -48,8 +48,9 @@ typedef struct alignas(16) karst_ilu_tile {
 typedef struct karst_ilu_tiled {
   karst_ilu_tile *tile; /* [tiles] none needs what one behind it makes */
   int4 *record;         /* of all tiles */
-  karst_index *from;    /* [blocks] the number of each block in the triangle (ilu.h); -1: it is zero */
   int64_t blocks;
+  karst_index *from; /* [blocks] the number of each block in the triangle (ilu.h); -1: it is zero. NULL: no values are
+                      * copied from there */
 } karst_ilu_tiled;
 
 /* Both triangles by tiles, which have the same tiles. */
@@ -133,16 +134,23 @@ karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_t
                                        karst_ilu_halos_cuda *halos);
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos);
 /* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; less where
- * less is enough. slot [rows]: where each row stands in the triangle t. *bytes counts the memory. What is left when it
- * fails, release gives back. */
+ * less is enough. *bytes counts the memory. What is left when it fails, release gives back. */
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
-                                       const karst_ilu_halos_cuda *halos, const karst_triangle *t,
-                                       const karst_index *slot, int64_t *shared, karst_ilu_tiled *tiled,
+                                       const karst_ilu_halos_cuda *halos, int64_t *shared, karst_ilu_tiled *tiled,
                                        int64_t *bytes);
 void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled);
 
+/* tile_sweep.cu: how many bytes of shared memory a block of threads may be given, besides some that it has anyway. */
+int karst_ilu_tile_room(const karst_context *context);
+
+/* tile_copy.cu: finds where the blocks of the tiles stand in the triangles of the analysis, once these are laid out, for
+ * factors that are made there; and queues the copying of their values. */
+karst_status karst_ilu_find_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                        karst_ilu_analysis *analysis);
+void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan);
+
 /* tile_sweep.cu: the tiles of a plan that solves by tiles, and its values if it is of a factorization. */
-const karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan);
+karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan);
 karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan);
 
 #endif

@@ -1,0 +1,65 @@
+/* work.cu - device memory for work space, from a pool of the context. An analysis takes and gives back dozens of
+ * arrays, for each of which cudaMalloc and cudaFree take 50 microseconds and more. The pool keeps what is given back
+ * until the end of the call. */
+#include "cuda.h"
+
+#include <stdint.h>
+
+/* The first memory that a process takes from a pool costs 10 ms, which are not to be part of the first set-up. */
+static void take_first(const struct karst_cuda *cuda)
+{
+  void *memory;
+  if (cudaMallocFromPoolAsync(&memory, 1, cuda->pool, cuda->stream) != cudaSuccess) return;
+  cudaFreeAsync(memory, cuda->stream);
+  cudaStreamSynchronize(cuda->stream);
+  cudaMemPoolTrimTo(cuda->pool, 0);
+}
+
+void karst_cuda_work_open(struct karst_cuda *cuda)
+{
+  int supported = 0;
+  uint64_t kept = UINT64_MAX;
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = cuda->device;
+  cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->device);
+  if (supported && cudaMemPoolCreate(&cuda->pool, &properties) != cudaSuccess) cuda->pool = NULL;
+  if (cuda->pool) {
+    cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    take_first(cuda);
+  }
+  cudaGetLastError();
+}
+
+void karst_cuda_work_close(struct karst_cuda *cuda)
+{
+  if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
+}
+
+karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  if (!cuda->pool) return karst_allocate_cuda(context, bytes, what, memory);
+  const cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, cuda->pool, cuda->stream);
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  *memory = NULL;
+  return karst_cuda_no_memory(context, error, bytes, what);
+}
+
+void karst_cuda_work_release(karst_context *context, void *memory)
+{
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  if (!cuda->pool)
+    karst_release_cuda(context, memory);
+  else if (memory)
+    cudaFreeAsync(memory, cuda->stream);
+}
+
+void karst_cuda_work_end(karst_context *context)
+{
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  if (!cuda->pool) return;
+  cudaStreamSynchronize(cuda->stream);
+  cudaMemPoolTrimTo(cuda->pool, 0);
+}
