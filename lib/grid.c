@@ -84,15 +84,21 @@ static bool is_natural(karst_index cells, karst_index block_rows, const karst_in
   return i == block_rows && cells == block_rows;
 }
 
+static void replace_grid(karst_matrix *matrix, const karst_index size[3], const karst_index *cell, bool borrowed)
+{
+  karst_matrix_forget_grid(matrix);
+  memcpy(matrix->grid.size, size, sizeof matrix->grid.size);
+  matrix->grid.cell = cell;
+  matrix->borrows_cells = borrowed;
+}
+
 void karst_matrix_adopt_grid(karst_matrix *matrix, const karst_index size[3], karst_index *cell)
 {
   if (cell && is_natural(karst_grid_cells(size), matrix->block_rows, cell)) {
     karst_release(matrix->context, cell);
     cell = NULL;
   }
-  karst_matrix_forget_grid(matrix);
-  memcpy(matrix->grid.size, size, sizeof matrix->grid.size);
-  matrix->grid.cell = cell;
+  replace_grid(matrix, size, cell, false);
 }
 
 karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index *permutation, karst_matrix *to)
@@ -100,13 +106,17 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
   const karst_grid *grid = &from->grid;
   karst_index *cell = NULL;
   if (!karst_has_grid(from)) return KARST_SUCCESS;
-  if (grid->cell || permutation) {
+  if (!grid->cell && permutation) {
+    const bool natural = is_natural(karst_grid_cells(grid->size), to->block_rows, permutation);
+    replace_grid(to, grid->size, natural ? NULL : permutation, !natural);
+    return KARST_SUCCESS;
+  }
+  if (grid->cell) {
     karst_status status = karst_allocate(to->context, &cell, to->block_rows, sizeof *cell, "the cells of block rows");
     if (status) return status;
 #pragma omp parallel for num_threads(karst_threads_for(to->context, to->block_rows)) schedule(static)
     for (karst_index i = 0; i < to->block_rows; i++) {
-      karst_index row = permutation ? permutation[i] : i;
-      cell[i] = grid->cell ? grid->cell[row] : row;
+      cell[i] = grid->cell[permutation ? permutation[i] : i];
     }
   }
   karst_matrix_adopt_grid(to, grid->size, cell);
@@ -149,7 +159,8 @@ karst_status karst_matrix_set_grid_cells(karst_matrix *matrix, karst_index nx, k
 void karst_matrix_forget_grid(karst_matrix *matrix)
 {
   if (!matrix) return;
-  karst_release(matrix->context, (karst_index *)matrix->grid.cell);
+  if (!matrix->borrows_cells) karst_release(matrix->context, (karst_index *)matrix->grid.cell);
+  matrix->borrows_cells = false;
   matrix->grid = (karst_grid){{0, 0, 0}, NULL};
 }
 

@@ -62,8 +62,8 @@ karst_status karst_grid_check_cells(karst_context *context, const karst_index si
  * karst_allocate or NULL. */
 void karst_matrix_adopt_grid(karst_matrix *matrix, const karst_index size[3], karst_index *cell);
 
-/* Copies the grid of a matrix, if it has one, to a matrix whose block row i is block row permutation[i] (NULL: i) of
- * it. */
+/* Gives the grid of a matrix, if it has one, to a matrix whose block row i is block row permutation[i] (NULL: i) of it.
+ * The permutation has to stay as long as that matrix has the grid, whose map it may be. */
 karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index *permutation, karst_matrix *to);
 
 /* Returns whether each coupling joins neighbours of the grid. If not, misfit is the first block row with another

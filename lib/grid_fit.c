@@ -73,7 +73,18 @@ static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, k
   return fit;
 }
 
-bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2])
+/* Looks at all rows where they are in device memory, and returns whether that could be done. */
+static bool fit_on_device(const karst_matrix *matrix, const karst_grid *grid, struct fit *all)
+{
+  const struct karst_backend *backend = matrix->context->backend;
+  if (!backend->grid_reach || !matrix->device_column || grid->cell || matrix->block_rows == 0) return false;
+  if (backend->grid_reach(matrix->context, matrix, grid->size, &all->axes, &all->row)) return false;
+  if (all->row < matrix->block_rows) row_reach(matrix, grid, all->row, &all->column);
+  return true;
+}
+
+/* Looks at all rows on the host. */
+static struct fit fit_all(const karst_matrix *matrix, const karst_grid *grid)
 {
   const karst_index rows = matrix->block_rows;
   struct fit all = {0, rows, 0};
@@ -90,6 +101,14 @@ bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_s
       }
     }
   }
+  return all;
+}
+
+bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2])
+{
+  const karst_index rows = matrix->block_rows;
+  struct fit all = {0, rows, 0};
+  if (!fit_on_device(matrix, grid, &all)) all = fit_all(matrix, grid);
   misfit[0] = all.row;
   misfit[1] = all.column;
   if (all.row < rows) return false;

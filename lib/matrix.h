@@ -24,10 +24,11 @@ struct karst_matrix {
   karst_index *device_column;    /* may be these arrays themselves */
   int64_t generation;            /* how often values were updated */
   bool owns_pattern;
-  bool references_value;             /* with KARST_REFERENCE, until the values come from elsewhere */
-  const double *source;              /* the array referred to, else NULL; value is that array itself or a copy of it */
-  double *adopted;                   /* an array from karst_allocate that value is and the matrix owns, else NULL */
-  karst_grid grid;                   /* owns its map, allocated with karst_allocate */
+  bool references_value; /* with KARST_REFERENCE, until the values come from elsewhere */
+  const double *source;  /* the array referred to, else NULL; value is that array itself or a copy of it */
+  double *adopted;       /* an array from karst_allocate that value is and the matrix owns, else NULL */
+  karst_grid grid;       /* owns its map, allocated with karst_allocate, unless it borrows it */
+  bool borrows_cells;
   const struct karst_tiling *tiling; /* the tiles that its block rows are sorted by, which outlive it; NULL: none */
   int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows where all have it; 0: nobody
                        * has asked yet. Read and written atomically, for threads share matrices */

@@ -16,7 +16,7 @@ static karst_status make_copy(karst_system *s)
   if (s->ordered->tiling.tiles > 0) s->copy->tiling = &s->ordered->tiling;
   s->matrix = s->copy;
   s->memory += karst_entries(A) * (int64_t)sizeof(double) + s->ordered->memory;
-  if (s->copy->grid.cell) s->memory += (int64_t)A->block_rows * (int64_t)sizeof(karst_index);
+  if (s->copy->grid.cell && !s->copy->borrows_cells) s->memory += (int64_t)A->block_rows * (int64_t)sizeof(karst_index);
   return KARST_SUCCESS;
 }
 
