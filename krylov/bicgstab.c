@@ -164,10 +164,11 @@ static karst_status cycle(karst_krylov *k, karst_reason *reason)
   for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
     karst_status status = first_half(k, now);
     if (!status) status = second_half(k, now);
-    if (!status) status = karst_krylov_look(k, 0, LOOK);
+    if (!status) status = karst_krylov_ask(k, 0, LOOK);
+    if (!status) turn(k, now); /* in vain in the last iteration; else it hides the wait */
+    if (!status) status = karst_krylov_hear(k);
     if (!status) status = take(k, now, &norm, reason, &done);
     if (status) return status;
-    if (!done) turn(k, now);
   }
   bool fruitful = k->iterations > begun_at + 1 || norm < k->residual;
   if (*reason != KARST_NOT_FINITE && fruitful) *reason = KARST_SOUND;

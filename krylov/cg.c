@@ -14,6 +14,8 @@
  * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that have p'q and r'z at hand, as
  * those of a reduced system, spare the passes for these two.
  *
+ * Where the download takes time one of Karst's own M is applied meanwhile, in vain in the last iteration.
+ *
  * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
  * (ETNA 46, 2017, 375-393, section 4.3): M is applied before the download and not after it.
  *
@@ -88,12 +90,30 @@ static karst_status precondition(karst_krylov *k, int now)
   return status;
 }
 
+/* Whether M is applied to the residual before it is known whether the step is taken. One from outside is not asked for
+ * what nobody may need: it may wait or fail. */
+static bool goes_ahead(const karst_krylov *k)
+{
+  return k->by_precond || (k->context->backend->download_begin && !k->M->ops->outside);
+}
+
+/* Looks at what the step is judged by. *ahead: the status of an apply of M that only the next step needs. */
+static karst_status look(karst_krylov *k, int now, karst_status *ahead)
+{
+  karst_status status = k->by_precond ? precondition(k, now) : KARST_SUCCESS;
+  *ahead = KARST_SUCCESS;
+  if (!status) status = karst_krylov_ask(k, 0, LOOK);
+  if (status) return status;
+  if (goes_ahead(k) && !k->by_precond) *ahead = precondition(k, now);
+  return karst_krylov_hear(k);
+}
+
 /* Why the step must not be taken, or KARST_SOUND. */
 static karst_status check(karst_krylov *k, int now, karst_reason *reason)
 {
   const double rz = k->host[RZ + now], pq = k->host[PQ], next = k->by_precond ? k->host[RZ + 1 - now] : 0;
   const karst_krylov_suspect z = {"the preconditioned residual", k->vector[Z]};
-  const karst_krylov_suspect suspect[] = {k->by_precond ? (karst_krylov_suspect){z.what, k->vector[P]} : z,
+  const karst_krylov_suspect suspect[] = {goes_ahead(k) ? (karst_krylov_suspect){z.what, k->vector[P]} : z,
                                           {"the search direction", k->vector[P]},
                                           {k->A.product, k->vector[Q]},
                                           {"the residual", k->r},
@@ -150,11 +170,10 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
 {
   const struct karst_backend *backend = k->context->backend;
   double last[2] = {0};
-  karst_status status = begin(k);
+  karst_status status = begin(k), ahead;
   for (int now = 0; !status; now = 1 - now) {
     status = advance(k, now);
-    if (!status && k->by_precond) status = precondition(k, now);
-    if (!status) status = karst_krylov_look(k, 0, LOOK);
+    if (!status) status = look(k, now, &ahead);
     if (!status) status = check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
@@ -163,7 +182,7 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
     const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
     if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
     if (status || karst_krylov_step(k, residual, meets_atol ? residual : k->goal)) return status;
-    if (!k->by_precond) status = precondition(k, now);
+    status = goes_ahead(k) ? ahead : precondition(k, now);
     if (!status) turn(k);
   }
   return status;

@@ -5,7 +5,7 @@
  * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
+ * is queued, may queue some of the next one meanwhile, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
  * product or a preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare
  * waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
@@ -179,6 +179,20 @@ static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, 
 static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int64_t count)
 {
   return k->context->backend->download(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+}
+
+/* The same in two steps, between which a cycle may queue what it is likely to need next. */
+static inline karst_status karst_krylov_ask(karst_krylov *k, int64_t first, int64_t count)
+{
+  const struct karst_backend *backend = k->context->backend;
+  if (!backend->download_begin) return karst_krylov_look(k, first, count);
+  return backend->download_begin(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+}
+
+static inline karst_status karst_krylov_hear(karst_krylov *k)
+{
+  const struct karst_backend *backend = k->context->backend;
+  return backend->download_end ? backend->download_end(k->context) : KARST_SUCCESS;
 }
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the

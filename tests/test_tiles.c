@@ -335,9 +335,11 @@ static void test_growth(karst_context *context)
   pattern_free(&grid);
 }
 
-/* Within 15 % of the natural order, and four iterations, for those of small systems vary with the right-hand side. */
+/* Within 15 % of the natural order, and four iterations, for those of small systems vary with the right-hand side; on a
+ * GPU within 30 %, for there tiles are smaller and their colours fewer. */
 static void test_iterations(karst_context *context)
 {
+  const double most = karst_context_is_host(context) ? 1.15 : 1.3;
   static const struct {
     const char *spec, *solver;
   } cases[] = {{"poisson2d:64x64", "cg"},        {"poisson3d:16x16x16", "cg"},     {"laplace27:15x15x15", "cg"},
@@ -347,7 +349,7 @@ static void test_iterations(karst_context *context)
     double levels[2] = {0, 0};
     const int natural = tiled_solve(context, cases[c].spec, cases[c].solver, "natural", 0, 0, &levels[0]);
     const int tiles = tiled_solve(context, cases[c].spec, cases[c].solver, "tiles", 0, 0, &levels[1]);
-    tap_ok(natural > 0 && tiles > 0 && tiles <= 1.15 * natural + 4,
+    tap_ok(natural > 0 && tiles > 0 && tiles <= most * natural + 4,
            "%s: %d iterations in natural order, %d in tiles; %.0f and %.0f levels", cases[c].spec, natural, tiles,
            levels[0], levels[1]);
   }

@@ -113,6 +113,29 @@ static double normalised(karst_context *context, double norm2, double value)
   return result;
 }
 
+/* What a download that has begun brings is what was there then; a second one ends the first. */
+static void check_two_steps(karst_context *context)
+{
+  const struct karst_backend *backend = context->backend;
+  const double before[] = {1, 2, 3};
+  double first[3] = {0, 0, 0}, second[3] = {0, 0, 0}, *scalars;
+  if (!backend->download_begin) {
+    tap_skip("downloads take no time here", "a download in two steps");
+    return;
+  }
+  tap_need(context, karst_device_doubles(context, 3, "scalars", &scalars), "scalars");
+  backend->upload(context, scalars, before, sizeof before);
+  tap_need(context, backend->download_begin(context, first, scalars, sizeof first), "begin");
+  backend->fill(context, 3, 9, scalars);
+  tap_need(context, backend->download_begin(context, second, scalars, sizeof second), "begin a second one");
+  tap_ok(first[0] == 1 && first[1] == 2 && first[2] == 3, "a download brings what was there when it began");
+  backend->fill(context, 3, 0, scalars);
+  tap_need(context, backend->download_end(context), "end");
+  tap_ok(second[0] == 9 && second[2] == 9 && backend->download_end(context) == KARST_SUCCESS,
+         "and is ended once, or as often as one likes");
+  backend->release(context, scalars);
+}
+
 static void operations(karst_context *context)
 {
   const int64_t lengths[] = {0, 1, 7, 64, 513, 100003};
@@ -128,6 +151,7 @@ static void operations(karst_context *context)
   tap_ok(normalised(context, 16, 8) == 2, "normalised by a norm");
   tap_ok(normalised(context, 0, 8) == 0, "normalised by zero is zero");
   tap_ok(normalised(context, NAN, 8) == 0, "normalised by NaN is zero");
+  check_two_steps(context);
 }
 
 /* Tests the operations that users see, on vectors of each length. */
