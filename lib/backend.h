@@ -51,8 +51,8 @@ struct karst_backend {
   karst_status (*upload)(karst_context *context, void *to, const void *host, size_t bytes);
   karst_status (*download)(karst_context *context, void *host, const void *from, size_t bytes);
   /* A download of a few scalars in two steps, between which the device may be given more to do: begin queues it, end
-   * waits for what has been queued up to there, and host has the scalars then. One that is begun before another is ended
-   * ends that one. Both NULL where a download takes no time. */
+   * waits for what has been queued up to there, and host has the scalars then. Beginning one ends the one before. Both
+   * NULL where a download takes no time. */
   karst_status (*download_begin)(karst_context *context, void *host, const void *from, size_t bytes);
   karst_status (*download_end)(karst_context *context);
   /* An array of one memory as the other sees it; what: for the error. place: a host array for the device, view: device

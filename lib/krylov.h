@@ -5,9 +5,9 @@
  * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
  * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, may queue some of the next one meanwhile, and changes x only after it has looked at them and found them finite: x is usable whenever it returns. A
- * product or a preconditioner that fails ends it with that status. Where there is an outer system, karst_krylov_compare
- * waits once more in the iterations that compare. */
+ * is queued, may queue some of the next one meanwhile, and changes x only after it has looked at them and found them
+ * finite: x is usable whenever it returns. A product or a preconditioner that fails ends it with that status. Where
+ * there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
 #ifndef KARST_LIB_KRYLOV_H
 #define KARST_LIB_KRYLOV_H
 

@@ -174,8 +174,7 @@ karst_status choose_order(karst_context *context, const karst_ilu_analysis *anal
   return status;
 }
 
-karst_status lay_out_both(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan,
-                          int64_t *bytes)
+karst_status lay_out_both(karst_context *context, karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan, int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;

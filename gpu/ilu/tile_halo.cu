@@ -73,8 +73,7 @@ karst_status sort_pairs(karst_context *context, int bits, pair *sorted, unsigned
   pair *found = halos->pair;
   cub::DeviceRadixSort::SortKeys(NULL, sorting, found, sorted, halos->count, 0, bits, stream);
   cub::DeviceSelect::Unique(NULL, selecting, sorted, found, kept, halos->count, stream);
-  karst_status status =
-      karst_cuda_work_take(context, (sorting > selecting ? sorting : selecting) + 1, what, &work);
+  karst_status status = karst_cuda_work_take(context, (sorting > selecting ? sorting : selecting) + 1, what, &work);
   if (status) return status;
   cudaError_t error = cub::DeviceRadixSort::SortKeys(work, sorting, found, sorted, halos->count, 0, bits, stream);
   if (error == cudaSuccess)

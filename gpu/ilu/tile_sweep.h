@@ -143,8 +143,8 @@ void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled
 /* tile_sweep.cu: how many bytes of shared memory a block of threads may be given, besides some that it has anyway. */
 int karst_ilu_tile_room(const karst_context *context);
 
-/* tile_copy.cu: finds where the blocks of the tiles stand in the triangles of the analysis, once these are laid out, for
- * factors that are made there; and queues the copying of their values. */
+/* tile_copy.cu, for factors that are made in slices: finds where the blocks of the tiles stand in the triangles of the
+ * analysis, once these are laid out; and queues the copying of their values. */
 karst_status karst_ilu_find_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_analysis *analysis);
 void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan);
