@@ -193,6 +193,7 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
 {
   cudaError_t error = cudaMalloc(memory, bytes);
   if (error == cudaErrorMemoryAllocation && karst_cuda_of(context)->pool) {
+    cudaGetLastError();
     karst_cuda_work_end(context); /* may hold what is missing */
     error = cudaMalloc(memory, bytes);
   }

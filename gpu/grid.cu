@@ -43,6 +43,7 @@ karst_status karst_grid_reach_cuda(karst_context *context, const karst_matrix *A
                                    karst_index *misfit)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
+  if (cudaPeekAtLastError() != cudaSuccess) return KARST_ERROR_DEVICE;
   finding *place = reinterpret_cast<finding *>(cuda->partial), found = {0, (unsigned long long)A->block_rows};
   karst_status status = context->backend->upload(context, place, &found, sizeof found);
   if (status) return status;

@@ -90,22 +90,22 @@ static karst_status precondition(karst_krylov *k, int now)
   return status;
 }
 
-/* Whether M is applied to the residual before it is known whether the step is taken. One from outside is not asked for
- * what nobody may need: it may wait or fail. */
+/* Whether M is applied to the residual before it is known whether the step is taken. A program's function is not asked
+ * for what nobody may need. */
 static bool goes_ahead(const karst_krylov *k)
 {
-  return k->by_precond || (k->context->backend->download_begin && !k->M->ops->outside);
+  return k->by_precond || (k->context->backend->download_begin && !k->M->calls_outside);
 }
 
-/* Looks at what the step is judged by. *ahead: the status of an apply of M that only the next step needs. */
-static karst_status look(karst_krylov *k, int now, karst_status *ahead)
+/* Looks at what the step is judged by. */
+static karst_status look(karst_krylov *k, int now)
 {
   karst_status status = k->by_precond ? precondition(k, now) : KARST_SUCCESS;
-  *ahead = KARST_SUCCESS;
   if (!status) status = karst_krylov_ask(k, 0, LOOK);
   if (status) return status;
-  if (goes_ahead(k) && !k->by_precond) *ahead = precondition(k, now);
-  return karst_krylov_hear(k);
+  if (goes_ahead(k) && !k->by_precond) status = precondition(k, now);
+  const karst_status heard = karst_krylov_hear(k);
+  return status ? status : heard;
 }
 
 /* Why the step must not be taken, or KARST_SOUND. */
@@ -113,11 +113,10 @@ static karst_status check(karst_krylov *k, int now, karst_reason *reason)
 {
   const double rz = k->host[RZ + now], pq = k->host[PQ], next = k->by_precond ? k->host[RZ + 1 - now] : 0;
   const karst_krylov_suspect z = {"the preconditioned residual", k->vector[Z]};
-  const karst_krylov_suspect suspect[] = {goes_ahead(k) ? (karst_krylov_suspect){z.what, k->vector[P]} : z,
-                                          {"the search direction", k->vector[P]},
-                                          {k->A.product, k->vector[Q]},
-                                          {"the residual", k->r},
-                                          z};
+  const karst_krylov_suspect p = {"the search direction", k->vector[P]};
+  const karst_krylov_suspect z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
+  const karst_krylov_suspect suspect[] = {
+      goes_ahead(k) ? z_in_p : z, p, {k->A.product, k->vector[Q]}, {"the residual", k->r}, z};
   if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->host[RR]) || !isfinite(next))
     return karst_krylov_blame(k, k->by_precond ? 5 : 4, suspect, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
@@ -170,10 +169,10 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
 {
   const struct karst_backend *backend = k->context->backend;
   double last[2] = {0};
-  karst_status status = begin(k), ahead;
+  karst_status status = begin(k);
   for (int now = 0; !status; now = 1 - now) {
     status = advance(k, now);
-    if (!status) status = look(k, now, &ahead);
+    if (!status) status = look(k, now);
     if (!status) status = check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
@@ -182,7 +181,7 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
     const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
     if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
     if (status || karst_krylov_step(k, residual, meets_atol ? residual : k->goal)) return status;
-    status = goes_ahead(k) ? ahead : precondition(k, now);
+    if (!goes_ahead(k)) status = precondition(k, now);
     if (!status) turn(k);
   }
   return status;

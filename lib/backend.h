@@ -78,7 +78,8 @@ struct karst_backend {
 
   /* Looks at the couplings of a matrix as those of a grid in natural order, where they are in device memory: the most
    * axes along which the cells of one are one apart, and the first block row of one whose cells are farther apart, or
-   * block_rows. NULL where the host does that as well. */
+   * block_rows. Where it fails, the host looks; an error of earlier work stays for the next download. NULL where the
+   * host does that as well. */
   karst_status (*grid_reach)(karst_context *context, const karst_matrix *A, const karst_index size[3], int *axes,
                              karst_index *misfit);
 

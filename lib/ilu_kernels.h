@@ -89,9 +89,9 @@ struct karst_ilu_kernels {
    * their row. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
-  /* Makes the same, on an analysis that loads, from a factorization that exists: value [b*b*blocks of A], device memory,
-   * is ordered as A, whose pattern is that of ilu with the diagonal; strictly lower blocks are L, the others U = D U'.
-   * Waits for the device. */
+  /* Makes the same, on an analysis that loads, from a factorization that exists: value [b*b*blocks of A], device
+   * memory, is ordered as A, whose pattern is that of ilu with the diagonal; strictly lower blocks are L, the others
+   * U = D U'. Waits for the device. */
   karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                        karst_factor_outcome *outcome);
   /* Computes z = (L D U')^-1 r, or with trisolve "jacobi" an approximation of it. */

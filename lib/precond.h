@@ -108,6 +108,7 @@ struct karst_precond {
   bool begun;            /* setup was called, so that destroy is */
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
+  bool calls_outside;    /* set by setup: an apply calls a function of the program's, which may wait or fail */
   karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE or _INDEFINITE_PRECOND */
   karst_index block_row;
   char explanation[160]; /* what update has to add about its reason, such as a node of the grid; "": nothing */

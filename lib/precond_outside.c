@@ -6,6 +6,7 @@
 static karst_status setup(karst_precond *p)
 {
   const unsigned before = karst_failures(p->context);
+  p->calls_outside = true;
   return karst_judge(p->context, p->ops->outside->setup(p), before, "setup of the preconditioner ", p->ops->name);
 }
 

@@ -33,12 +33,11 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
 
 static void replace_apply(karst_precond *precond)
 {
-  static const karst_precond_method method; /* stands for one from outside */
   outside.inner = precond->ops;
   outside.ops = *precond->ops;
   outside.ops.apply = apply;
-  outside.ops.outside = &method;
   precond->ops = &outside.ops;
+  precond->calls_outside = true;
 }
 
 struct variant {

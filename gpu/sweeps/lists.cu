@@ -175,6 +175,7 @@ karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matri
     status = find_products(context, F, row_of_block, analysis);
   }
   context->backend->release(context, row_of_block);
+  karst_cuda_work_end(context);
   return status;
 }
 
