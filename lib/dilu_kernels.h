@@ -12,6 +12,8 @@ typedef struct karst_dilu_analysis {
   int block_size;
   karst_index levels_lower; /* how many level sets each triangle has */
   karst_index levels_upper;
+  bool modified;       /* set before analyse: the factorizations are with an R that is not 0 */
+  bool by_tiles;       /* set by analyse: the sweeps go by tiles */
   void *plan;          /* the backend's schedules */
   int64_t plan_memory; /* bytes of it */
 } karst_dilu_analysis;
@@ -19,8 +21,8 @@ typedef struct karst_dilu_analysis {
 /* The factorization: one block a row. The analysis outlives it. */
 typedef struct karst_dilu {
   const karst_dilu_analysis *analysis;
-  bool modified;       /* set by the caller: the factorizations are with an R that is not 0 */
-  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory */
+  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: it is among
+                    * what plan has */
   void *plan;          /* the backend's work space */
   int64_t plan_memory; /* bytes of it and of the inverse blocks */
 } karst_dilu;
@@ -30,8 +32,7 @@ struct karst_dilu_kernels {
    * analysis_destroy gives back. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis and modified are set by the
-   * caller. What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is
+  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis is set by the caller. What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is
    * zero. */
   karst_status (*plan)(karst_context *context, karst_dilu *dilu);
   void (*plan_destroy)(karst_context *context, karst_dilu *dilu);

@@ -33,6 +33,7 @@ typedef struct karst_ilu_analysis {
   const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
   bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
   bool loads;                 /* set before analyse: the factorizations may be loaded, too */
+  bool diagonal_alone;        /* the products change the diagonal blocks alone, for DILU by tiles on a GPU */
   const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
   void *plan;                 /* the backend's schedules */
   int64_t plan_memory;        /* bytes of it */

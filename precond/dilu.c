@@ -6,7 +6,7 @@
  *
  * where E and F are the strict triangles of A in the order of its rows. The factorization is one block a row, D^-1;
  * apply reads E and F from A itself. So where new values come and the factorization is kept, M mixes the D of its own
- * values with the E and F of A's.
+ * values with the E and F of A's. A GPU that solves by tiles keeps E D^-1 and D^-1 F instead, as block ILU does.
  *
  * With the option modified R, what M has too much of in a row is taken from D_i, R times: the block row sums of M, for
  * R = 1, are those of A. On a 7-point grid D is that of ILU(0). */
@@ -22,6 +22,7 @@ static karst_status analyse(karst_precond *p)
   karst_status status = karst_allocate_zero(context, &analysis, 1, sizeof *analysis, "DILU");
   if (status) return status;
   p->analysis->data = analysis;
+  analysis->modified = karst_ilu_settings_of(p)->modified != 0;
   return context->backend->dilu->analyse(context, p->A, analysis);
 }
 
@@ -32,11 +33,10 @@ static void forget(karst_context *context, void *analysis)
   karst_release(context, analysis);
 }
 
-/* The analysis depends on the pattern alone. */
 static const char *differ(const void *settings, const void *others)
 {
-  (void)settings, (void)others;
-  return NULL;
+  const karst_ilu_settings *mine = settings, *theirs = others;
+  return (mine->modified != 0) != (theirs->modified != 0) ? "modified" : NULL;
 }
 
 static karst_status setup(karst_precond *p)
@@ -47,13 +47,12 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = dilu;
   dilu->analysis = analysis;
-  dilu->modified = karst_ilu_settings_of(p)->modified != 0;
   status = p->context->backend->dilu->plan(p->context, dilu);
   p->factor_entries = karst_block_offset(analysis->block_size, analysis->rows);
   p->memory = analysis->plan_memory + dilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
-  p->waits.levels = (int64_t)analysis->levels_lower + analysis->levels_upper;
+  p->waits = (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   return status ? status : karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
 }
@@ -92,6 +91,7 @@ const struct karst_precond_ops karst_precond_dilu = {
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
     .order = KARST_ORDER_SWEEPS,
+    .by_tiles = true,
     .fetches = true,
     .analyse = analyse,
     .forget = forget,

@@ -68,8 +68,9 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
                                     const karst_options *options, karst_order_needs *needs)
 {
   karst_status status = KARST_SUCCESS;
-  *needs = (karst_order_needs){.sweeps = ops->order == KARST_ORDER_SWEEPS,
-                               .level_sets = ops->order == KARST_ORDER_SWEEPS}; /* but for those that have trisolve */
+  *needs =
+      (karst_order_needs){.sweeps = ops->order == KARST_ORDER_SWEEPS,
+                          .level_sets = ops->order == KARST_ORDER_SWEEPS && !ops->by_tiles}; /* trisolve tells more */
   if (ops->order == KARST_ORDER_OWN) needs->natural = "the preconditioner may rely on the order of the matrix";
   for (const karst_option *const *list = ops->options; list && *list; list++)
     for (const karst_option *row = *list; row->name && !status; row++) {

@@ -6,7 +6,10 @@
  *
  * D^-1 is in the order of the slots of lower, by groups of KARST_DILU_GROUP: of a group all first columns stand before
  * all second ones, so that what the lanes of a warp read and wait for is nearly contiguous. large.cu has it block by
- * block, in the order of the rows. */
+ * block, in the order of the rows.
+ *
+ * Where an ordering has made tiles and each finds room, nothing of this is there: block ILU by tiles is
+ * (gpu/ilu/tile_factor.h), whose products change the diagonal blocks alone. */
 #ifndef KARST_GPU_DILU_H
 #define KARST_GPU_DILU_H
 
@@ -47,8 +50,10 @@ typedef struct karst_dilu_cuda {
   int factor_grid;            /* likewise */
   bool modified;              /* R may be other than 0 */
   karst_ilu_finding_cuda *finding;
-  double *sum; /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
-  int *done;   /* [rows] the rows whose D^-1 is there; NULL where its elements carry their own flag */
+  double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
+  int *done;                 /* [rows] the rows whose D^-1 is there; NULL where its elements carry their own flag */
+  karst_ilu_analysis *tiled; /* the analysis by tiles, or NULL */
+  karst_ilu *tiles;          /* the factorization by tiles, or NULL */
 } karst_dilu_cuda;
 
 static inline karst_dilu_cuda *karst_dilu_cuda_of(const karst_dilu *dilu) { return (karst_dilu_cuda *)dilu->plan; }

@@ -118,6 +118,46 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), what);
 }
 
+void release_tiled(karst_context *context, karst_dilu_cuda *plan)
+{
+  if (plan->tiled) karst_ilu_analysis_destroy_cuda(context, plan->tiled);
+  karst_release(context, plan->tiled);
+  plan->tiled = NULL;
+}
+
+/* Makes the analysis by tiles, if there are tiles that such sweeps pay for and each finds room. */
+karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis,
+                       karst_dilu_cuda *plan)
+{
+  const int b = analysis->block_size;
+  bool fits;
+  if (analysis->modified || b > KARST_ILU_SLICE_LARGEST ||
+      !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, analysis->rows, b, A->tiling))
+    return KARST_SUCCESS;
+  karst_status status = karst_allocate_zero(context, &plan->tiled, 1, sizeof *plan->tiled, what);
+  if (status) return status;
+  plan->tiled->rows = analysis->rows;
+  plan->tiled->block_size = b;
+  plan->tiled->tiling = A->tiling;
+  plan->tiled->diagonal_alone = true;
+  status = karst_ilu_analyse_by_tiles_cuda(context, A, plan->tiled, &fits);
+  if (!fits) release_tiled(context, plan);
+  if (!fits) return status;
+  analysis->by_tiles = true;
+  analysis->levels_lower = plan->tiled->levels_lower;
+  analysis->levels_upper = plan->tiled->levels_upper;
+  analysis->plan_memory += plan->tiled->plan_memory;
+  return KARST_SUCCESS;
+}
+
+karst_status plan_tiles(karst_context *context, karst_dilu_cuda *plan, karst_dilu *dilu)
+{
+  karst_status status = karst_allocate_zero(context, &plan->tiles, 1, sizeof *plan->tiles, what);
+  if (!status) status = karst_ilu_plan_cuda(context, plan->tiled, 0, plan->tiles);
+  if (!status) dilu->plan_memory += plan->tiles->plan_memory;
+  return status;
+}
+
 } // namespace
 
 karst_status karst_dilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis)
@@ -128,13 +168,16 @@ karst_status karst_dilu_analyse_cuda(karst_context *context, const karst_matrix 
   analysis->plan = plan;
   analysis->rows = A->block_rows;
   analysis->block_size = plan->block_size = A->block_size;
-  return analysis->rows > 0 ? make_analysis(context, A, analysis, plan) : KARST_SUCCESS;
+  if (analysis->rows == 0) return KARST_SUCCESS;
+  status = try_tiles(context, A, analysis, plan);
+  return status || plan->tiled ? status : make_analysis(context, A, analysis, plan);
 }
 
 void karst_dilu_analysis_destroy_cuda(karst_context *context, karst_dilu_analysis *analysis)
 {
   karst_dilu_cuda *plan = static_cast<karst_dilu_cuda *>(analysis->plan);
   if (!plan) return;
+  release_tiled(context, plan);
   karst_ilu_release_triangle_cuda(context, &plan->lower);
   karst_ilu_release_triangle_cuda(context, &plan->upper);
   context->backend->release(context, plan->lower_task);
@@ -151,8 +194,9 @@ karst_status karst_dilu_plan_cuda(karst_context *context, karst_dilu *dilu)
   karst_status status = karst_allocate(context, &plan, 1, sizeof *plan, "DILU");
   if (status) return status;
   *plan = *static_cast<const karst_dilu_cuda *>(dilu->analysis->plan);
-  plan->modified = dilu->modified;
+  plan->modified = dilu->analysis->modified;
   dilu->plan = plan;
+  if (plan->tiled) return plan_tiles(context, plan, dilu);
   return dilu->analysis->rows > 0 ? make_plan(context, plan, dilu) : KARST_SUCCESS;
 }
 
@@ -160,6 +204,8 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
 {
   karst_dilu_cuda *plan = karst_dilu_cuda_of(dilu);
   if (!plan) return;
+  if (plan->tiles) karst_ilu_plan_destroy_cuda(context, plan->tiles);
+  karst_release(context, plan->tiles);
   context->backend->release(context, dilu->inverse);
   context->backend->release(context, plan->lower.x);
   context->backend->release(context, plan->upper.x);

@@ -38,6 +38,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   const karst_dilu_matrix matrix = {A->device_row_start, A->value, dilu->inverse, shift, modified};
   *outcome = {KARST_SOUND, -1, 0};
   if (dilu->analysis->rows == 0) return KARST_SUCCESS;
+  if (plan->tiles) return context->backend->ilu->factor(context, A, shift, modified, plan->tiles, outcome);
   karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
   if (status) return status;
   const karst_index rows = dilu->analysis->rows, *start = A->device_row_start, *column = A->device_column;
@@ -59,6 +60,10 @@ void solve(karst_context *context, const karst_matrix *A, const karst_dilu *dilu
 {
   const karst_dilu_cuda *plan = karst_dilu_cuda_of(dilu);
   if (dilu->analysis->rows == 0) return;
+  if (plan->tiles) {
+    context->backend->ilu->solve(context, plan->tiles, r, z);
+    return;
+  }
   if (plan->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
     karst_dilu_sweep_large_cuda(context, plan, A->value, dilu->inverse, r, z);
   else

@@ -204,6 +204,10 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
+/* The same by tiles, of which the analysis has some, for blocks of up to KARST_ILU_SLICE_LARGEST; *fits: whether each
+ * finds room. Where one does not, the analysis is only good to be destroyed. */
+karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                             karst_ilu_analysis *analysis, bool *fits);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
                                  karst_ilu *ilu);

@@ -309,6 +309,21 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
+/* Has a plan made by make, which is given a place for the pattern. */
+template <typename maker> karst_status begin_analysis(karst_context *context, karst_ilu_analysis *analysis, maker make)
+{
+  karst_ilu_cuda *plan;
+  karst_ilu_pattern_cuda pattern = {};
+  karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "block ILU");
+  if (status) return status;
+  analysis->plan = plan;
+  plan->block_size = analysis->block_size;
+  if (analysis->rows > 0) status = make(&pattern);
+  karst_ilu_pattern_release_cuda(context, &pattern);
+  karst_cuda_work_end(context);
+  return status;
+}
+
 karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
@@ -346,15 +361,20 @@ void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis)
 {
-  karst_ilu_cuda *plan;
-  karst_ilu_pattern_cuda pattern = {};
-  karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "block ILU");
-  if (status) return status;
-  analysis->plan = plan;
-  plan->block_size = analysis->block_size;
-  if (analysis->rows > 0) status = make_analysis(context, A, trisolve, &pattern, analysis);
-  karst_ilu_pattern_release_cuda(context, &pattern);
-  karst_cuda_work_end(context);
+  return begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
+    return make_analysis(context, A, trisolve, pattern, analysis);
+  });
+}
+
+karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                             karst_ilu_analysis *analysis, bool *fits)
+{
+  const karst_status status = begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
+    karst_status found = find_pattern(context, A, pattern, analysis);
+    karst_ilu_cuda_of(analysis)->sweep = &karst_ilu_sweep_tiles_cuda;
+    return found ? found : analyse_tiles(context, A, pattern, analysis);
+  });
+  *fits = !status && karst_ilu_cuda_of(analysis)->factor;
   return status;
 }
 

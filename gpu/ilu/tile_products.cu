@@ -234,6 +234,7 @@ karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_ma
   karst_ilu_products_view v = {};
   v.tiles = both->tiles;
   v.block_size = plan->block_size;
+  v.diagonal_alone = analysis->diagonal_alone;
   v.row_start = A->device_row_start;
   v.column = A->device_column;
   v.lower = {pattern->lower_start, pattern->lower_column, both->lower};

@@ -30,6 +30,7 @@ enum { KARST_ILU_INNER, KARST_ILU_OUTER };
 typedef struct karst_ilu_products_view {
   karst_index tiles;
   int block_size;
+  bool diagonal_alone;                   /* only products for diagonal blocks count */
   const karst_index *row_start, *column; /* of A */
   karst_ilu_products_half lower, upper;
   karst_index *owner;         /* [rows] the tile of each row */
@@ -80,6 +81,7 @@ __device__ __forceinline__ void each_product(const karst_ilu_products_view &v, k
 {
   const karst_index begin = v.upper.start[pivot], end = v.upper.start[pivot + 1];
   for (karst_index n = begin; n < end; n++) {
+    if (v.diagonal_alone && v.upper.column[n] != i) continue;
     const int64_t target = find_block(v, i, v.upper.column[n]);
     if (target >= 0) visit((int)(n - begin), target);
   }
