@@ -32,8 +32,8 @@ struct karst_dilu_kernels {
    * analysis_destroy gives back. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis is set by the caller. What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is
-   * zero. */
+  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis is set by the caller. What a
+   * plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_dilu *dilu);
   void (*plan_destroy)(karst_context *context, karst_dilu *dilu);
   /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj) with j > k, where R, the option modified,

@@ -1,6 +1,6 @@
-/* Triangular solves by tiles, on every device: M^-1 r of iluk and dilu in an order by tiles or colours agrees with dense
- * arithmetic in that order, for random patterns, grids, long rows and none, block sizes, levels and tile sizes. The
- * bits are the same each time, also after an update with the same values; NaNs come through. */
+/* Triangular solves by tiles, on every device: M^-1 r of iluk and dilu in an order by tiles or colours agrees with
+ * dense arithmetic in that order, for random patterns, grids, long rows and none, block sizes, levels and tile sizes.
+ * The bits are the same each time, also after an update with the same values; NaNs come through. */
 #include "precond.h"
 #include "tile_reference.h"
 #include "tile_systems.h"
