@@ -52,7 +52,8 @@ struct karst_precond_ops {
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   karst_order_use order;
-  bool by_tiles;      /* without an option trisolve: on a GPU its sweeps go by tiles where an ordering makes some */
+  int by_tiles;       /* without an option trisolve: the largest block size for which, on a GPU, its sweeps go by tiles
+                       * where an ordering makes some; 0: none */
   bool fetches;       /* it calls karst_matrix_fetch_pattern if and where it looks at the pattern; else set-up has */
   bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
   const karst_precond_method *outside; /* the caller's method behind it, or NULL */

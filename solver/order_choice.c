@@ -60,6 +60,7 @@ static karst_status add_needs(karst_context *context, const karst_options *optio
   needs->sweeps = needs->sweeps || inner_needs.sweeps;
   needs->tiles = needs->tiles || inner_needs.tiles;
   needs->level_sets = needs->level_sets || inner_needs.level_sets;
+  if (inner_needs.largest_block < needs->largest_block) needs->largest_block = inner_needs.largest_block;
   if (inner_needs.natural) needs->natural = inner_needs.natural;
   return status;
 }
@@ -68,13 +69,13 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
                                     const karst_options *options, karst_order_needs *needs)
 {
   karst_status status = KARST_SUCCESS;
-  *needs =
-      (karst_order_needs){.sweeps = ops->order == KARST_ORDER_SWEEPS,
-                          .level_sets = ops->order == KARST_ORDER_SWEEPS && !ops->by_tiles}; /* trisolve tells more */
+  const bool sweeps = ops->order == KARST_ORDER_SWEEPS;
+  *needs = (karst_order_needs){.sweeps = sweeps, .level_sets = sweeps && !ops->by_tiles}; /* trisolve tells more */
+  needs->largest_block = ops->by_tiles ? ops->by_tiles : KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   if (ops->order == KARST_ORDER_OWN) needs->natural = "the preconditioner may rely on the order of the matrix";
   for (const karst_option *const *list = ops->options; list && *list; list++)
     for (const karst_option *row = *list; row->name && !status; row++) {
-      if (ops->order == KARST_ORDER_SWEEPS) read_needs(options, row, needs);
+      if (sweeps) read_needs(options, row, needs);
       if (row->kind == KARST_OPTION_PRECOND && ops->shares_matrix) status = add_needs(context, options, row, needs);
     }
   return status;
@@ -157,7 +158,7 @@ karst_status karst_order_choose(const karst_options *options, const karst_matrix
     snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
   } else {
     status = karst_order_tiles_pay(A, karst_context_is_host(context), distance, chosen->of_ordering.tile_size,
-                                   needs.level_sets, &pay, choice->reason);
+                                   needs.level_sets || A->block_size > needs.largest_block, &pay, choice->reason);
   }
   if (!status) take(pay ? "tiles" : "natural", chosen, choice);
   return status;

@@ -16,6 +16,7 @@ typedef struct karst_order_needs {
   bool sweeps;         /* it solves triangles exactly, which tiles may make faster */
   bool tiles;          /* the options ask for sweeps by tiles, which no other order has */
   bool level_sets;     /* its sweeps go by level sets in tiles, too */
+  int largest_block;   /* those of larger blocks do so in any case */
   const char *natural; /* why it needs the natural order, or NULL */
 } karst_order_needs;
 

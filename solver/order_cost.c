@@ -14,7 +14,7 @@ static karst_status find_level_sets(const karst_solver *solver, const karst_matr
   const karst_status status = karst_order_find_needs(solver->context, solver->precond->ops, solver->options, &needs);
   if (status) return status;
   const bool rows = tiling && tiling->tiles > A->block_rows / 2 && !needs.tiles;
-  *level_sets = needs.level_sets || rows || A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  *level_sets = needs.level_sets || rows || A->block_size > needs.largest_block;
   return KARST_SUCCESS;
 }
 

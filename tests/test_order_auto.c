@@ -47,6 +47,12 @@ static karst_options *make_options(karst_context *context, const char *const *gi
   return options;
 }
 
+static bool names_dilu(const char *const *given)
+{
+  while (*given && strcmp(*given, "dilu") != 0) given++;
+  return *given;
+}
+
 /* What each preconditioner says of orders. */
 static void test_needs(karst_context *context)
 {
@@ -81,7 +87,8 @@ static void test_needs(karst_context *context)
     const struct karst_precond_ops *ops = karst_precond_find(context, expected[i].given[1]);
     tap_need(context, karst_order_find_needs(context, ops, options, &needs), "needs");
     tap_ok(needs.sweeps == expected[i].sweeps && needs.tiles == expected[i].tiles &&
-               (needs.natural != NULL) == expected[i].natural && needs.level_sets == expected[i].level_sets,
+               (needs.natural != NULL) == expected[i].natural && needs.level_sets == expected[i].level_sets &&
+               needs.largest_block == (names_dilu(expected[i].given) ? 6 : 8),
            "%s with %s: %ssweeps%s%s", ops->name, expected[i].given[2] ? expected[i].given[2] : "defaults",
            needs.sweeps ? "" : "no ", needs.tiles ? " by tiles" : "", needs.natural ? ", natural order" : "");
     karst_options_destroy(options);
