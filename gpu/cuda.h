@@ -93,8 +93,7 @@ template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst
 karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what);
 
 /* work.cu: bytes > 0 of device memory for work space, which is given back within the same call of the library, in the
- * order of the stream: what has been queued before may still use it. That is ten times faster than other memory. what:
- * for the error. */
+ * order of the stream: what has been queued before may still use it. what: for the error. */
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_cuda_work_release(karst_context *context, void *memory);
 /* Ends the use of work space in a call: gives the device back what nobody holds. */

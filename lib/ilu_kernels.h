@@ -7,6 +7,8 @@
 #include "matrix.h"
 #include "tiling.h"
 
+enum { KARST_ILU_SLICE_LARGEST = 6 }; /* block size up to which a GPU factors by slices and by tiles */
+
 /* How the triangles are to be solved. */
 typedef enum karst_trisolve {
   KARST_TRISOLVE_AUTO,
@@ -35,6 +37,7 @@ typedef struct karst_ilu_analysis {
   bool loads;                 /* set before analyse: the factorizations may be loaded, too */
   bool diagonal_alone;        /* the products change the diagonal blocks alone, for DILU by tiles on a GPU */
   const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
+  bool by_tiles;              /* set by analyse: by tiles on a GPU */
   void *plan;                 /* the backend's schedules */
   int64_t plan_memory;        /* bytes of it */
 } karst_ilu_analysis;

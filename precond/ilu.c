@@ -3,8 +3,6 @@
 
 #include "symbolic.h"
 
-#include <string.h>
-
 static const char *trisolve_name(size_t i)
 {
   static const char *const names[] = {
@@ -117,12 +115,10 @@ static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis
                          .apply = karst_traffic_of(scalars, times * (blocks + 2 * (rows + 1)))};
 }
 
-static karst_waits waits_of(const karst_ilu_analysis *analysis)
+static karst_waits waits_of(const karst_precond *p, const karst_ilu_analysis *analysis)
 {
-  const char *trisolve = analysis->trisolve;
-  if (!trisolve || strcmp(trisolve, trisolve_name(KARST_TRISOLVE_JACOBI)) == 0) return (karst_waits){.levels = 0};
-  return (karst_waits){.levels = (int64_t)analysis->levels_lower + analysis->levels_upper,
-                       .by_tiles = strcmp(trisolve, trisolve_name(KARST_TRISOLVE_TILES)) == 0};
+  if (karst_ilu_settings_of(p)->trisolve == KARST_TRISOLVE_JACOBI) return (karst_waits){.levels = 0};
+  return (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
 }
 
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu)
@@ -134,7 +130,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   p->memory = (analysis->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + analysis->plan_memory +
               ilu->plan_memory;
   p->traffic = traffic_of(p, analysis);
-  p->waits = waits_of(analysis);
+  p->waits = waits_of(p, analysis);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
   if (status || !analysis->trisolve) return status; /* a GPU solves nothing for a matrix of no rows */

@@ -29,9 +29,7 @@ enum karst_ilu_factor_kind {
   KARST_ILU_FACTORS
 };
 
-enum { KARST_ILU_SLICE_LARGEST = 6 }; /* larger blocks nearly fill a tile of 8 by 8 */
-
-/* What each of them is for. */
+/* What each of them is for. Blocks of more than KARST_ILU_SLICE_LARGEST nearly fill a tile of 8 by 8. */
 typedef struct karst_ilu_factor_rule {
   const char *name;
   int largest_block; /* 0: any */

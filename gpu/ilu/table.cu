@@ -48,7 +48,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                   karst_factor_outcome *outcome)
 {
-  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return report_nothing(outcome);
   const karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
   if (status) return status;
