@@ -18,8 +18,14 @@ static void test_factor(void)
 {
   bool right = true, measured = true, pairs = true;
   for (int c = 0; c < CASES; c++) {
-    karst_ilu_shape s = {
-        1 + (int)tap_random_index(12), 1 + tap_random_index(LONG), 0, 1 + tap_random_index(300), 0, PROCESSORS, false};
+    karst_ilu_shape s = {1 + (int)tap_random_index(12),
+                         1 + tap_random_index(LONG),
+                         0,
+                         1 + tap_random_index(300),
+                         0,
+                         PROCESSORS,
+                         false,
+                         0};
     s.neighbours = s.rows * (9 + tap_random_index(3)) + tap_random_index(3) - 1;
     const bool measures = karst_ilu_factor_rules[karst_ilu_choose_factor(&s)].elements > 0;
     measured = measured && measures == (s.block_size <= 6 && s.neighbours > 10 * s.rows);
@@ -44,22 +50,29 @@ static void test_limits(void)
     enum karst_ilu_factor_kind kind;
     const char *what;
   } of[] = {
-      {{1, 1000, 6000, 28, 7, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "a 7-point stencil: rows by slices"},
-      {{1, 1000, 26000, 100, 27, PROCESSORS, false}, KARST_ILU_FACTOR_ROW, "a 27-point stencil: a warp a row"},
-      {{1, 1000, 10000, 100, 27, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "10 neighbours on average are not many"},
-      {{1, 1000, 10001, 100, 1536, PROCESSORS, false}, KARST_ILU_FACTOR_ROW, "one more are, and 1536 elements fit"},
-      {{1, 1000, 10001, 100, 1537, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "1537 elements do not fit"},
-      {{6, 1000, 26000, 100, 42, PROCESSORS, false}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
-      {{6, 1000, 26000, 100, 43, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
-      {{7, 1000, 26000, 100, 27, PROCESSORS, false},
+      {{1, 1000, 6000, 28, 7, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "a 7-point stencil: rows by slices"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "a 27-point stencil: a warp a row"},
+      {{1, 1000, 10000, 100, 27, PROCESSORS, false, 0},
+       KARST_ILU_FACTOR_SLICE,
+       "10 neighbours on average are not many"},
+      {{1, 1000, 10001, 100, 1536, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "one more are, and 1536 elements fit"},
+      {{1, 1000, 10001, 100, 1537, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "1537 elements do not fit"},
+      {{6, 1000, 26000, 100, 42, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
+      {{6, 1000, 26000, 100, 43, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
+      {{7, 1000, 26000, 100, 27, PROCESSORS, false, 0},
        KARST_ILU_FACTOR_MMA,
        "blocks of 7: the matrix units, however many"},
-      {{8, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
-      {{9, 1000, 6000, 28, 7, PROCESSORS, false}, KARST_ILU_FACTOR_LARGE, "blocks of 9: a block of threads a row"},
-      {{1024, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
-      {{1, 1, 0, 1, 1, PROCESSORS, false}, KARST_ILU_FACTOR_SLICE, "one scalar"},
-      {{1, 1000, 26000, 100, 27, PROCESSORS, true}, KARST_ILU_FACTOR_MODIFIED, "modified: the one kernel that is"},
-      {{8, 1000, 6000, 28, 7, PROCESSORS, true}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
+      {{8, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
+      {{9, 1000, 6000, 28, 7, PROCESSORS, false, 0}, KARST_ILU_FACTOR_LARGE, "blocks of 9: a block of threads a row"},
+      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
+      {{1, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0}, KARST_ILU_FACTOR_MODIFIED, "modified: the one kernel that is"},
+      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000},
+       KARST_ILU_FACTOR_SLICE,
+       "64 products for each block: lists"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001}, KARST_ILU_FACTOR_SEARCH, "one more: no lists"},
+      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001}, KARST_ILU_FACTOR_SEARCH, "nor with modified, large blocks"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_factor(&of[i].shape) == of[i].kind, "%s", of[i].what);
@@ -67,9 +80,9 @@ static void test_limits(void)
 
 static void test_factor_by_tiles(void)
 {
-  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false},
-                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false};
-  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true};
+  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false, 0},
+                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false, 0};
+  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true, 0};
   tap_ok(karst_ilu_may_factor_tiles(&six), "tiles are factored in shared memory with blocks of 6");
   tap_ok(!karst_ilu_may_factor_tiles(&seven), "and not with blocks of 7");
   tap_ok(!karst_ilu_may_factor_tiles(&modified), "nor with dropped products on the diagonal");

@@ -9,7 +9,8 @@
  *
  * so that what a warp reads at once is contiguous. In U' the inverse diagonal block comes first. Neighbours stand in
  * ascending order of their slots, so that those for which a row waits longest come last. Exceptions: rows of more than
- * KARST_ILU_SORTED neighbours, and L where the pattern is not symmetric; there they stand in the order of elimination.
+ * KARST_ILU_SORTED neighbours, L where the pattern is not symmetric, and both triangles where products are not listed
+ * (factor_search.cu); there they stand in the order of elimination.
  * Only in a symmetric pattern do the levels of L say which pivots of a row have to be eliminated before which.
  *
  * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
@@ -164,6 +165,7 @@ extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor.cu 
 extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
 extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_search_cuda;   /* factor_search.cu */
 /* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
  * then another has to be taken. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
@@ -220,8 +222,11 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel,
 /* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
-/* lists.cu: source of both triangles; the blocks of the longest row, padding included; list and product of both
- * triangles; the same by rows, as many a task as rows_of_warp; the products that are dropped. */
+/* lists.cu: how many products there are at most; source of both triangles; the blocks of the longest row, padding
+ * included; list and product of both triangles; the same by rows, as many a task as rows_of_warp; the products that are
+ * dropped. */
+karst_status karst_ilu_bound_products_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_index rows, int64_t *products);
 karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
 karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,

@@ -227,6 +227,21 @@ __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigne
   if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
 }
 
+/* Adds to *bound what the products of the rows are at most. */
+__global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, unsigned long long *bound)
+{
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  const karst_index begin = factor.lower_start[i], end = factor.lower_start[i + 1];
+  const karst_index width = end - begin + (factor.upper_start[i + 1] - factor.upper_start[i]);
+  unsigned long long mine = 0;
+  for (karst_index k = begin; k < end; k++) {
+    const karst_index p = factor.lower_column[k];
+    mine += (unsigned long long)min(factor.upper_start[p + 1] - factor.upper_start[p], width);
+  }
+  if (mine) atomicAdd(bound, mine);
+}
+
 both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
 {
   return {{plan->lower, pattern->lower_start, pattern->lower_column, pattern->lower_slot, 0},
@@ -278,6 +293,21 @@ karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_mat
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_status status = start_blocks(context, A, false, &plan->lower, &analysis->plan_memory);
   if (!status) status = start_blocks(context, A, true, &plan->upper, &analysis->plan_memory);
+  return status;
+}
+
+karst_status karst_ilu_bound_products_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_index rows, int64_t *products)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  unsigned long long *found, bound;
+  karst_status status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
+  if (status) return status;
+  cudaMemsetAsync(found, 0, sizeof *found, stream);
+  bound_products<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, *pattern, found);
+  status = context->backend->download(context, &bound, found, sizeof bound);
+  karst_cuda_work_release(context, found);
+  if (!status) *products = (int64_t)bound;
   return status;
 }
 

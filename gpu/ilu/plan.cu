@@ -154,7 +154,7 @@ karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_i
   return status;
 }
 
-/* Which rows have their neighbours sorted. */
+/* Which rows have their neighbours sorted, where any are to have. */
 karst_status choose_order(karst_context *context, const karst_ilu_analysis *analysis,
                           const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan)
 {
@@ -195,12 +195,12 @@ karst_status lay_out_both(karst_context *context, karst_ilu_pattern_cuda *patter
   return KARST_SUCCESS;
 }
 
-/* The triangles in slices, without values. */
-karst_status lay_out_triangles(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
-                               karst_ilu_analysis *analysis)
+/* The triangles in slices, without values. sorted: rows may have their neighbours sorted. */
+karst_status lay_out_triangles(karst_context *context, const karst_matrix *A, bool sorted,
+                               karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_status status = choose_order(context, analysis, pattern, plan);
+  karst_status status = sorted ? choose_order(context, analysis, pattern, plan) : KARST_SUCCESS;
   if (!status) status = lay_out_both(context, pattern, plan, &analysis->plan_memory);
   return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
 }
@@ -218,8 +218,8 @@ void drop_rows(karst_context *context, karst_ilu_analysis *analysis)
 
 /* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
-    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_mma_cuda, &karst_ilu_factor_large_cuda,
-    &karst_ilu_factor_modified_cuda};
+    &karst_ilu_factor_row_cuda,   &karst_ilu_factor_slice_cuda,    &karst_ilu_factor_mma_cuda,
+    &karst_ilu_factor_large_cuda, &karst_ilu_factor_modified_cuda, &karst_ilu_factor_search_cuda};
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
     &karst_ilu_sweep_tiles_cuda};
@@ -240,7 +240,7 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
                (long long)lower, (long long)upper);
 }
 
-/* What the choice of a way to factor depends on, but for the longest row. */
+/* What the choice of a way to factor depends on, but for the longest row and the products. */
 karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_cuda *pattern,
                          const karst_ilu_analysis *analysis)
 {
@@ -250,7 +250,8 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           pattern->lower.count,
           0,
           karst_cuda_of(context)->multiprocessors,
-          analysis->modified};
+          analysis->modified,
+          0};
 }
 
 /* Sweeps by tiles, and the factorization by tiles where each finds room: else factor stays NULL. */
@@ -271,18 +272,17 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
 /* Chooses how to factor in slices and makes what that takes. The longest row is measured where the choice depends on
  * it. */
 karst_status analyse_factor(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                            karst_ilu_analysis *analysis)
+                            karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_ilu_shape shape = shape_of(context, pattern, analysis);
-  enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&shape);
+  enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
-    const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape.longest);
+    const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape->longest);
     if (status) return status;
-    kind = karst_ilu_choose_factor(&shape);
+    kind = karst_ilu_choose_factor(shape);
   }
   plan->factor = factor_variants[kind];
-  return plan->factor->analyse(context, A, pattern, &shape, analysis);
+  return plan->factor->analyse(context, A, pattern, shape, analysis);
 }
 
 /* What is not factored by tiles has slices, from which sweeps by tiles copy the values. */
@@ -290,10 +290,12 @@ karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool 
                             karst_ilu_analysis *analysis)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_status status = lay_out_triangles(context, A, pattern, analysis);
+  karst_ilu_shape shape = shape_of(context, pattern, analysis);
+  karst_status status = karst_ilu_bound_products_cuda(context, pattern, analysis->rows, &shape.products);
+  if (!status) status = lay_out_triangles(context, A, !karst_ilu_lists_are_long(&shape), pattern, analysis);
   if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis);
   if (!status && !tiles && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
-  return status ? status : analyse_factor(context, A, pattern, analysis);
+  return status ? status : analyse_factor(context, A, pattern, &shape, analysis);
 }
 
 karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
@@ -344,7 +346,7 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
                                     karst_ilu_analysis *analysis)
 {
   const karst_status status = find_pattern(context, A, pattern, analysis);
-  return status ? status : lay_out_triangles(context, A, pattern, analysis);
+  return status ? status : lay_out_triangles(context, A, true, pattern, analysis);
 }
 
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
