@@ -14,7 +14,7 @@
  * Larger: each scalar row has one thread, and is long enough for that.
  *
  * A row is summed in an order that depends on its length alone. */
-#include "cuda.h"
+#include "launch.h"
 
 namespace
 {
@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(THREADS)
 {
   enum { CHUNK = THREADS * DEPTH };
   __shared__ double product[CHUNK];
+  karst_cuda_begin();
   const int t = (int)threadIdx.x;
   const int64_t first = (int64_t)blockIdx.x * THREADS, i = first + t; /* 64 bits: sums beyond the last row or entry */
   const int64_t tile_end = start[rows - first < THREADS ? rows : first + THREADS];
@@ -128,6 +129,7 @@ __global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
                    double *__restrict__ y)
 {
   using S = shape<B>;
+  karst_cuda_begin();
   const int lane = (int)threadIdx.x % 32, r = lane % S::STEP * S::EACH, turn = lane % S::WIDTH / S::STEP;
   const int64_t i = (int64_t)blockIdx.x * S::ROWS + threadIdx.x / 32 * S::WARP_ROWS + lane / S::WIDTH;
   const bool mine = lane < S::WARP_ROWS * S::WIDTH && i < rows;
@@ -153,6 +155,7 @@ __global__ void __launch_bounds__(1024)
 {
   karst_index i;
   int r;
+  karst_cuda_begin();
   if (!karst_cuda_row(b, rows, &i, &r)) return;
   double sum = 0;
   for (karst_index k = start[i]; k < start[i + 1]; k++) {
@@ -173,16 +176,16 @@ void multiply(karst_context *context, const karst_matrix *A, const double *x, co
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B == 1)
-      multiply_scalar<<<karst_cuda_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(rows, start, column, A->value, x,
-                                                                                    right, y);
+      karst_cuda_launch(cuda, multiply_scalar, karst_cuda_grid(rows, THREADS), THREADS, rows, start, column, A->value,
+                        x, right, y);
     else if constexpr (B > 1) {
       const bool paired = B % 2 == 0 && (uintptr_t)x % sizeof(double2) == 0; /* a caller's vector may begin anywhere */
-      (paired ? multiply_small<B, B % 2 == 0>
-              : multiply_small<B, false>)<<<karst_cuda_grid(rows, shape<B>::ROWS), SMALL_THREADS, 0, cuda->stream>>>(
-          rows, start, column, A->value, x, right, y);
+      karst_cuda_launch(cuda, paired ? multiply_small<B, B % 2 == 0> : multiply_small<B, false>,
+                        karst_cuda_grid(rows, shape<B>::ROWS), SMALL_THREADS, rows, start, column, A->value, x, right,
+                        y);
     } else
-      multiply_large<<<karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), 0, cuda->stream>>>(
-          b, rows, start, column, A->value, x, right, y);
+      karst_cuda_launch(cuda, multiply_large, karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), b, rows, start,
+                        column, A->value, x, right, y);
   });
 }
 

@@ -3,7 +3,7 @@
  * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
  * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum
  * has the same bits in every run and on every GPU. */
-#include "cuda.h"
+#include "launch.h"
 
 namespace
 {
@@ -61,6 +61,7 @@ template <int BATCH>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     dots(int64_t n, int count, vectors x, const double *y, double *partial, unsigned *ticket, double *result)
 {
+  karst_cuda_begin();
   double sum[BATCH] = {};
 #pragma unroll(BATCH <= 4 ? STRIP : 1)
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
@@ -81,7 +82,7 @@ unsigned sum_grid(int64_t n)
 template <int BATCH>
 void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x, const double *y, double *result)
 {
-  dots<BATCH><<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, count, *x, y, cuda->partial, cuda->ticket, result);
+  karst_cuda_launch(cuda, dots<BATCH>, sum_grid(n), THREADS, n, count, *x, y, cuda->partial, cuda->ticket, result);
 }
 
 /* y = beta y + sign sum_v coefficient[v] x[v], and norm2 = y . y unless NULL */
@@ -90,6 +91,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             double *partial, unsigned *ticket, double *norm2)
 {
   __shared__ double factor[COMBINED];
+  karst_cuda_begin();
   const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
   const double scale = beta ? *beta : 1;
   double sum = 0;
@@ -150,8 +152,8 @@ void karst_combine_cuda(karst_context *context, int64_t n, int count, double sig
     bool last = begin + batch == count;
     vectors some = {};
     for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
-    combine<<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, batch, sign, coefficient + begin, some, begin ? NULL : beta,
-                                                       y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
+    karst_cuda_launch(cuda, combine, sum_grid(n), THREADS, n, batch, sign, coefficient + begin, some,
+                      begin ? NULL : beta, y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
     begin += batch;
   } while (begin < count);
 }
