@@ -61,7 +61,7 @@ static karst_status take_device(karst_context *context, int device, struct CUctx
   return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
 }
 
-/* Tells whether this build has code that runs on the GPU at hand. */
+/* Tells whether this build has code that runs on the GPU at hand, and what it was compiled for. */
 static __global__ void probe() {}
 
 static karst_status check_code(karst_context *context, int device)
@@ -69,6 +69,16 @@ static karst_status check_code(karst_context *context, int device)
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, probe);
   return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
+}
+
+/* Whether karst_cuda_begin waits in the kernels that run: code for earlier GPUs, which the driver compiles for later
+ * ones, has it empty. */
+static bool can_launch_early(const cudaDeviceProp *properties)
+{
+  enum { FIRST = 90 /* the compute capability of the first GPU that can, times 10 */ };
+  cudaFuncAttributes attributes;
+  return properties->major * 10 + properties->minor >= FIRST &&
+         cudaFuncGetAttributes(&attributes, probe) == cudaSuccess && attributes.ptxVersion >= FIRST;
 }
 
 static cudaError_t make_state(struct karst_cuda *cuda, int device)
@@ -89,6 +99,7 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
   if (error != cudaSuccess) return error;
   karst_cuda_work_open(cuda);
   cuda->multiprocessors = properties.multiProcessorCount;
+  cuda->launch_early = can_launch_early(&properties);
   snprintf(cuda->name, sizeof cuda->name, "%.64s, %zu GiB", properties.name, properties.totalGlobalMem >> 30);
   return cudaSuccess;
 }

@@ -13,8 +13,11 @@
  *
  * Larger: each scalar row has one thread, and is long enough for that.
  *
- * A row is summed in an order that depends on its length alone. */
-#include "cuda.h"
+ * A row is summed in an order that depends on its length alone.
+ *
+ * The first two take dot products with y as they make it. Each thread block leaves its part of these, and takes several
+ * pieces of the rows where there are too many for a block each. The part of one row follows from n and b alone. */
+#include "reduce.h"
 
 namespace
 {
@@ -25,15 +28,43 @@ enum {
   SMALL_THREADS = 128 /* of a thread block for small blocks */
 };
 
-__global__ void __launch_bounds__(THREADS)
-    multiply_scalar(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
-                    const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
-                    double *__restrict__ y)
+/* What y is multiplied by. */
+struct factors {
+  const double *with[2]; /* NULL: y itself */
+  double *part;          /* [COUNT] times as many as there are thread blocks */
+};
+
+/* A thread's part of COUNT dot products with y. */
+template <int COUNT> struct dot_sums {
+  double sum[COUNT] = {};
+
+  __device__ void add(const factors &f, int64_t at, double y)
+  {
+#pragma unroll
+    for (int v = 0; v < COUNT; v++) sum[v] += (f.with[v] ? f.with[v][at] : y) * y;
+  }
+
+  template <int THREADS> __device__ void store(const factors &f) const
+  {
+    const double all = karst_cuda_block_sum<COUNT, THREADS>(COUNT, sum);
+    if (threadIdx.x < COUNT) f.part[threadIdx.x * gridDim.x + blockIdx.x] = all;
+  }
+};
+
+template <> struct dot_sums<0> {
+  __device__ void add(const factors &, int64_t, double) {}
+  template <int THREADS> __device__ void store(const factors &) const {}
+};
+
+/* The sum of this thread's row, of those from first on that a thread block takes at a time. */
+__device__ __forceinline__ double sum_row(int64_t first, karst_index rows, const karst_index *__restrict__ start,
+                                          const karst_index *__restrict__ column, const double *__restrict__ value,
+                                          const double *__restrict__ x)
 {
   enum { CHUNK = THREADS * DEPTH };
   __shared__ double product[CHUNK];
   const int t = (int)threadIdx.x;
-  const int64_t first = (int64_t)blockIdx.x * THREADS, i = first + t; /* 64 bits: sums beyond the last row or entry */
+  const int64_t i = first + t; /* 64 bits: sums beyond the last row or entry */
   const int64_t tile_end = start[rows - first < THREADS ? rows : first + THREADS];
   const int64_t begin = i < rows ? start[i] : tile_end, end = i < rows ? start[i + 1] : tile_end;
   double sum = 0;
@@ -57,7 +88,29 @@ __global__ void __launch_bounds__(THREADS)
     for (int p = low; p < high; p++) sum += product[p];
     __syncthreads();
   }
-  if (i < rows) y[i] = right ? right[i] - sum : sum;
+  return sum;
+}
+
+template <int COUNT>
+__global__ void __launch_bounds__(THREADS)
+    multiply_scalar(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
+                    const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
+                    factors f, double *__restrict__ y)
+{
+  karst_cuda_begin();
+  dot_sums<COUNT> dots;
+  int64_t first = (int64_t)blockIdx.x * THREADS;
+  do {
+    const double sum = sum_row(first, rows, start, column, value, x);
+    const int64_t i = first + threadIdx.x;
+    if (i < rows) {
+      const double result = right ? right[i] - sum : sum;
+      y[i] = result;
+      dots.add(f, i, result);
+    }
+    first += (int64_t)gridDim.x * THREADS;
+  } while (COUNT > 0 && first < rows);
+  dots.template store<THREADS>(f);
 }
 
 /* How lanes share block rows. SPLITS has what was the fastest for b = 2 to 8 on an H200 and 7-point grids. */
@@ -121,29 +174,37 @@ __device__ __forceinline__ void add_blocks(int64_t count, const double *__restri
 }
 
 /* PAIRED says that x begins at a multiple of 16 bytes. */
-template <int B, bool PAIRED>
+template <int B, bool PAIRED, int COUNT>
 __global__ void __launch_bounds__(SMALL_THREADS, shape<B>::RESIDENT)
     multiply_small(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
                    const double *__restrict__ value, const double *__restrict__ x, const double *__restrict__ right,
-                   double *__restrict__ y)
+                   factors f, double *__restrict__ y)
 {
   using S = shape<B>;
+  karst_cuda_begin();
   const int lane = (int)threadIdx.x % 32, r = lane % S::STEP * S::EACH, turn = lane % S::WIDTH / S::STEP;
-  const int64_t i = (int64_t)blockIdx.x * S::ROWS + threadIdx.x / 32 * S::WARP_ROWS + lane / S::WIDTH;
-  const bool mine = lane < S::WARP_ROWS * S::WIDTH && i < rows;
-  const int64_t k = mine ? start[i] + turn : 0, end = mine ? start[i + 1] : 0;
-  double sum[S::EACH] = {};
-  add_blocks<B, PAIRED>(end - k, value + karst_cuda_offset(B, k) + r, column + k, x, sum);
+  dot_sums<COUNT> dots;
+  int64_t first = (int64_t)blockIdx.x * S::ROWS;
+  do {
+    const int64_t i = first + threadIdx.x / 32 * S::WARP_ROWS + lane / S::WIDTH;
+    const bool mine = lane < S::WARP_ROWS * S::WIDTH && i < rows;
+    const int64_t k = mine ? start[i] + turn : 0, end = mine ? start[i + 1] : 0;
+    double sum[S::EACH] = {};
+    add_blocks<B, PAIRED>(end - k, value + karst_cuda_offset(B, k) + r, column + k, x, sum);
 #pragma unroll
-  for (int distance = S::LANES / 2; distance > 0; distance /= 2)
+    for (int distance = S::LANES / 2; distance > 0; distance /= 2)
 #pragma unroll
-    for (int e = 0; e < S::EACH; e++) sum[e] += __shfl_down_sync(0xffffffff, sum[e], distance * S::STEP);
-  if (!mine || turn > 0) return;
+      for (int e = 0; e < S::EACH; e++) sum[e] += __shfl_down_sync(0xffffffff, sum[e], distance * S::STEP);
 #pragma unroll
-  for (int e = 0; e < S::EACH; e++) {
-    const int64_t at = i * B + r + e;
-    y[at] = right ? right[at] - sum[e] : sum[e];
-  }
+    for (int e = 0; e < S::EACH && mine && turn == 0; e++) {
+      const int64_t at = i * B + r + e;
+      const double result = right ? right[at] - sum[e] : sum[e];
+      y[at] = result;
+      dots.add(f, at, result);
+    }
+    first += (int64_t)gridDim.x * S::ROWS;
+  } while (COUNT > 0 && first < rows);
+  dots.template store<SMALL_THREADS>(f);
 }
 
 __global__ void __launch_bounds__(1024)
@@ -153,6 +214,7 @@ __global__ void __launch_bounds__(1024)
 {
   karst_index i;
   int r;
+  karst_cuda_begin();
   if (!karst_cuda_row(b, rows, &i, &r)) return;
   double sum = 0;
   for (karst_index k = start[i]; k < start[i + 1]; k++) {
@@ -164,39 +226,67 @@ __global__ void __launch_bounds__(1024)
   y[at] = right ? right[at] - sum : sum;
 }
 
-void multiply(karst_context *context, const karst_matrix *A, const double *x, const double *right, double *y)
+/* The grid where a thread block takes so many rows at a time: all at once, or so that no more parts of the sums are made
+ * than there is room for and all blocks have as much to do. */
+template <int COUNT> unsigned grid_for(karst_index rows, int at_a_time)
+{
+  const unsigned pieces = karst_cuda_grid(rows, at_a_time);
+  return COUNT == 0 ? pieces : karst_cuda_grid(pieces, karst_cuda_grid(pieces, KARST_CUDA_PARTS));
+}
+
+/* Returns how many parts there are of each dot product. COUNT > 0: b has an instance of its own. */
+template <int COUNT>
+unsigned multiply(karst_context *context, const karst_matrix *A, const double *x, const double *right, const factors &f,
+                  double *y)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   const karst_index rows = A->block_rows, *start = A->device_row_start, *column = A->device_column;
   const int b = A->block_size;
-  if (rows == 0) return;
+  unsigned grid = 0;
+  if (rows == 0) return grid;
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B == 1)
-      multiply_scalar<<<karst_cuda_grid(rows, THREADS), THREADS, 0, cuda->stream>>>(rows, start, column, A->value, x,
-                                                                                    right, y);
-    else if constexpr (B > 1) {
+    if constexpr (B == 1) {
+      grid = grid_for<COUNT>(rows, THREADS);
+      karst_cuda_launch(cuda, multiply_scalar<COUNT>, grid, THREADS, rows, start, column, A->value, x, right, f, y);
+    } else if constexpr (B > 1) {
       const bool paired = B % 2 == 0 && (uintptr_t)x % sizeof(double2) == 0; /* a caller's vector may begin anywhere */
-      (paired ? multiply_small<B, B % 2 == 0>
-              : multiply_small<B, false>)<<<karst_cuda_grid(rows, shape<B>::ROWS), SMALL_THREADS, 0, cuda->stream>>>(
-          rows, start, column, A->value, x, right, y);
-    } else
-      multiply_large<<<karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), 0, cuda->stream>>>(
-          b, rows, start, column, A->value, x, right, y);
+      grid = grid_for<COUNT>(rows, shape<B>::ROWS);
+      karst_cuda_launch(cuda, paired ? multiply_small<B, B % 2 == 0, COUNT> : multiply_small<B, false, COUNT>, grid,
+                        SMALL_THREADS, rows, start, column, A->value, x, right, f, y);
+    } else if constexpr (COUNT == 0)
+      karst_cuda_launch(cuda, multiply_large, karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), b, rows, start,
+                        column, A->value, x, right, y);
   });
+  return grid;
 }
 
 } // namespace
 
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {
-  multiply(context, A, x, NULL, y);
+  multiply<0>(context, A, x, NULL, {}, y);
+}
+
+void karst_multiply_dots_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
+                              const double *const *with, double *result)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  factors f = {{}, cuda->partial};
+  if (A->block_rows == 0 || A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+    karst_multiply_cuda(context, A, x, y);
+    karst_dots_cuda(context, (int64_t)A->block_rows * A->block_size, count, with, y, result);
+    return;
+  }
+  for (int v = 0; v < count; v++) f.with[v] = with[v] == y ? NULL : with[v];
+  const unsigned parts = count == 1 ? multiply<1>(context, A, x, NULL, f, y) : multiply<2>(context, A, x, NULL, f, y);
+  karst_cuda_add_parts(cuda, parts, count, result);
 }
 
 void karst_residual_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                          double *norm2)
 {
   const double *const vector = r;
-  multiply(context, A, x, b, r);
+  multiply<0>(context, A, x, b, {}, r);
   if (norm2) karst_dots_cuda(context, (int64_t)A->block_rows * A->block_size, 1, &vector, r, norm2);
 }

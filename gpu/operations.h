@@ -57,6 +57,8 @@ karst_status karst_grid_reach_cuda(karst_context *context, const karst_matrix *A
 
 /* matrix.cu */
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y);
+void karst_multiply_dots_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
+                              const double *const *with, double *result);
 void karst_residual_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                          double *norm2);
 

@@ -3,7 +3,7 @@
  * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
  * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum
  * has the same bits in every run and on every GPU. */
-#include "cuda.h"
+#include "reduce.h"
 
 namespace
 {
@@ -20,27 +20,14 @@ struct vectors {
   const double *at[COMBINED];
 };
 
-__device__ double warp_sum(double value)
-{
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_down_sync(0xffffffff, value, distance);
-  return value;
-}
-
 /* result[v] = the sum of value[v] over all threads of all blocks, v < count; partial: [count * KARST_CUDA_SUMS] */
 template <int BATCH>
 __device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, double *result)
 {
-  __shared__ double part[BATCH][WARPS];
   __shared__ bool last;
   const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
-  for (int v = 0; v < BATCH; v++) {
-    double sum = warp_sum(value[v]);
-    if (lane == 0) part[v][warp] = sum;
-  }
-  __syncthreads();
+  const double sum = karst_cuda_block_sum<BATCH, THREADS>(count, value);
   if (t < count) {
-    double sum = 0;
-    for (int w = 0; w < WARPS; w++) sum += part[t][w];
     __stcg(&partial[t * KARST_CUDA_SUMS + blockIdx.x], sum);
     __threadfence();
   }
@@ -52,7 +39,7 @@ __device__ void reduce(int count, const double *value, double *partial, unsigned
   for (int v = warp; v < count; v += WARPS) {
     double sum = 0;
     for (unsigned s = (unsigned)lane; s < gridDim.x; s += 32) sum += __ldcg(&partial[v * KARST_CUDA_SUMS + s]);
-    sum = warp_sum(sum);
+    sum = karst_cuda_warp_sum(sum);
     if (lane == 0) result[v] = sum;
   }
 }
@@ -61,6 +48,7 @@ template <int BATCH>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     dots(int64_t n, int count, vectors x, const double *y, double *partial, unsigned *ticket, double *result)
 {
+  karst_cuda_begin();
   double sum[BATCH] = {};
 #pragma unroll(BATCH <= 4 ? STRIP : 1)
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
@@ -81,7 +69,24 @@ unsigned sum_grid(int64_t n)
 template <int BATCH>
 void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x, const double *y, double *result)
 {
-  dots<BATCH><<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, count, *x, y, cuda->partial, cuda->ticket, result);
+  karst_cuda_launch(cuda, dots<BATCH>, sum_grid(n), THREADS, n, count, *x, y, cuda->partial, cuda->ticket, result);
+}
+
+/* Threads that add up the parts that many thread blocks have left: one block, whose threads have a few parts each. */
+enum { ADDERS = 1024 };
+
+__global__ void __launch_bounds__(ADDERS) add_parts(unsigned parts, int count, const double *partial, double *result)
+{
+  karst_cuda_begin();
+  const double *second = partial + (count > 1 ? parts : 0);
+  double sum[2] = {};
+#pragma unroll 4
+  for (unsigned k = threadIdx.x; k < parts; k += ADDERS) {
+    sum[0] += partial[k];
+    sum[1] += second[k];
+  }
+  const double all = karst_cuda_block_sum<2, ADDERS>(count, sum);
+  if ((int)threadIdx.x < count) result[threadIdx.x] = all;
 }
 
 /* y = beta y + sign sum_v coefficient[v] x[v], and norm2 = y . y unless NULL */
@@ -90,6 +95,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             double *partial, unsigned *ticket, double *norm2)
 {
   __shared__ double factor[COMBINED];
+  karst_cuda_begin();
   const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
   const double scale = beta ? *beta : 1;
   double sum = 0;
@@ -116,6 +122,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 }
 
 } // namespace
+
+void karst_cuda_add_parts(const karst_cuda *cuda, unsigned parts, int count, double *result)
+{
+  karst_cuda_launch(cuda, add_parts, 1, ADDERS, parts, count, cuda->partial, result);
+}
 
 void karst_dots_cuda(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
                      double *result)
@@ -150,8 +161,8 @@ void karst_combine_cuda(karst_context *context, int64_t n, int count, double sig
     bool last = begin + batch == count;
     vectors some = {};
     for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
-    combine<<<sum_grid(n), THREADS, 0, cuda->stream>>>(n, batch, sign, coefficient + begin, some, begin ? NULL : beta,
-                                                       y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
+    karst_cuda_launch(cuda, combine, sum_grid(n), THREADS, n, batch, sign, coefficient + begin, some,
+                      begin ? NULL : beta, y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
     begin += batch;
   } while (begin < count);
 }

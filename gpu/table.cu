@@ -50,6 +50,7 @@ const struct karst_backend karst_backend_cuda = {
     .scatter = GUARDED(scatter),
     .permute = GUARDED(permute),
     .multiply = GUARDED(multiply),
+    .multiply_dots = GUARDED(multiply_dots),
     .residual = GUARDED(residual),
     .residual_bounded = GUARDED(residual_bounded),
     .residual_precise = GUARDED(residual_precise),

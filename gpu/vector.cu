@@ -1,5 +1,5 @@
 /* vector.cu - operations on the elements of vectors on the GPU. A thread does one element. */
-#include "cuda.h"
+#include "launch.h"
 
 #include <limits.h>
 
@@ -9,13 +9,14 @@ namespace
 /* Calls f(i) for each i < n. */
 template <typename F> __global__ void each(int64_t n, F f)
 {
+  karst_cuda_begin();
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) f(i);
 }
 
 template <typename F> void run(karst_context *context, int64_t n, const F &f)
 {
-  each<<<karst_cuda_grid(n, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, karst_cuda_of(context)->stream>>>(n, f);
+  karst_cuda_launch(karst_cuda_of(context), each<F>, karst_cuda_grid(n, KARST_CUDA_THREADS), KARST_CUDA_THREADS, n, f);
 }
 
 struct fill {
@@ -87,7 +88,7 @@ void karst_normalise_cuda(karst_context *context, int64_t n, const double *norm2
 void karst_quotient_cuda(karst_context *context, double sign, const double *a, const double *b, const double *c,
                          const double *d, double *result)
 {
-  each<<<1, 1, 0, karst_cuda_of(context)->stream>>>(1, quotient{sign, a, b, c, d, result});
+  run(context, 1, quotient{sign, a, b, c, d, result});
 }
 
 void karst_gather_cuda(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,

@@ -12,7 +12,8 @@
  * Vectors read (r) and written (w) in an iteration, besides the products and applies:
  *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
  *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
- * and one download of 8 scalars. Memory: r*, p, v, p^, s^, t; s takes the place of r. */
+ * and one download of 8 scalars. A product that takes sums as it goes, as on a GPU, reads one vector for the first and
+ * for the third instead of two. Memory: r*, p, v, p^, s^, t; s takes the place of r. */
 #include "krylov.h"
 
 #include <float.h>
@@ -62,9 +63,8 @@ static karst_status first_half(karst_krylov *k, int now)
   double *v = k->vector[V], *s = k->scalar;
   const double *against[] = {k->vector[SHADOW], v};
   karst_status status = karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
-  if (!status) status = karst_krylov_multiply(k, k->vector[P_HAT], v);
+  if (!status) status = karst_krylov_multiply_dots(k, k->vector[P_HAT], v, 2, against, s + SIGMA);
   if (status) return status;
-  karst_sums_dots(k->context, k->n, 2, against, v, s + SIGMA);
   backend->quotient(k->context, 1, s + RHO + now, s + SIGMA, NULL, NULL, s + ALPHA);
   karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
   return KARST_SUCCESS;
@@ -77,9 +77,8 @@ static karst_status second_half(karst_krylov *k, int now)
   double *t = k->vector[T], *s = k->scalar;
   const double *against[] = {k->r, t};
   karst_status status = karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
-  if (!status) status = karst_krylov_multiply(k, k->vector[S_HAT], t);
+  if (!status) status = karst_krylov_multiply_dots(k, k->vector[S_HAT], t, 2, against, s + TS);
   if (status) return status;
-  karst_sums_dots(k->context, k->n, 2, against, t, s + TS);
   backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
   karst_sums_combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
   karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);

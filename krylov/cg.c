@@ -12,7 +12,7 @@
  *     r'z               2 r
  *     p = z + beta p    2 r, 1 w
  * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that have p'q and r'z at hand, as
- * those of a reduced system, spare the passes for these two.
+ * those of a reduced system, spare the passes for these two, and a matrix on a GPU that for p'q.
  *
  * Where the download takes time one of Karst's own M is applied meanwhile, in vain in the last iteration.
  *

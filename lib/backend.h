@@ -106,6 +106,10 @@ struct karst_backend {
 
   /* y = A x */
   void (*multiply)(karst_context *context, const karst_matrix *A, const double *x, double *y);
+  /* The same, and result[i] = with[i] . y for i < count, which is 1 or 2; with[i] may be x or y. NULL where that gains
+   * nothing over multiply and dots, which give the same sums but for rounding. */
+  void (*multiply_dots)(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
+                        const double *const *with, double *result);
   /* r = b - A x; norm2, unless NULL: r . r */
   void (*residual)(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                    double *norm2);

@@ -146,13 +146,20 @@ static inline karst_status karst_krylov_multiply(const karst_krylov *k, const do
   return k->A.multiply(&k->A, x, y);
 }
 
+/* The same, and result[i] = with[i] . y in device memory for i < count, which is 1 or 2; with[i] may be x or y. */
+static inline karst_status karst_krylov_multiply_dots(const karst_krylov *k, const double *x, double *y, int count,
+                                                      const double *const *with, double *result)
+{
+  if (k->A.multiply_dots) return k->A.multiply_dots(&k->A, x, y, count, with, result);
+  const karst_status status = karst_krylov_multiply(k, x, y);
+  if (!status) karst_sums_dots(k->context, k->n, count, with, y, result);
+  return status;
+}
+
 /* The same, and *dot = x . y in device memory. */
 static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, const double *x, double *y, double *dot)
 {
-  if (k->A.multiply_dot) return k->A.multiply_dot(&k->A, x, y, dot);
-  const karst_status status = karst_krylov_multiply(k, x, y);
-  if (!status) karst_sums_dots(k->context, k->n, 1, &x, y, dot);
-  return status;
+  return k->A.multiply_dot ? k->A.multiply_dot(&k->A, x, y, dot) : karst_krylov_multiply_dots(k, x, y, 1, &x, dot);
 }
 
 /* z = M^-1 r */

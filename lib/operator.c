@@ -1,9 +1,18 @@
 /* operator.c - see operator.h: a matrix as an operator. */
 #include "operator.h"
 
+#include "sums.h"
+
 static karst_status multiply(const karst_operator *A, const double *x, double *y)
 {
   A->context->backend->multiply(A->context, A->data, x, y);
+  return KARST_SUCCESS;
+}
+
+static karst_status multiply_dots(const karst_operator *A, const double *x, double *y, int count,
+                                  const double *const *with, double *result)
+{
+  karst_sums_multiply(A->context, A->data, x, y, count, with, result);
   return KARST_SUCCESS;
 }
 
@@ -27,6 +36,7 @@ karst_operator karst_operator_of_matrix(const karst_matrix *A)
                           .product = "the matrix times a vector",
                           .unread = karst_matrix_find_missing_diagonal(A) >= 0,
                           .multiply = multiply,
+                          .multiply_dots = multiply_dots,
                           .residual = residual,
                           .find_not_finite = find_not_finite};
 }

@@ -18,8 +18,12 @@ typedef struct karst_operator {
   bool reduced; /* it is the system that the preconditioner's reduction leaves, which applies the preconditioner too */
   /* y = A x, queued; x and y do not overlap. A failure has given karst_fail a sentence, and y is worth nothing. */
   karst_status (*multiply)(const struct karst_operator *A, const double *x, double *y);
-  /* The same, and *dot = x . y in device memory. NULL: the sum is taken in a pass of its own. */
+  /* The same, and *dot = x . y in device memory; and the same with result[i] = with[i] . y for i < count, which is 1 or
+   * 2, where with[i] may be x or y. NULL: without multiply_dot the other one is asked, and without that the sums are
+   * taken in a pass of their own. */
   karst_status (*multiply_dot)(const struct karst_operator *A, const double *x, double *y, double *dot);
+  karst_status (*multiply_dots)(const struct karst_operator *A, const double *x, double *y, int count,
+                                const double *const *with, double *result);
   /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise. */
   karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,
                            bool expected, const karst_residual_space *space, bool *precise, double *norm);

@@ -145,6 +145,17 @@ static void multiply(karst_context *context, const karst_matrix *A, const double
   karst_profile_end(&timing);
 }
 
+static void multiply_dots(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
+                          const double *const *with, double *result)
+{
+  karst_timing timing;
+  int vectors = 2;
+  for (int i = 0; i < count; i++) vectors += with[i] != x && with[i] != y;
+  begin(context, "matrix product", of_product(A, vectors), &timing)
+      ->multiply_dots(context, A, x, y, count, with, result);
+  karst_profile_end(&timing);
+}
+
 static void residual(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                      double *norm2)
 {
@@ -245,6 +256,7 @@ static struct karst_backend wrap(const struct karst_backend *backend)
   timed.scatter = scatter;
   timed.permute = permute;
   timed.multiply = multiply;
+  timed.multiply_dots = backend->multiply_dots ? multiply_dots : NULL;
   timed.residual = residual;
   timed.residual_bounded = residual_bounded;
   timed.residual_precise = residual_precise;

@@ -4,9 +4,9 @@
  * processes each has a part of these sums, and this is the place to complete them before anything reads them. How a
  * solve goes on and ends is decided from them. Elements one by one are looked at in one other place,
  * karst_survey_elements (norm.h), for norms whose squares double precision cannot hold, and for the place of an element
- * that is not finite once a sum was not. Two sums come with what makes their vectors: karst_krylov_multiply_dot and
- * karst_krylov_precondition_dot (krylov.h) take them from an operator or a reduction that has them at hand, and here
- * where it has not. */
+ * that is not finite once a sum was not. Some sums come with what makes their vectors: karst_krylov_multiply_dots,
+ * _multiply_dot and _precondition_dot (krylov.h) take them from an operator or a reduction that has them at hand, and
+ * here where it has not. */
 #ifndef KARST_LIB_SUMS_H
 #define KARST_LIB_SUMS_H
 
@@ -17,6 +17,18 @@ static inline void karst_sums_dots(karst_context *context, int64_t n, int count,
                                    const double *y, double *result)
 {
   context->backend->dots(context, n, count, x, y, result);
+}
+
+/* y = A x, and result[i] = with[i] . y for i < count, which is 1 or 2; with[i] may be x or y. */
+static inline void karst_sums_multiply(karst_context *context, const karst_matrix *A, const double *x, double *y,
+                                       int count, const double *const *with, double *result)
+{
+  if (context->backend->multiply_dots) {
+    context->backend->multiply_dots(context, A, x, y, count, with, result);
+    return;
+  }
+  context->backend->multiply(context, A, x, y);
+  karst_sums_dots(context, karst_matrix_rows(A), count, with, y, result);
 }
 
 /* y = beta y + sign sum_i coefficient[i] x[i] for i < count, beta NULL standing for 1, and norm2 = y . y; with norm2

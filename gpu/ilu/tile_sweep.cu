@@ -15,6 +15,7 @@
  *
  * The values are those of the two triangles (ilu.h) in another order: stored so by a factorization by tiles
  * (tile_factor.cu), or copied after another (tile_copy.cu). */
+#include "gpu/launch.h"
 #include "tile_steps.h"
 
 namespace
@@ -125,6 +126,7 @@ template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve
 {
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way[WARPS];
+  karst_cuda_begin();
   const int warp = (int)threadIdx.x / 32;
   char *own = memory + warp * s.shared;
   unsigned ticket = 0;
@@ -286,8 +288,8 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
                                z};
   void *list[] = {&arguments};
   const void *kernel = kernel_for(plan->block_size, state->share);
-  const cudaError_t error = cudaLaunchKernel(kernel, dim3(blocks), dim3(32 * (unsigned)state->warps), list,
-                                             (size_t)(state->shared * state->warps), karst_cuda_of(context)->stream);
+  const cudaError_t error = karst_cuda_launch_list(karst_cuda_of(context), kernel, blocks, 32 * (unsigned)state->warps,
+                                                   (size_t)(state->shared * state->warps), list);
   if (error == cudaSuccess) work->solves++; /* else nobody has taken a ticket */
 }
 
