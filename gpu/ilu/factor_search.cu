@@ -23,10 +23,7 @@ struct strict_columns {
   karst_index *start, *column;
 };
 
-#ifndef T_
-#define T_ 128
-#endif
-enum { THREADS = T_ };
+enum { THREADS = 256 };
 
 /* factor_state */
 struct search_state {

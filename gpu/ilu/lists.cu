@@ -227,8 +227,8 @@ __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigne
   if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
 }
 
-/* Adds to *bound what the products of the rows are at most. */
-__global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, unsigned long long *bound)
+/* Adds to *bound how many products the rows have at most, or exactly where those without a place count too. */
+__global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, bool dropped, unsigned long long *bound)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -237,7 +237,8 @@ __global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, 
   unsigned long long mine = 0;
   for (karst_index k = begin; k < end; k++) {
     const karst_index p = factor.lower_column[k];
-    mine += (unsigned long long)min(factor.upper_start[p + 1] - factor.upper_start[p], width);
+    const karst_index length = factor.upper_start[p + 1] - factor.upper_start[p];
+    mine += (unsigned long long)(dropped ? length : min(length, width));
   }
   if (mine) atomicAdd(bound, mine);
 }
@@ -297,14 +298,15 @@ karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_mat
 }
 
 karst_status karst_ilu_bound_products_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                           karst_index rows, int64_t *products)
+                                           const karst_ilu_analysis *analysis, int64_t *products)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   unsigned long long *found, bound;
   karst_status status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
   if (status) return status;
   cudaMemsetAsync(found, 0, sizeof *found, stream);
-  bound_products<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, *pattern, found);
+  bound_products<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern,
+                                                                                  analysis->modified, found);
   status = context->backend->download(context, &bound, found, sizeof bound);
   karst_cuda_work_release(context, found);
   if (!status) *products = (int64_t)bound;

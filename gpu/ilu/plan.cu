@@ -291,7 +291,7 @@ karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool 
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_ilu_shape shape = shape_of(context, pattern, analysis);
-  karst_status status = karst_ilu_bound_products_cuda(context, pattern, analysis->rows, &shape.products);
+  karst_status status = karst_ilu_bound_products_cuda(context, pattern, analysis, &shape.products);
   if (!status) status = lay_out_triangles(context, A, !karst_ilu_lists_are_long(&shape), pattern, analysis);
   if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis);
   if (!status && !tiles && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
