@@ -127,6 +127,9 @@ template <typename F> static inline void karst_cuda_instance(int b, F f)
   }
 }
 
+/* The value of a quotient, which is 0 where it is not finite (lib/backend.h). */
+static __device__ __forceinline__ double karst_cuda_finite(double value) { return fabs(value) <= DBL_MAX ? value : 0; }
+
 /* Returns the scalar offset of block number k. */
 static __device__ __forceinline__ int64_t karst_cuda_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 
