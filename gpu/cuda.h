@@ -35,7 +35,8 @@ struct karst_cuda {
   void *arriving;     /* the same for a download that has begun */
   void *awaiting;     /* where that is to go; NULL: there is none */
   size_t awaited;     /* its bytes */
-  cudaEvent_t there;  /* when it has arrived */
+  unsigned begun;     /* its number */
+  unsigned *arrived;  /* pinned host memory: the number of the last one that has arrived */
   bool launch_early;  /* kernels may be launched before the one before them has ended; launch.h */
   char name[96];      /* such as "NVIDIA H100 80GB HBM3, 79 GiB" */
 };
