@@ -3,7 +3,7 @@
  * All work of a context is queued on one stream, of its own or the caller's. Only a download waits for it, and an
  * upload from pinned or device memory, which the caller may change once it returns; the runtime has taken other host
  * memory by then. */
-#include "cuda.h"
+#include "launch.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -94,9 +94,10 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
   if (error == cudaSuccess) error = cudaMalloc(&cuda->scalar, sizeof *cuda->scalar);
   if (error == cudaSuccess) error = cudaMallocHost(&cuda->staging, KARST_CUDA_STAGING);
   if (error == cudaSuccess) error = cudaMallocHost(&cuda->arriving, KARST_CUDA_STAGING);
-  if (error == cudaSuccess) error = cudaEventCreateWithFlags(&cuda->there, cudaEventDisableTiming);
+  if (error == cudaSuccess) error = cudaMallocHost(&cuda->arrived, sizeof *cuda->arrived);
   if (error == cudaSuccess) error = cudaMemsetAsync(cuda->ticket, 0, sizeof *cuda->ticket, cuda->stream);
   if (error != cudaSuccess) return error;
+  *cuda->arrived = 0;
   karst_cuda_work_open(cuda);
   cuda->multiprocessors = properties.multiProcessorCount;
   cuda->launch_early = can_launch_early(&properties);
@@ -135,7 +136,7 @@ void karst_close_cuda(karst_context *context)
   karst_cuda_work_close(cuda);
   cudaFreeHost(cuda->staging);
   cudaFreeHost(cuda->arriving);
-  if (cuda->there) cudaEventDestroy(cuda->there);
+  cudaFreeHost(cuda->arrived);
   karst_release(context, cuda);
   context->device = NULL;
 }
@@ -244,6 +245,32 @@ karst_status karst_download_cuda(karst_context *context, void *host, const void 
   return karst_cuda_status(context, error, "work before a download");
 }
 
+/* Copies to pinned memory, and then says so there by the number of the download. A kernel can be followed by the next
+ * one without a gap, which a copy or an event between them would make. */
+static __global__ void deliver(const char *from, size_t bytes, char *to, unsigned number, unsigned *arrived)
+{
+  karst_cuda_begin();
+  for (size_t k = threadIdx.x; k < bytes; k += blockDim.x) to[k] = from[k];
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  __threadfence_system();
+  *static_cast<volatile unsigned *>(arrived) = number;
+}
+
+/* Waits for what deliver says. The device is asked now and then whether it has failed. */
+static cudaError_t await_arrival(const struct karst_cuda *cuda)
+{
+  enum { PATIENCE = 1 << 14 };
+  for (unsigned looks = 1; __atomic_load_n(cuda->arrived, __ATOMIC_ACQUIRE) != cuda->begun; looks++) {
+    if (looks % PATIENCE > 0) continue;
+    cudaError_t error = cudaPeekAtLastError();
+    if (error == cudaSuccess) error = cudaStreamQuery(cuda->stream);
+    if (error != cudaSuccess && error != cudaErrorNotReady) return error;
+    if (error == cudaErrorNotReady) cudaGetLastError();
+  }
+  return cudaSuccess;
+}
+
 karst_status karst_download_begin_cuda(karst_context *context, void *host, const void *from, size_t bytes)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
@@ -251,8 +278,9 @@ karst_status karst_download_begin_cuda(karst_context *context, void *host, const
   if (status) return status;
   if (bytes > KARST_CUDA_STAGING) return karst_download_cuda(context, host, from, bytes);
   cudaError_t error = cudaPeekAtLastError();
-  if (error == cudaSuccess) error = cudaMemcpyAsync(cuda->arriving, from, bytes, cudaMemcpyDefault, cuda->stream);
-  if (error == cudaSuccess) error = cudaEventRecord(cuda->there, cuda->stream);
+  if (error == cudaSuccess)
+    error = karst_cuda_launch(cuda, deliver, 1, KARST_CUDA_THREADS, static_cast<const char *>(from), bytes,
+                              static_cast<char *>(cuda->arriving), ++cuda->begun, cuda->arrived);
   if (error == cudaSuccess) {
     cuda->awaiting = host;
     cuda->awaited = bytes;
@@ -264,7 +292,7 @@ karst_status karst_download_end_cuda(karst_context *context)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
   if (!cuda->awaiting) return KARST_SUCCESS;
-  const cudaError_t error = cudaEventSynchronize(cuda->there);
+  const cudaError_t error = await_arrival(cuda);
   if (error == cudaSuccess) memcpy(cuda->awaiting, cuda->arriving, cuda->awaited);
   cuda->awaiting = NULL;
   return karst_cuda_status(context, error, "work before a download");

@@ -35,7 +35,8 @@ struct karst_cuda {
   void *arriving;     /* the same for a download that has begun */
   void *awaiting;     /* where that is to go; NULL: there is none */
   size_t awaited;     /* its bytes */
-  cudaEvent_t there;  /* when it has arrived */
+  unsigned begun;     /* its number */
+  unsigned *arrived;  /* pinned host memory: the number of the last one that has arrived */
   bool launch_early;  /* kernels may be launched before the one before them has ended; launch.h */
   char name[96];      /* such as "NVIDIA H100 80GB HBM3, 79 GiB" */
 };
@@ -126,6 +127,9 @@ template <typename F> static inline void karst_cuda_instance(int b, F f)
     return f(std::integral_constant<int, 0>());
   }
 }
+
+/* The value of a quotient, which is 0 where it is not finite (lib/backend.h). */
+static __device__ __forceinline__ double karst_cuda_finite(double value) { return fabs(value) <= DBL_MAX ? value : 0; }
 
 /* Returns the scalar offset of block number k. */
 static __device__ __forceinline__ int64_t karst_cuda_offset(int b, int64_t k) { return (int64_t)b * b * k; }

@@ -1,5 +1,6 @@
 /* diagonal.cu - inverts diagonal blocks on the GPU, and multiplies a vector by them. */
 #include "invert.h"
+#include "launch.h"
 
 namespace
 {
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(B ? KARST_CUDA_THREADS : 1024)
   const int b = B ? B : size;
   karst_index i;
   int r;
+  karst_cuda_begin();
   if (!karst_cuda_row(b, count, &i, &r)) return;
   const double *block = S + karst_cuda_offset(b, i) + r;
   double sum = 0;
@@ -94,7 +96,7 @@ void karst_multiply_diagonal_cuda(karst_context *context, karst_index count, int
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   karst_cuda_instance(b, [&](auto size) {
-    multiply<decltype(size)::value>
-        <<<karst_cuda_row_grid(count, b), karst_cuda_row_threads(b), 0, cuda->stream>>>(b, count, S, x, y);
+    karst_cuda_launch(cuda, multiply<decltype(size)::value>, karst_cuda_row_grid(count, b), karst_cuda_row_threads(b),
+                      b, count, S, x, y);
   });
 }

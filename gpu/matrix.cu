@@ -226,8 +226,8 @@ __global__ void __launch_bounds__(1024)
   y[at] = right ? right[at] - sum : sum;
 }
 
-/* The grid where a thread block takes so many rows at a time: all at once, or so that no more parts of the sums are made
- * than there is room for and all blocks have as much to do. */
+/* The grid where a thread block takes so many rows at a time: all at once, or, with sums, so that there is room for
+ * the parts and all blocks have as much to do. */
 template <int COUNT> unsigned grid_for(karst_index rows, int at_a_time)
 {
   const unsigned pieces = karst_cuda_grid(rows, at_a_time);

@@ -34,6 +34,10 @@ void karst_dots_cuda(karst_context *context, int64_t n, int count, const double 
                      double *result);
 void karst_combine_cuda(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
                         const double *const *x, const double *beta, double *y, double *norm2);
+void karst_step_cuda(karst_context *context, int64_t n, const double *a, const double *b, double *step, const double *x,
+                     double *y, double *norm2, const double *with, double *dot);
+void karst_turn_cuda(karst_context *context, int64_t n, const double *step, const double *a, const double *b,
+                     const double *z, double *p, double *x);
 
 /* vector.cu */
 void karst_fill_cuda(karst_context *context, int64_t n, double value, double *x);

@@ -20,9 +20,10 @@ struct vectors {
   const double *at[COMBINED];
 };
 
-/* result[v] = the sum of value[v] over all threads of all blocks, v < count; partial: [count * KARST_CUDA_SUMS] */
-template <int BATCH>
-__device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, double *result)
+/* Calls store(v, the sum of value[v] over all threads of all blocks) for v < count, by one thread each; partial:
+ * [count * KARST_CUDA_SUMS] */
+template <int BATCH, typename F>
+__device__ void reduce(int count, const double *value, double *partial, unsigned *ticket, const F &store)
 {
   __shared__ bool last;
   const int t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
@@ -40,7 +41,7 @@ __device__ void reduce(int count, const double *value, double *partial, unsigned
     double sum = 0;
     for (unsigned s = (unsigned)lane; s < gridDim.x; s += 32) sum += __ldcg(&partial[v * KARST_CUDA_SUMS + s]);
     sum = karst_cuda_warp_sum(sum);
-    if (lane == 0) result[v] = sum;
+    if (lane == 0) store(v, sum);
   }
 }
 
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     for (int v = 0; v < BATCH; v++)
       if (v < count) sum[v] += x.at[v][i] * yi;
   }
-  reduce<BATCH>(count, sum, partial, ticket, result);
+  reduce<BATCH>(count, sum, partial, ticket, [=](int v, double all) { result[v] = all; });
 }
 
 unsigned sum_grid(int64_t n)
@@ -118,7 +119,62 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         sum += value[s] * value[s];
       }
   }
-  if (norm2) reduce<1>(1, &sum, partial, ticket, norm2);
+  if (norm2) reduce<1>(1, &sum, partial, ticket, [=](int, double all) { *norm2 = all; });
+}
+
+/* lib/backend.h; DOT: with is not NULL. */
+template <bool DOT>
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    take_step(int64_t n, const double *a, const double *b, double *step, const double *x, double *y, const double *with,
+              double *partial, unsigned *ticket, double *norm2, double *dot)
+{
+  karst_cuda_begin();
+  const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
+  const double length = karst_cuda_finite(*a / *b);
+  double sum[2] = {};
+  if (blockIdx.x == 0 && threadIdx.x == 0) *step = length;
+  for (int64_t first = (int64_t)blockIdx.x * THREADS * STRIP + threadIdx.x; first < n; first += stride) {
+    double value[STRIP] = {}, factor[STRIP] = {};
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        value[s] = y[first + s * THREADS] - length * x[first + s * THREADS];
+        if (DOT) factor[s] = with[first + s * THREADS];
+      }
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        y[first + s * THREADS] = value[s];
+        sum[0] += value[s] * value[s];
+        sum[1] += factor[s] * value[s];
+      }
+  }
+  reduce<DOT ? 2 : 1>(DOT ? 2 : 1, sum, partial, ticket, [=](int v, double all) { *(v == 0 ? norm2 : dot) = all; });
+}
+
+/* lib/backend.h */
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    take_turn(int64_t n, const double *step, const double *a, const double *b, const double *z, double *p, double *x)
+{
+  karst_cuda_begin();
+  const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
+  const double length = *step, beta = karst_cuda_finite(*a / *b);
+  for (int64_t first = (int64_t)blockIdx.x * THREADS * STRIP + threadIdx.x; first < n; first += stride) {
+    double along[STRIP] = {}, from[STRIP] = {}, to[STRIP] = {};
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        along[s] = p[first + s * THREADS];
+        from[s] = x[first + s * THREADS];
+        to[s] = z[first + s * THREADS];
+      }
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        x[first + s * THREADS] = from[s] + length * along[s];
+        p[first + s * THREADS] = beta != 0 ? to[s] + beta * along[s] : to[s];
+      }
+  }
 }
 
 } // namespace
@@ -165,4 +221,18 @@ void karst_combine_cuda(karst_context *context, int64_t n, int count, double sig
                       begin ? NULL : beta, y, cuda->partial, cuda->ticket, last ? norm2 : NULL);
     begin += batch;
   } while (begin < count);
+}
+
+void karst_step_cuda(karst_context *context, int64_t n, const double *a, const double *b, double *step, const double *x,
+                     double *y, double *norm2, const double *with, double *dot)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  karst_cuda_launch(cuda, with ? take_step<true> : take_step<false>, sum_grid(n), THREADS, n, a, b, step, x, y, with,
+                    cuda->partial, cuda->ticket, norm2, dot);
+}
+
+void karst_turn_cuda(karst_context *context, int64_t n, const double *step, const double *a, const double *b,
+                     const double *z, double *p, double *x)
+{
+  karst_cuda_launch(karst_cuda_of(context), take_turn, sum_grid(n), THREADS, n, step, a, b, z, p, x);
 }

@@ -42,7 +42,7 @@ struct quotient {
   {
     double value = sign * (*a / *b);
     if (c && d) value *= *c / *d;
-    *result = fabs(value) <= DBL_MAX ? value : 0;
+    *result = karst_cuda_finite(value);
   }
 };
 

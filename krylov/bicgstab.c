@@ -12,8 +12,9 @@
  * Vectors read (r) and written (w) in an iteration, besides the products and applies:
  *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
  *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
- * and one download of 8 scalars. A product that takes sums as it goes, as on a GPU, reads one vector for the first and
- * for the third instead of two. Memory: r*, p, v, p^, s^, t; s takes the place of r. */
+ * and one download of 8 scalars. On a GPU the products take their sums as they go, so that r*'v and t's read one vector
+ * and v'v and t't none, and r*'r, taken as r is made, reads r* alone. Memory: r*, p, v, p^, s^, t; s takes the place of
+ * r. */
 #include "krylov.h"
 
 #include <float.h>
@@ -59,30 +60,24 @@ static void begin(karst_krylov *k)
 /* From p to alpha and s, which is formed in r. */
 static karst_status first_half(karst_krylov *k, int now)
 {
-  const struct karst_backend *backend = k->context->backend;
   double *v = k->vector[V], *s = k->scalar;
   const double *against[] = {k->vector[SHADOW], v};
   karst_status status = karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
   if (!status) status = karst_krylov_multiply_dots(k, k->vector[P_HAT], v, 2, against, s + SIGMA);
-  if (status) return status;
-  backend->quotient(k->context, 1, s + RHO + now, s + SIGMA, NULL, NULL, s + ALPHA);
-  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&v, NULL, k->r, s + SS);
-  return KARST_SUCCESS;
+  if (!status) karst_sums_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->r, s + SS, NULL, NULL);
+  return status;
 }
 
 /* From s to omega, r and the next rho. */
 static karst_status second_half(karst_krylov *k, int now)
 {
-  const struct karst_backend *backend = k->context->backend;
   double *t = k->vector[T], *s = k->scalar;
   const double *against[] = {k->r, t};
   karst_status status = karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
   if (!status) status = karst_krylov_multiply_dots(k, k->vector[S_HAT], t, 2, against, s + TS);
-  if (status) return status;
-  backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
-  karst_sums_combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->r, s + RR);
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->vector[SHADOW], k->r, s + RHO + 1 - now);
-  return KARST_SUCCESS;
+  if (!status)
+    karst_sums_step(k->context, k->n, s + TS, s + TT, s + OMEGA, t, k->r, s + RR, k->vector[SHADOW], s + RHO + 1 - now);
+  return status;
 }
 
 /* p = r + beta (p - omega v) */

@@ -8,11 +8,12 @@
  * Vectors read (r) and written (w) in an iteration, besides the product with A and the apply of M:
  *     p'q               2 r
  *     r = r - alpha q   2 r, 1 w, with |r|^2
- *     x = x + alpha p   2 r, 1 w
  *     r'z               2 r
+ *     x = x + alpha p   2 r, 1 w
  *     p = z + beta p    2 r, 1 w
  * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that have p'q and r'z at hand, as
- * those of a reduced system, spare the passes for these two, and a matrix on a GPU that for p'q.
+ * those of a reduced system, spare the passes for these two, and a matrix on a GPU that for p'q. There the last two are
+ * one pass, which reads p once.
  *
  * Where the download takes time one of Karst's own M is applied meanwhile, in vain in the last iteration.
  *
@@ -72,22 +73,16 @@ static karst_status begin(karst_krylov *k)
 /* The step length along p, and the residual after that step. */
 static karst_status advance(karst_krylov *k, int now)
 {
-  const struct karst_backend *backend = k->context->backend;
-  double *p = k->vector[P], *q = k->vector[Q], *s = k->scalar;
-  const karst_status status = karst_krylov_multiply_dot(k, p, q, s + PQ);
-  if (status) return status;
-  backend->quotient(k->context, 1, s + RZ + now, s + PQ, NULL, NULL, s + ALPHA);
-  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
-  return KARST_SUCCESS;
+  double *q = k->vector[Q], *s = k->scalar;
+  const karst_status status = karst_krylov_multiply_dot(k, k->vector[P], q, s + PQ);
+  if (!status) karst_sums_step(k->context, k->n, s + RZ + now, s + PQ, s + ALPHA, q, k->r, s + RR, NULL, NULL);
+  return status;
 }
 
-/* z = M^-1 r after that step, and beta. */
+/* z = M^-1 r after that step. */
 static karst_status precondition(karst_krylov *k, int now)
 {
-  double *rz = k->scalar + RZ;
-  const karst_status status = karst_krylov_precondition_dot(k, k->r, k->vector[Z], rz + 1 - now);
-  if (!status) k->context->backend->quotient(k->context, 1, rz + 1 - now, rz + now, NULL, NULL, k->scalar + BETA);
-  return status;
+  return karst_krylov_precondition_dot(k, k->r, k->vector[Z], k->scalar + RZ + 1 - now);
 }
 
 /* Whether M is applied to the residual before it is known whether the step is taken. A program's function is not asked
@@ -126,11 +121,25 @@ static karst_status check(karst_krylov *k, int now, karst_reason *reason)
   return KARST_SUCCESS;
 }
 
-/* p = z + beta p */
-static void turn(karst_krylov *k)
+/* x = x + alpha p */
+static void correct(karst_krylov *k)
 {
-  k->context->backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&k->vector[Z], k->scalar + BETA,
-                               k->vector[P], NULL);
+  k->context->backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL,
+                               k->x, NULL);
+}
+
+/* The same and p = z + beta p */
+static void turn(karst_krylov *k, int now)
+{
+  const struct karst_backend *backend = k->context->backend;
+  double *p = k->vector[P], *z = k->vector[Z], *s = k->scalar;
+  if (backend->turn) {
+    backend->turn(k->context, k->n, s + ALPHA, s + RZ + 1 - now, s + RZ + now, z, p, k->x);
+    return;
+  }
+  correct(k);
+  backend->quotient(k->context, 1, s + RZ + 1 - now, s + RZ + now, NULL, NULL, s + BETA);
+  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&z, s + BETA, p, NULL);
 }
 
 /* Step number j of a cycle makes row j of the tridiagonal matrix; last: r'z and 1 / alpha of the step before. */
@@ -164,10 +173,23 @@ static karst_status report_spectrum(karst_krylov *k, int64_t steps)
   return status ? status : report(k, "eigenvalue_max", known[LARGEST]);
 }
 
-/* Iterates until the cycle has to end; *steps: how many steps were taken. */
+/* Counts the step that is being taken, and says whether the cycle ends with it. */
+static karst_status judge(karst_krylov *k, int now, bool *ends)
+{
+  const double residual = sqrt(k->host[k->by_precond ? RZ + 1 - now : RR]);
+  const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
+  if (karst_krylov_compares(k, residual)) {
+    const karst_status status = karst_krylov_compare(k, residual, k->r);
+    if (status) return status;
+  }
+  *ends = karst_krylov_step(k, residual, meets_atol ? residual : k->goal);
+  return KARST_SUCCESS;
+}
+
+/* Iterates until the cycle has to end; *steps: how many steps were taken. A step that is taken is made in x together
+ * with the turn to the next one, or alone where there is none. */
 static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
-  const struct karst_backend *backend = k->context->backend;
   double last[2] = {0};
   karst_status status = begin(k);
   for (int now = 0; !status; now = 1 - now) {
@@ -175,14 +197,15 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
     if (!status) status = look(k, now);
     if (!status) status = check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
-    backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL, k->x, NULL);
     keep_coefficients(k, (*steps)++, now, last);
-    const double residual = sqrt(k->host[k->by_precond ? RZ + 1 - now : RR]);
-    const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
-    if (karst_krylov_compares(k, residual)) status = karst_krylov_compare(k, residual, k->r);
-    if (status || karst_krylov_step(k, residual, meets_atol ? residual : k->goal)) return status;
-    if (!goes_ahead(k)) status = precondition(k, now);
-    if (!status) turn(k);
+    bool ends = false;
+    status = judge(k, now, &ends);
+    if (!status && !ends && !goes_ahead(k)) status = precondition(k, now);
+    if (status || ends) {
+      correct(k);
+      return status;
+    }
+    turn(k, now);
   }
   return status;
 }

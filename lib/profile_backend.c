@@ -110,6 +110,23 @@ static void quotient(karst_context *context, double sign, const double *a, const
   karst_profile_end(&timing);
 }
 
+static void step(karst_context *context, int64_t n, const double *a, const double *b, double *step_length,
+                 const double *x, double *y, double *norm2, const double *with, double *dot)
+{
+  karst_timing timing;
+  begin(context, "linear combination", of_scalars((with ? 4 : 3) * n), &timing)
+      ->step(context, n, a, b, step_length, x, y, norm2, with, dot);
+  karst_profile_end(&timing);
+}
+
+static void turn(karst_context *context, int64_t n, const double *step_length, const double *a, const double *b,
+                 const double *z, double *p, double *x)
+{
+  karst_timing timing;
+  begin(context, "linear combination", of_scalars(5 * n), &timing)->turn(context, n, step_length, a, b, z, p, x);
+  karst_profile_end(&timing);
+}
+
 static void gather(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                    double *y)
 {
@@ -252,6 +269,8 @@ static struct karst_backend wrap(const struct karst_backend *backend)
   timed.combine = combine;
   timed.normalise = normalise;
   timed.quotient = quotient;
+  timed.step = backend->step ? step : NULL;
+  timed.turn = backend->turn ? turn : NULL;
   timed.gather = gather;
   timed.scatter = scatter;
   timed.permute = permute;

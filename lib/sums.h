@@ -40,6 +40,20 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
   context->backend->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
 }
 
+/* *step = a / b, or 0 where that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is
+ * NULL. */
+static inline void karst_sums_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
+                                   const double *x, double *y, double *norm2, const double *with, double *dot)
+{
+  if (context->backend->step) {
+    context->backend->step(context, n, a, b, step, x, y, norm2, with, dot);
+    return;
+  }
+  context->backend->quotient(context, 1, a, b, NULL, NULL, step);
+  karst_sums_combine(context, n, 1, -1, step, &x, NULL, y, norm2);
+  if (with) karst_sums_dots(context, n, 1, &with, y, dot);
+}
+
 /* r = b - A x and norm2 = r . r */
 static inline void karst_sums_residual(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                        double *r, double *norm2)
