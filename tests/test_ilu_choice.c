@@ -25,12 +25,13 @@ static void test_factor(void)
                          0,
                          PROCESSORS,
                          false,
+                         0,
                          0};
     s.neighbours = s.rows * (9 + tap_random_index(3)) + tap_random_index(3) - 1;
-    const bool measures = karst_ilu_factor_rules[karst_ilu_choose_factor(&s)].elements > 0;
+    const bool measures = karst_ilu_factor_rules[karst_ilu_choose_listed(&s)].elements > 0;
     measured = measured && measures == (s.block_size <= 6 && s.neighbours > 10 * s.rows);
     s.longest = 1 + tap_random_index(2 * 1536 / (s.block_size * s.block_size) + 1);
-    const enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(&s);
+    const enum karst_ilu_factor_kind kind = karst_ilu_choose_listed(&s);
     if (kind != expected(&s))
       tap_note("b = %d, %lld rows, %lld neighbours, longest %lld: %s", s.block_size, (long long)s.rows,
                (long long)s.neighbours, (long long)s.longest, karst_ilu_factor_rules[kind].name);
@@ -50,39 +51,59 @@ static void test_limits(void)
     enum karst_ilu_factor_kind kind;
     const char *what;
   } of[] = {
-      {{1, 1000, 6000, 28, 7, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "a 7-point stencil: rows by slices"},
-      {{1, 1000, 26000, 100, 27, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "a 27-point stencil: a warp a row"},
-      {{1, 1000, 10000, 100, 27, PROCESSORS, false, 0},
+      {{1, 1000, 6000, 28, 7, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "a 7-point stencil: rows by slices"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "a 27-point stencil: a warp a row"},
+      {{1, 1000, 10000, 100, 27, PROCESSORS, false, 0, 0},
        KARST_ILU_FACTOR_SLICE,
        "10 neighbours on average are not many"},
-      {{1, 1000, 10001, 100, 1536, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "one more are, and 1536 elements fit"},
-      {{1, 1000, 10001, 100, 1537, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "1537 elements do not fit"},
-      {{6, 1000, 26000, 100, 42, PROCESSORS, false, 0}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
-      {{6, 1000, 26000, 100, 43, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
-      {{7, 1000, 26000, 100, 27, PROCESSORS, false, 0},
+      {{1, 1000, 10001, 100, 1536, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_ROW,
+       "one more are, and 1536 elements fit"},
+      {{1, 1000, 10001, 100, 1537, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "1537 elements do not fit"},
+      {{6, 1000, 26000, 100, 42, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
+      {{6, 1000, 26000, 100, 43, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
+      {{7, 1000, 26000, 100, 27, PROCESSORS, false, 0, 0},
        KARST_ILU_FACTOR_MMA,
        "blocks of 7: the matrix units, however many"},
-      {{8, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
-      {{9, 1000, 6000, 28, 7, PROCESSORS, false, 0}, KARST_ILU_FACTOR_LARGE, "blocks of 9: a block of threads a row"},
-      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
-      {{1, 1, 0, 1, 1, PROCESSORS, false, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
-      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0}, KARST_ILU_FACTOR_MODIFIED, "modified: the one kernel that is"},
-      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
-      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000},
-       KARST_ILU_FACTOR_SLICE,
-       "64 products for each block: lists"},
-      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001}, KARST_ILU_FACTOR_SEARCH, "one more: no lists"},
-      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001}, KARST_ILU_FACTOR_SEARCH, "nor with modified, large blocks"},
+      {{8, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
+      {{9, 1000, 6000, 28, 7, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_LARGE,
+       "blocks of 9: a block of threads a row"},
+      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
+      {{1, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0, 0},
+       KARST_ILU_FACTOR_MODIFIED,
+       "modified: the one kernel that is"},
+      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0, 0}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-    tap_ok(karst_ilu_choose_factor(&of[i].shape) == of[i].kind, "%s", of[i].what);
+    tap_ok(karst_ilu_choose_listed(&of[i].shape) == of[i].kind, "%s", of[i].what);
+}
+
+static void test_search(void)
+{
+  const struct {
+    karst_ilu_shape shape;
+    bool searches;
+    const char *what;
+  } of[] = {
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4096}, false, "64 products for each block have lists"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001, 4096}, true, "one more has none"},
+      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001, 9}, true, "neither with modified, large blocks"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, true, "a long list of one row, for its lanes"},
+      {{1, 1000, 19000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "which a warp has lanes enough for"},
+      {{1, 1000, 19000, 100, 1537, PROCESSORS, false, 640000, 4097}, true, "where it has room for the row"},
+      {{7, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "or the matrix units"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    tap_ok(karst_ilu_searches(&of[i].shape) == of[i].searches, "%s", of[i].what);
 }
 
 static void test_factor_by_tiles(void)
 {
-  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false, 0},
-                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false, 0};
-  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true, 0};
+  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false, 0, 0},
+                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false, 0, 0};
+  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true, 0, 0};
   tap_ok(karst_ilu_may_factor_tiles(&six), "tiles are factored in shared memory with blocks of 6");
   tap_ok(!karst_ilu_may_factor_tiles(&seven), "and not with blocks of 7");
   tap_ok(!karst_ilu_may_factor_tiles(&modified), "nor with dropped products on the diagonal");
@@ -190,6 +211,7 @@ int main(void)
 {
   test_factor();
   test_limits();
+  test_search();
   test_factor_by_tiles();
   test_sweep();
   test_tiles();

@@ -14,10 +14,10 @@ typedef struct karst_ilu_shape {
   int64_t rows;       /* block rows, at least one */
   int64_t neighbours; /* blocks off the diagonal, of L and U together */
   int64_t levels;     /* level sets of L */
-  int64_t longest;    /* blocks of the longest row of L, D and U', with its padding; 0: not measured yet */
+  int64_t longest;    /* blocks of the longest row of L, D and U'; with its padding once that is measured; 0: not yet */
   int multiprocessors;
-  bool modified;    /* dropped products are added to the diagonal */
-  int64_t products; /* there are at most so many; 0: not counted */
+  bool modified;                   /* dropped products are added to the diagonal */
+  int64_t products, most_products; /* there are at most so many, and of one row; 0: not counted */
 } karst_ilu_shape;
 
 /* The ways to factor, in the order in which they are tried. */
@@ -27,7 +27,7 @@ enum karst_ilu_factor_kind {
   KARST_ILU_FACTOR_MMA,      /* one warp makes one block row on the matrix units: factor_mma.cu */
   KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
   KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size, and never tried without them */
-  KARST_ILU_FACTOR_SEARCH,   /* either, without lists of the products, where these would be long: factor_search.cu */
+  KARST_ILU_FACTOR_SEARCH,   /* either, without lists of the products: factor_search.cu */
   KARST_ILU_FACTORS
 };
 
@@ -56,23 +56,23 @@ static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, cons
          shape->neighbours > rule->average * shape->rows && (rule->elements == 0 || elements <= rule->elements);
 }
 
-/* Tells whether lists of the products would take much more memory than the factors. The number of blocks bounds it, not
- * their size, which the time of the products grows with as well. */
-static inline bool karst_ilu_lists_are_long(const karst_ilu_shape *shape)
-{
-  enum { MANY = 64 };
-  return shape->products > MANY * (shape->neighbours + shape->rows);
-}
-
-/* Returns the first way that fits. Where its rule limits the longest row, and this has not been measured, the caller
- * measures it and asks again. */
-static inline enum karst_ilu_factor_kind karst_ilu_choose_factor(const karst_ilu_shape *shape)
+/* Returns the first way that fits of those that have lists of the products. Where its rule limits the longest row, and
+ * this has not been measured, the caller measures it and asks again. */
+static inline enum karst_ilu_factor_kind karst_ilu_choose_listed(const karst_ilu_shape *shape)
 {
   int kind = 0;
-  if (karst_ilu_lists_are_long(shape)) return KARST_ILU_FACTOR_SEARCH;
   if (shape->modified) return KARST_ILU_FACTOR_MODIFIED;
   while (kind < KARST_ILU_FACTOR_LARGE && !karst_ilu_factor_fits(&karst_ilu_factor_rules[kind], shape)) kind++;
   return (enum karst_ilu_factor_kind)kind;
+}
+
+/* Tells whether products are looked for, as KARST_ILU_FACTOR_SEARCH does: where lists of them would take much more
+ * memory than the factors, or where a few lanes would go through a long one alone. */
+static inline bool karst_ilu_searches(const karst_ilu_shape *shape)
+{
+  enum { MANY = 64, LONG = 4096 };
+  return shape->products > MANY * (shape->neighbours + shape->rows) ||
+         (shape->most_products > LONG && karst_ilu_choose_listed(shape) == KARST_ILU_FACTOR_SLICE);
 }
 
 /* Tells whether a matrix that is solved tile by tile is to be factored so as well, if every tile finds room: of larger

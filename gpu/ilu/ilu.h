@@ -222,11 +222,11 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel,
 /* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
-/* lists.cu: how many products there are at most, with the dropped ones where those are used; source of both triangles;
- * the blocks of the longest row, padding included; list and product of both triangles; the same by rows, as many a task
- * as rows_of_warp; the products that are dropped. */
-karst_status karst_ilu_bound_products_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                           const karst_ilu_analysis *analysis, int64_t *products);
+/* lists.cu: what bounds the lists of the rows, into the shape; source of both triangles; the blocks of the longest row,
+ * padding included; list and product of both triangles; the same by rows, as many a task as rows_of_warp; the products
+ * that are dropped. */
+karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                       const karst_ilu_analysis *analysis, karst_ilu_shape *shape);
 karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
 karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,

@@ -55,8 +55,9 @@ __device__ block_view view(const karst_triangle &t, int b, int64_t block)
   return {t.value + entry * b * stride + q * b, stride};
 }
 
-/* Returns the scalars of the line of one block of threads, whose number is a power of two. It is shared memory for rows or columns of a block, or
- * for the parts of a maximum or of sums. While a block is inverted, the work space of the inversion takes its place. */
+/* Returns the scalars of the line of one block of threads, whose number is a power of two. It is shared memory for rows
+ * or columns of a block, or for the parts of a maximum or of sums. While a block is inverted, the work space of the
+ * inversion takes its place. */
 int line_length(int b, int threads) { return b < threads ? threads : b; }
 
 /* Returns the largest of the threads' values. Ties and NaN do not matter to the callers. */

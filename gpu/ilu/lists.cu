@@ -216,6 +216,11 @@ __global__ void find_dropped(both_triangles f, int64_t *list, karst_ilu_product 
   if (!product) list[slot] = count;
 }
 
+__device__ void raise(unsigned long long *number, unsigned long long to)
+{
+  if (to > *(volatile unsigned long long *)number) atomicMax(number, to);
+}
+
 /* Raises *longest to the number of entries of the longest row, padding included. */
 __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigned long long *longest)
 {
@@ -224,11 +229,16 @@ __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigne
   const int64_t slice = slot / lower.group, other = lower.other[slot] / upper.group;
   const unsigned long long length =
       (unsigned long long)(lower.start[slice + 1] - lower.start[slice] + upper.start[other + 1] - upper.start[other]);
-  if (length > *(volatile unsigned long long *)longest) atomicMax(longest, length);
+  raise(longest, length);
 }
 
-/* Adds to *bound how many products the rows have at most, or exactly where those without a place count too. */
-__global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, bool dropped, unsigned long long *bound)
+/* What the rows have at most. */
+struct row_bounds {
+  unsigned long long products, most_products, longest; /* all together; of a row; its blocks */
+};
+
+/* Products without a place count too where they are dropped into the diagonal. */
+__global__ void bound_rows(karst_index rows, karst_ilu_pattern_cuda factor, bool dropped, row_bounds *bounds)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -236,11 +246,12 @@ __global__ void bound_products(karst_index rows, karst_ilu_pattern_cuda factor, 
   const karst_index width = end - begin + (factor.upper_start[i + 1] - factor.upper_start[i]);
   unsigned long long mine = 0;
   for (karst_index k = begin; k < end; k++) {
-    const karst_index p = factor.lower_column[k];
-    const karst_index length = factor.upper_start[p + 1] - factor.upper_start[p];
+    const karst_index p = factor.lower_column[k], length = factor.upper_start[p + 1] - factor.upper_start[p];
     mine += (unsigned long long)(dropped ? length : min(length, width));
   }
-  if (mine) atomicAdd(bound, mine);
+  if (mine) atomicAdd(&bounds->products, mine);
+  raise(&bounds->most_products, mine);
+  raise(&bounds->longest, (unsigned long long)width + 1);
 }
 
 both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda *pattern)
@@ -297,20 +308,23 @@ karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_mat
   return status;
 }
 
-karst_status karst_ilu_bound_products_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                           const karst_ilu_analysis *analysis, int64_t *products)
+karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                       const karst_ilu_analysis *analysis, karst_ilu_shape *shape)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  unsigned long long *found, bound;
+  row_bounds *found, bounds;
   karst_status status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
   if (status) return status;
   cudaMemsetAsync(found, 0, sizeof *found, stream);
-  bound_products<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern,
-                                                                                  analysis->modified, found);
-  status = context->backend->download(context, &bound, found, sizeof bound);
+  bound_rows<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern,
+                                                                              analysis->modified, found);
+  status = context->backend->download(context, &bounds, found, sizeof bounds);
   karst_cuda_work_release(context, found);
-  if (!status) *products = (int64_t)bound;
-  return status;
+  if (status) return status;
+  shape->products = (int64_t)bounds.products;
+  shape->most_products = (int64_t)bounds.most_products;
+  shape->longest = (int64_t)bounds.longest;
+  return KARST_SUCCESS;
 }
 
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest)

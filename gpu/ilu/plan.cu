@@ -240,7 +240,7 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
                (long long)lower, (long long)upper);
 }
 
-/* What the choice of a way to factor depends on, but for the longest row and the products. */
+/* What the choice of a way to factor depends on, but for the bounds of its rows. */
 karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_cuda *pattern,
                          const karst_ilu_analysis *analysis)
 {
@@ -251,6 +251,7 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           0,
           karst_cuda_of(context)->multiprocessors,
           analysis->modified,
+          0,
           0};
 }
 
@@ -270,32 +271,34 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
 }
 
 /* Chooses how to factor in slices and makes what that takes. The longest row is measured where the choice depends on
- * it. */
-karst_status analyse_factor(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
-                            karst_ilu_shape *shape, karst_ilu_analysis *analysis)
+ * it. searches: its products are looked for. */
+karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool searches,
+                            const karst_ilu_pattern_cuda *pattern, karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  enum karst_ilu_factor_kind kind = karst_ilu_choose_factor(shape);
+  enum karst_ilu_factor_kind kind = searches ? KARST_ILU_FACTOR_SEARCH : karst_ilu_choose_listed(shape);
   if (karst_ilu_factor_rules[kind].elements > 0) {
     const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape->longest);
     if (status) return status;
-    kind = karst_ilu_choose_factor(shape);
+    kind = karst_ilu_choose_listed(shape);
   }
   plan->factor = factor_variants[kind];
   return plan->factor->analyse(context, A, pattern, shape, analysis);
 }
 
-/* What is not factored by tiles has slices, from which sweeps by tiles copy the values. */
+/* What is not factored by tiles has slices, from which sweeps by tiles copy the values. Where products are looked for,
+ * neighbours are not sorted. */
 karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool tiles, karst_ilu_pattern_cuda *pattern,
                             karst_ilu_analysis *analysis)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_ilu_shape shape = shape_of(context, pattern, analysis);
-  karst_status status = karst_ilu_bound_products_cuda(context, pattern, analysis, &shape.products);
-  if (!status) status = lay_out_triangles(context, A, !karst_ilu_lists_are_long(&shape), pattern, analysis);
+  karst_status status = karst_ilu_bound_rows_cuda(context, pattern, analysis, &shape);
+  const bool searches = !status && karst_ilu_searches(&shape);
+  if (!status) status = lay_out_triangles(context, A, !searches, pattern, analysis);
   if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis);
   if (!status && !tiles && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
-  return status ? status : analyse_factor(context, A, pattern, &shape, analysis);
+  return status ? status : analyse_factor(context, A, searches, pattern, &shape, analysis);
 }
 
 karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
