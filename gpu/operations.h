@@ -38,6 +38,8 @@ void karst_step_cuda(karst_context *context, int64_t n, const double *a, const d
                      double *y, double *norm2, const double *with, double *dot);
 void karst_turn_cuda(karst_context *context, int64_t n, const double *step, const double *a, const double *b,
                      const double *z, double *p, double *x);
+void karst_turn_stabilised_cuda(karst_context *context, int64_t n, const double *a, const double *b,
+                                const double *alpha, const double *omega, const double *v, const double *r, double *p);
 
 /* vector.cu */
 void karst_fill_cuda(karst_context *context, int64_t n, double value, double *x);

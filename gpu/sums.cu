@@ -177,6 +177,30 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   }
 }
 
+/* lib/backend.h */
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    take_stabilised_turn(int64_t n, const double *a, const double *b, const double *alpha, const double *omega,
+                         const double *v, const double *r, double *p)
+{
+  karst_cuda_begin();
+  const int64_t stride = (int64_t)gridDim.x * THREADS * STRIP;
+  const double length = *omega, beta = karst_cuda_finite(*a / *b * (*alpha / length));
+  for (int64_t first = (int64_t)blockIdx.x * THREADS * STRIP + threadIdx.x; first < n; first += stride) {
+    double along[STRIP] = {}, back[STRIP] = {}, to[STRIP] = {};
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n) {
+        along[s] = p[first + s * THREADS];
+        back[s] = v[first + s * THREADS];
+        to[s] = r[first + s * THREADS];
+      }
+#pragma unroll
+    for (int s = 0; s < STRIP; s++)
+      if (first + s * THREADS < n)
+        p[first + s * THREADS] = beta != 0 ? to[s] + beta * (along[s] - length * back[s]) : to[s];
+  }
+}
+
 } // namespace
 
 void karst_cuda_add_parts(const karst_cuda *cuda, unsigned parts, int count, double *result)
@@ -235,4 +259,10 @@ void karst_turn_cuda(karst_context *context, int64_t n, const double *step, cons
                      const double *z, double *p, double *x)
 {
   karst_cuda_launch(karst_cuda_of(context), take_turn, sum_grid(n), THREADS, n, step, a, b, z, p, x);
+}
+
+void karst_turn_stabilised_cuda(karst_context *context, int64_t n, const double *a, const double *b,
+                                const double *alpha, const double *omega, const double *v, const double *r, double *p)
+{
+  karst_cuda_launch(karst_cuda_of(context), take_stabilised_turn, sum_grid(n), THREADS, n, a, b, alpha, omega, v, r, p);
 }

@@ -48,6 +48,7 @@ const struct karst_backend karst_backend_cuda = {
     .quotient = GUARDED(quotient),
     .step = GUARDED(step),
     .turn = GUARDED(turn),
+    .turn_stabilised = GUARDED(turn_stabilised),
     .gather = GUARDED(gather),
     .scatter = GUARDED(scatter),
     .permute = GUARDED(permute),

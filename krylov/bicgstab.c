@@ -86,6 +86,11 @@ static void turn(karst_krylov *k, int now)
   const struct karst_backend *backend = k->context->backend;
   double *s = k->scalar;
   const double *add[] = {k->vector[V], k->r};
+  if (backend->turn_stabilised) {
+    backend->turn_stabilised(k->context, k->n, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA, k->vector[V],
+                             k->r, k->vector[P]);
+    return;
+  }
   backend->quotient(k->context, 1, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA, s + BETA);
   backend->quotient(k->context, -1, s + BETA, k->one, s + OMEGA, k->one, s + TURN);
   backend->combine(k->context, k->n, 2, 1, s + TURN, add, s + BETA, k->vector[P], NULL);

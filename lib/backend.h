@@ -93,13 +93,15 @@ struct karst_backend {
                    const double *d, double *result);
 
   /* A step of a method with short recurrences: *step = a / b as by quotient, y = y - *step x, norm2 = y . y, and
-   * dot = with . y unless with is NULL. And a turn of one: x = x + *step p, then p = z + (a / b) p. Both are NULL where
-   * that gains nothing over quotient, combine and dots one after another, which give the same but for
-   * rounding. */
+   * dot = with . y unless with is NULL. A turn of cg: x = x + *step p, then p = z + (a / b) p. And one of bicgstab:
+   * p = r + beta (p - *omega v) with beta = (a / b) (*alpha / *omega). All three are NULL where that gains nothing over
+   * quotient, combine and dots one after another, which give the same but for rounding. */
   void (*step)(karst_context *context, int64_t n, const double *a, const double *b, double *step, const double *x,
                double *y, double *norm2, const double *with, double *dot);
   void (*turn)(karst_context *context, int64_t n, const double *step, const double *a, const double *b, const double *z,
                double *p, double *x);
+  void (*turn_stabilised)(karst_context *context, int64_t n, const double *a, const double *b, const double *alpha,
+                          const double *omega, const double *v, const double *r, double *p);
 
   /* Permutation in blocks of b: gather y(i) = x(index[i]), scatter y(index[i]) = x(i), i < count. index: device. */
   void (*gather)(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,

@@ -127,6 +127,15 @@ static void turn(karst_context *context, int64_t n, const double *step_length, c
   karst_profile_end(&timing);
 }
 
+static void turn_stabilised(karst_context *context, int64_t n, const double *a, const double *b, const double *alpha,
+                            const double *omega, const double *v, const double *r, double *p)
+{
+  karst_timing timing;
+  begin(context, "linear combination", of_scalars(4 * n), &timing)
+      ->turn_stabilised(context, n, a, b, alpha, omega, v, r, p);
+  karst_profile_end(&timing);
+}
+
 static void gather(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                    double *y)
 {
@@ -271,6 +280,7 @@ static struct karst_backend wrap(const struct karst_backend *backend)
   timed.quotient = quotient;
   timed.step = backend->step ? step : NULL;
   timed.turn = backend->turn ? turn : NULL;
+  timed.turn_stabilised = backend->turn_stabilised ? turn_stabilised : NULL;
   timed.gather = gather;
   timed.scatter = scatter;
   timed.permute = permute;

@@ -1,6 +1,8 @@
 /* What a device does in one pass gives what it gives one after another: a product with its dot products, the step and
- * the turn of a method with short recurrences. The sums have the same bits in every run. */
+ * the turn of a method with short recurrences. The sums have the same bits in every run. The methods that use such a
+ * device are run with one that is played by the CPU's operations, and go as without it. */
 #include "matrix.h"
+#include "settings.h"
 #include "sums.h"
 #include "tap.h"
 
@@ -163,6 +165,30 @@ static void check_turn(karst_context *context, int64_t n, double over, double un
   destroy(context, &s);
 }
 
+/* p = r + beta (p - omega v), where p and v are not finite if beta is not. */
+static void check_stabilised(karst_context *context, int64_t n, double over, double under)
+{
+  struct copy v = make(context, n), p = make(context, n), r = make(context, n), s = make(context, 4);
+  const double omega = s.host[3], beta = over / under * (s.host[2] / omega);
+  const double scalars[] = {over, under, s.host[2], omega};
+  tap_need(context, context->backend->upload(context, s.device, scalars, sizeof scalars), "scalars");
+  if (!isfinite(beta)) {
+    context->backend->fill(context, n, INFINITY, p.device);
+    context->backend->fill(context, n, INFINITY, v.device);
+  }
+  context->backend->turn_stabilised(context, n, s.device, s.device + 1, s.device + 2, s.device + 3, v.device, r.device,
+                                    p.device);
+  for (int64_t i = 0; i < n; i++)
+    p.host[i] = isfinite(beta) ? r.host[i] + beta * (p.host[i] - omega * v.host[i]) : r.host[i];
+  const double turned = distance(context, n, &p);
+  tap_ok(turned <= 1e-15 * (1 + 2 * fabs(isfinite(beta) ? beta : 0)), "a turn of bicgstab by %g, %lld scalars (%.1e)",
+         beta, (long long)n, turned);
+  destroy(context, &v);
+  destroy(context, &p);
+  destroy(context, &r);
+  destroy(context, &s);
+}
+
 static void recurrences(karst_context *context)
 {
   const int64_t lengths[] = {0, 1, 7, 64, 513, 100003, 1000000};
@@ -177,11 +203,121 @@ static void recurrences(karst_context *context)
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     check_turn(context, lengths[i], 3 * tap_random(), 2);
     check_turn(context, lengths[i], 1, 0);
+    check_stabilised(context, lengths[i], 3 * tap_random(), 2);
+    check_stabilised(context, lengths[i], 1, 0);
   }
+}
+
+static int together; /* calls of the operations below */
+
+static void play_multiply_dots(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
+                               const double *const *with, double *result)
+{
+  together++;
+  karst_backends[0]->multiply(context, A, x, y);
+  karst_backends[0]->dots(context, karst_matrix_rows(A), count, with, y, result);
+}
+
+static void play_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
+                      const double *x, double *y, double *norm2, const double *with, double *dot)
+{
+  together++;
+  karst_backends[0]->quotient(context, 1, a, b, NULL, NULL, step);
+  karst_backends[0]->combine(context, n, 1, -1, step, &x, NULL, y, norm2);
+  if (with) karst_backends[0]->dots(context, n, 1, &with, y, dot);
+}
+
+static void play_turn(karst_context *context, int64_t n, const double *step, const double *a, const double *b,
+                      const double *z, double *p, double *x)
+{
+  const double one = 1, *const along = p;
+  double beta;
+  together++;
+  karst_backends[0]->combine(context, n, 1, 1, step, &along, NULL, x, NULL);
+  karst_backends[0]->quotient(context, 1, a, b, NULL, NULL, &beta);
+  karst_backends[0]->combine(context, n, 1, 1, &one, &z, &beta, p, NULL);
+}
+
+static void play_turn_stabilised(karst_context *context, int64_t n, const double *a, const double *b,
+                                 const double *alpha, const double *omega, const double *v, const double *r, double *p)
+{
+  const double *const add[] = {v, r};
+  double beta, factor[] = {0, 1};
+  together++;
+  karst_backends[0]->quotient(context, 1, a, b, alpha, omega, &beta);
+  factor[0] = -beta * *omega;
+  karst_backends[0]->combine(context, n, 2, 1, factor, add, &beta, p, NULL);
+}
+
+/* Solves on a backend with the CPU's memory; returns x, which the caller frees. */
+static double *solve(const struct karst_backend *backend, const tap_settings *settings, karst_result *result)
+{
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_solver *solver;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  context->backend = backend;
+  tap_need(context, karst_gallery_create(context, "poisson2d:30x20", 0, &A, NULL), "matrix");
+  const int64_t rows = karst_matrix_rows(A);
+  tap_need(context, karst_vector_create(context, rows, &b), "b");
+  tap_need(context, karst_vector_create(context, rows, &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_need(context, karst_vector_fill(x, 0), "x");
+  tap_need(context, tap_solver_setup(context, settings, A, &solver), "solver");
+  tap_need(context, karst_solver_solve(solver, b, x, result), "solve");
+  double *solution = malloc((size_t)rows * sizeof *solution);
+  if (!solution) exit(1);
+  tap_need(context, karst_vector_get(x, rows, solution), "x");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(x);
+  karst_vector_destroy(b);
+  karst_matrix_destroy(A);
+  context->backend = karst_backends[0];
+  karst_context_destroy(context);
+  return solution;
+}
+
+/* least: calls of these operations in an iteration. */
+static void check_method(const char *solver, const char *norm, int max_iterations, int least)
+{
+  enum { ROWS = 30 * 20 };
+  struct karst_backend device = *karst_backends[0];
+  tap_settings settings;
+  karst_result expected, found;
+  device.multiply_dots = play_multiply_dots;
+  device.step = play_step;
+  device.turn = play_turn;
+  device.turn_stabilised = play_turn_stabilised;
+  tap_settings_default(&settings);
+  settings.solver = solver;
+  settings.norm = norm;
+  settings.max_iterations = max_iterations;
+  double *one_by_one = solve(karst_backends[0], &settings, &expected);
+  together = 0;
+  double *at_once = solve(&device, &settings, &found);
+  tap_ok(found.iterations == expected.iterations && found.reason == expected.reason &&
+             memcmp(one_by_one, at_once, ROWS * sizeof *at_once) == 0,
+         "%s, norm %s, at most %d iterations: %d as without these operations", solver, norm, max_iterations,
+         found.iterations);
+  tap_ok(together >= least * (found.iterations - 1), "of which there are %d", together);
+  free(one_by_one);
+  free(at_once);
+}
+
+static void check_methods(void)
+{
+  check_method("cg", "true", 1000, 3);
+  check_method("cg", "preconditioned", 1000, 3);
+  check_method("cg", "true", 1, 2);
+  check_method("cg", "true", 7, 3);
+  check_method("bicgstab", "true", 1000, 5);
+  check_method("bicgstab", "true", 5, 5);
 }
 
 int main(void)
 {
+  check_methods();
   tap_each_device(products, "products and their sums");
   tap_each_device(recurrences, "steps and turns");
   return tap_done();
