@@ -248,15 +248,16 @@ unsigned multiply(karst_context *context, const karst_matrix *A, const double *x
     constexpr int B = decltype(size)::value;
     if constexpr (B == 1) {
       grid = grid_for<COUNT>(rows, THREADS);
-      karst_cuda_launch(cuda, multiply_scalar<COUNT>, grid, THREADS, rows, start, column, A->value, x, right, f, y);
+      karst_cuda_launch_after(cuda, multiply_scalar<COUNT>, grid, THREADS, rows, start, column, A->value, x, right, f,
+                              y);
     } else if constexpr (B > 1) {
       const bool paired = B % 2 == 0 && (uintptr_t)x % sizeof(double2) == 0; /* a caller's vector may begin anywhere */
       grid = grid_for<COUNT>(rows, shape<B>::ROWS);
-      karst_cuda_launch(cuda, paired ? multiply_small<B, B % 2 == 0, COUNT> : multiply_small<B, false, COUNT>, grid,
-                        SMALL_THREADS, rows, start, column, A->value, x, right, f, y);
+      karst_cuda_launch_after(cuda, paired ? multiply_small<B, B % 2 == 0, COUNT> : multiply_small<B, false, COUNT>,
+                              grid, SMALL_THREADS, rows, start, column, A->value, x, right, f, y);
     } else if constexpr (COUNT == 0)
-      karst_cuda_launch(cuda, multiply_large, karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), b, rows, start,
-                        column, A->value, x, right, y);
+      karst_cuda_launch_after(cuda, multiply_large, karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), b, rows,
+                              start, column, A->value, x, right, y);
   });
   return grid;
 }
