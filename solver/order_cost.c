@@ -5,21 +5,22 @@
 #include "solver.h"
 #include "symbolic.h"
 
-/* Whether the solver's sweeps go by level sets in tiles, too: a GPU has sweeps by tiles for some block sizes, and takes
- * them for tiles of single rows only where it is told to. */
-static karst_status find_level_sets(const karst_solver *solver, const karst_matrix *A, const karst_tiling *tiling,
-                                    bool *level_sets)
+/* How the solver's sweeps go in tiles: a GPU has sweeps by tiles for some block sizes. */
+struct sweeps {
+  bool told;       /* by tiles, whether or not these suit them */
+  bool level_sets; /* by level sets, whatever the tiles are */
+};
+
+static karst_status find_sweeps(const karst_solver *solver, const karst_matrix *A, struct sweeps *sweeps)
 {
   karst_order_needs needs;
   const karst_status status = karst_order_find_needs(solver->context, solver->precond->ops, solver->options, &needs);
-  if (status) return status;
-  const bool rows = tiling && tiling->tiles > A->block_rows / 2 && !needs.tiles;
-  *level_sets = needs.level_sets || rows || A->block_size > needs.largest_block;
-  return KARST_SUCCESS;
+  if (!status) *sweeps = (struct sweeps){needs.tiles, needs.level_sets || A->block_size > needs.largest_block};
+  return status;
 }
 
 /* The cost of a pattern that has tiles, or NULL. */
-static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, bool level_sets,
+static karst_status predict(const karst_matrix *A, int level, const karst_tiling *tiling, const struct sweeps *sweeps,
                             karst_order_cost *cost)
 {
   karst_status status = karst_matrix_fetch_pattern(A);
@@ -29,16 +30,18 @@ static karst_status predict(const karst_matrix *A, int level, const karst_tiling
                                      .level = level,
                                      .row_start = A->row_start,
                                      .column = A->column,
-                                     .tiling = tiling};
+                                     .tiling = tiling,
+                                     .told = sweeps->told};
   const bool host = karst_context_is_host(A->context);
-  const karst_order_machine machine = level_sets ? karst_order_machine_without_tiles(host, A->block_size)
-                                                 : *karst_order_machine_of(host, A->block_size);
+  const karst_order_machine machine = sweeps->level_sets ? karst_order_machine_without_tiles(host, A->block_size)
+                                                         : *karst_order_machine_of(host, A->block_size);
   return karst_order_predict(A->context, &system, &machine, cost);
 }
 
 /* Natural order beside another one, or nothing where its factors are too large: to count them would take seconds, or
  * more memory than there is. */
-static karst_status predict_natural(const karst_matrix *A, int level, bool level_sets, karst_order_cost *natural)
+static karst_status predict_natural(const karst_matrix *A, int level, const struct sweeps *sweeps,
+                                    karst_order_cost *natural)
 {
   static const double most_blocks = 1 << 28;
   double least = 0;
@@ -46,7 +49,7 @@ static karst_status predict_natural(const karst_matrix *A, int level, bool level
   karst_status status = karst_matrix_fetch_pattern(A);
   if (!status && level > 0) status = karst_ilu_least_blocks(A->context, A->block_rows, A->row_start, A->column, &least);
   if (!status && least > most_blocks) return KARST_SUCCESS;
-  if (!status) status = predict(A, level, NULL, level_sets, natural);
+  if (!status) status = predict(A, level, NULL, sweeps, natural);
   if (status != KARST_ERROR_NO_MEMORY && status != KARST_ERROR_INDEX_OVERFLOW) return status;
   *natural = (karst_order_cost){0};
   return KARST_SUCCESS;
@@ -64,13 +67,13 @@ karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cos
   const karst_system *system = &solver->system;
   const karst_matrix *A = solver->apart ? solver->apart : system->matrix;
   const karst_tiling *tiling = system->ordered ? &system->ordered->tiling : NULL;
-  bool level_sets;
-  status = find_level_sets(solver, A, tiling, &level_sets);
-  if (!status) status = predict(A, distance - 1, tiling, level_sets, cost);
+  struct sweeps sweeps;
+  status = find_sweeps(solver, A, &sweeps);
+  if (!status) status = predict(A, distance - 1, tiling, &sweeps, cost);
   if (status) return status;
   natural = *cost;
   if (karst_ordering_table[solver->chosen.ordering]->compute)
-    status = predict_natural(system->original, distance - 1, level_sets, &natural);
+    status = predict_natural(system->original, distance - 1, &sweeps, &natural);
   cost->natural_levels = natural.levels;
   cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
   return status;

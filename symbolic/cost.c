@@ -73,6 +73,15 @@ struct chains {
   float *time;        /* [rows] when a row is done, in seconds */
 };
 
+/* The machine as the sweeps use it: a GPU goes by level sets where its tiles do not suit. */
+static karst_order_machine machine_for(const karst_order_system *system, const karst_order_machine *machine,
+                                       int64_t neighbours)
+{
+  const bool tiles = machine->host || system->told || !system->tiling ||
+                     karst_tiles_suit_sweeps(system->block_rows, system->tiling->tiles, neighbours);
+  return tiles ? *machine : karst_order_machine_without_tiles(machine->host, system->block_size);
+}
+
 /* Goes through the rows in order. Without tiles each row is one. */
 static void follow(karst_index n, const struct triangle *L, const karst_order_machine *machine, struct chains *c,
                    karst_order_cost *cost)
@@ -120,9 +129,10 @@ karst_status karst_order_predict(karst_context *context, const karst_order_syste
     cost->tiles = tiling->tiles;
     cost->colours = tiling->colours;
   }
-  follow(n, &L, machine, &c, cost);
+  const karst_order_machine used = machine_for(system, machine, L.entries);
+  follow(n, &L, &used, &c, cost);
   cost->bytes = karst_order_bytes(n, system->block_size, L.entries);
-  cost->seconds_bytes = (double)cost->bytes / (c.tile ? machine->tile_bandwidth : machine->bandwidth);
+  cost->seconds_bytes = (double)cost->bytes / (c.tile ? used.tile_bandwidth : used.bandwidth);
   cost->seconds_steps *= 2; /* U has chains like those of L */
 
 finish:

@@ -185,8 +185,11 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
   outlook->bytes = (double)karst_order_bytes(n, b, blocks) * (k + 1); /* the fill of a 7-point grid, about */
   estimate_tiles(pattern, machine->host, &shape, k, outlook);
+  const int64_t size = karst_tile_set_size(pattern, machine->host);
+  const bool suit = machine->host || karst_tiles_suit_sweeps(n, n / size, (int64_t)(k + 1) * blocks);
+  const karst_order_machine used = suit ? *machine : karst_order_machine_without_tiles(machine->host, b);
   outlook->natural = outlook->bytes / machine->bandwidth + 2 * outlook->levels * machine->step;
-  outlook->tiles = outlook->bytes / machine->tile_bandwidth +
-                   2 * outlook->colours * (outlook->depth * machine->inner_step + machine->outer_step);
+  outlook->tiles = outlook->bytes / used.tile_bandwidth +
+                   2 * outlook->colours * (outlook->depth * used.inner_step + used.outer_step);
   return KARST_SUCCESS;
 }

@@ -134,6 +134,7 @@ typedef struct karst_order_system {
   int block_size, level;
   const karst_index *row_start, *column;
   const karst_tiling *tiling;
+  bool told; /* sweeps go by tiles whether or not these suit them */
 } karst_order_system;
 
 /* What sweeps run on: the bytes a second that they reach, and the seconds that a row waits for another one. */

@@ -125,14 +125,15 @@ void release_tiled(karst_context *context, karst_dilu_cuda *plan)
   plan->tiled = NULL;
 }
 
-/* Makes the analysis by tiles, if there are tiles that such sweeps pay for and each finds room. */
+/* Makes the analysis by tiles, if there are tiles of several rows and each finds room. How many neighbours rows have
+ * does not count: the sweeps in slices, which read A, are slower than those of block ILU. */
 karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis,
                        karst_dilu_cuda *plan)
 {
   const int b = analysis->block_size;
   bool fits;
   if (analysis->modified || b > KARST_ILU_SLICE_LARGEST ||
-      !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, analysis->rows, b, A->tiling))
+      !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, analysis->rows, 0, b, A->tiling))
     return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(context, &plan->tiled, 1, sizeof *plan->tiled, what);
   if (status) return status;

@@ -112,13 +112,14 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
   return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
 }
 
-/* Tells whether rows are to be solved tile by tile: where the user asks for it, or leaves the choice and tiles are more
- * than single rows. tiling NULL: none. */
-static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int64_t rows, int block_size,
+/* Tells whether rows are to be solved tile by tile: where the user asks for it, or leaves the choice and that suits.
+ * neighbours: of L and U together. tiling NULL: none. */
+static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int64_t rows, int64_t neighbours, int block_size,
                                           const karst_tiling *tiling)
 {
   if (!tiling || tiling->tiles == 0 || block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return false;
-  return trisolve == KARST_TRISOLVE_TILES || (trisolve == KARST_TRISOLVE_AUTO && tiling->tiles <= rows / 2);
+  return trisolve == KARST_TRISOLVE_TILES ||
+         (trisolve == KARST_TRISOLVE_AUTO && karst_tiles_suit_sweeps(rows, tiling->tiles, neighbours));
 }
 
 /* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at
