@@ -169,10 +169,10 @@ __device__ void subtract_by_row(const search_call &call, const search_row &row, 
 }
 
 /* Calls visit(pivot, the entry of L after the pivot's) for each pivot of a row, in the order of elimination, with all
- * threads; they look at many pivots at a time. */
-template <typename visitor> __device__ void each_pivot(const search_call &call, const search_row &row, visitor visit)
+ * threads; they look at many pivots at a time. some: [THREADS] shared memory. */
+template <typename visitor>
+__device__ void each_pivot(const search_call &call, const search_row &row, pivot_row *some, visitor visit)
 {
-  __shared__ pivot_row some[THREADS];
   for (int64_t first = row.lower_begin; first < row.lower_end; first += THREADS) {
     const int64_t left = row.lower_end - first;
     const int count = left < THREADS ? (int)left : (int)THREADS;
@@ -185,10 +185,10 @@ template <typename visitor> __device__ void each_pivot(const search_call &call, 
   }
 }
 
-template <int B> __device__ void eliminate(const search_call &call, const search_row &row)
+template <int B> __device__ void eliminate(const search_call &call, const search_row &row, pivot_row *some)
 {
   const int64_t width = row.lower_end - row.lower_begin + 1 + row.upper_end - row.upper_begin;
-  each_pivot(call, row, [&](const pivot_row &pivot, karst_index next) {
+  each_pivot(call, row, some, [&](const pivot_row &pivot, karst_index next) {
     if (pivot.end - pivot.begin <= width)
       subtract_by_pivot<B>(call, row, pivot);
     else
@@ -204,7 +204,8 @@ template <int B> __device__ void eliminate(const search_call &call, const search
 
 /* Subtracts R times the products that have no place from the diagonal block. As many elements at a time as there are
  * threads, which share what is left of a block's elements. */
-template <int B> __device__ void subtract_dropped(const search_call &call, const search_row &row, double *line)
+template <int B>
+__device__ void subtract_dropped(const search_call &call, const search_row &row, pivot_row *some, double *line)
 {
   const large_call &f = call.f;
   const int b = B ? B : f.b, t = (int)threadIdx.x;
@@ -214,7 +215,7 @@ template <int B> __device__ void subtract_dropped(const search_call &call, const
   for (int64_t first = 0; first < bb; first += at_once) {
     const int64_t v = first + t % at_once, r = v % b, c = v / b;
     double sum = 0;
-    each_pivot(call, row, [&](const pivot_row &pivot, karst_index) {
+    each_pivot(call, row, some, [&](const pivot_row &pivot, karst_index) {
       if (v >= bb || share >= shares) return;
       const block_view left = view(f.lower, b, pivot.left);
       for (int64_t k = (int64_t)pivot.begin + share; k < pivot.end; k += shares)
@@ -235,14 +236,15 @@ template <int B> __device__ void subtract_dropped(const search_call &call, const
 template <int B, bool MODIFIED> __global__ void __launch_bounds__(THREADS) factor_search(const search_call call)
 {
   extern __shared__ double line[]; /* shared_bytes(b, THREADS) */
+  __shared__ pivot_row some[THREADS];
   const large_call &f = call.f;
   for (karst_index slot = (karst_index)blockIdx.x; slot < f.lower.rows; slot += (karst_index)gridDim.x) {
     const search_row row = row_to_search(call, slot);
     start_blocks(f, f.lower, row.at.lower, row.at.lower_length);
     start_blocks(f, f.upper, row.at.upper, row.at.upper_length);
     __syncthreads();
-    eliminate<B>(call, row);
-    if (MODIFIED) subtract_dropped<B>(call, row, line);
+    eliminate<B>(call, row, some);
+    if (MODIFIED) subtract_dropped<B>(call, row, some, line);
     finish_row(f, row.at, line);
   }
 }
@@ -272,8 +274,12 @@ karst_status choose_grid(karst_context *context, const karst_ilu_shape *shape, i
 {
   int each = 0;
   const int b = shape->block_size;
-  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_for(b, shape->modified),
-                                                                          THREADS, shared_bytes(b, THREADS));
+  const void *kernel = kernel_for(b, shape->modified);
+  /* The same for every plan, for the limit is the kernel's. */
+  const int limit = (int)shared_bytes(KARST_BLOCK_SIZE_MAX, THREADS);
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared_bytes(b, THREADS));
   const int64_t most = (int64_t)each * shape->multiprocessors;
   *grid = (int)(shape->rows < most ? shape->rows : most);
   return karst_cuda_status(context, error, "the launch of block ILU");
