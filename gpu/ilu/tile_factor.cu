@@ -4,7 +4,8 @@
  *
  * A block of threads makes the blocks of one tile in shared memory and stores them as the sweeps by tiles have them
  * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in
- * the same way. L_ip, which no other tile needs, is made as it is stored. */
+ * the same way. L_ip and U'_ij are made as they are stored: inside the tile a product is that of a_ip, D_p^-1 and
+ * a_pj, so that a wave is one step. */
 #include "tile_factor_steps.h"
 
 namespace
@@ -24,90 +25,89 @@ struct factor_arguments {
   findings found;
 };
 
-/* Makes the factors of a tile whose blocks are all there, with the first warps. */
-template <int B, int W>
+/* Makes the factors of a tile whose blocks are all there. */
+template <int B>
 __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_making &m, const findings &found)
 {
-  if (threadIdx.x >= 32 * W) return;
+  /* What mends a block looks at its whole row, which is there once all jobs of the wave have subtracted. */
+  const int passes = found.shift > 0 ? 2 : 1;
   karst_ilu_wave now = w.wave[0];
   for (int k = 1; k <= m.waves; k++) {
     const karst_ilu_wave next = w.wave[k];
-    if (now.inner > now.outer) subtract_products<B, W, true>(w, now.outer, now.inner);
-    subtract_products<B, W, false>(w, now.inner, next.outer);
-    await_warps<W>();
-    invert_pivots<B, W>(w, m.row, now.pivot, next.pivot, found);
-    await_warps<W>();
-    divide_blocks<B, W>(w, m.row, now.quotient, next.quotient, found);
-    await_warps<W>();
+    for (int pass = 1; pass <= passes; pass++) {
+      const bool subtract = pass == 1, invert = pass == passes;
+      if (now.inner > now.outer) do_jobs<B, false>(w, m.row, now.outer, now.inner, subtract, invert, found);
+      do_jobs<B, true>(w, m.row, now.inner, next.outer, subtract, invert, found);
+      __syncthreads();
+    }
     now = next;
   }
 }
 
 /* Makes one tile. memory: shared. */
-template <int B, int W>
+template <int B>
 __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_making &m, char *memory,
                                           copies *under_way)
 {
   constexpr int BB = B * B;
   const double *A = s.A + m.source * BB;
-  workbench w = workbench_of(m, memory, s.upper);
+  const karst_ilu_making_record at = karst_ilu_making_record_of(m);
+  const char *record = s.record + m.record * 16;
+  const int copied = karst_ilu_making_copied(at, B);
+  workbench w = workbench_of<B>(m, memory, record, s.upper);
   if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
-  bool copied = false;
+  bool values = false;
   if (threadIdx.x < 32) {
-    begin_copy(memory, s.record + m.record * 16, (unsigned)karst_ilu_making_record_of(m).bytes, &under_way->record);
-    if (!m.fill) copied = begin_numbers(w.block, A, m.blocks * BB, &under_way->values);
+    begin_copy(memory, record, (unsigned)copied, &under_way->record);
+    if (threadIdx.x == 0) begin_prefetch(record + copied, (unsigned)(at.bytes - copied));
+    if (!m.fill) values = begin_numbers(w.block, A, m.blocks * BB, &under_way->values);
     await_copy(&under_way->record);
   }
   __syncthreads();
-  if (m.fill) fetch_source<B, W>(w, A);
+  if (m.fill) fetch_source<B>(w, A);
   if (threadIdx.x < 32) await_tiles(m.waits, w.wait, s.done, s.turn);
   if (karst_ilu_fetches_outside(B)) {
     __syncthreads();
-    fetch_outside<B, W>(w, m.outside);
+    fetch_outside<B>(w, m.outside);
   }
   await_fetches();
-  if (copied) await_copy(&under_way->values);
+  if (values) await_copy(&under_way->values);
   __syncthreads();
-  take_waves<B, W>(w, m, s.found);
+  take_waves<B>(w, m, s.found);
   __syncthreads();
-  store_upper<B, W>(w, m, s.upper + m.upper * BB);
+  store_upper<B>(w, m, s.found, s.upper + m.upper * BB);
   __syncthreads();
   if (threadIdx.x == 0) tell(s.done + m.number, s.turn);
-  store_lower<B, W>(w, m, s.found, s.lower + m.lower * BB);
+  store_lower<B>(w, m, s.found, s.lower + m.lower * BB);
 }
 
-template <int B, int W> __global__ void __launch_bounds__(32 * warps_of<W>) factor_tiles(const factor_arguments s)
+/* Blocks of threads that a multiprocessor is to have registers for: about as many as it has room for their tiles. */
+template <int B> constexpr int together_of = B == 1 ? 8 : B < 4 ? 8 - B : B == 4 ? 4 : 3;
+
+template <int B> __global__ void __launch_bounds__(THREADS, together_of<B>) factor_tiles(const factor_arguments s)
 {
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way;
   __shared__ unsigned taken;
   if (threadIdx.x == 0) taken = atomicAdd(s.ticket, 1u) - s.first;
   __syncthreads();
-  make_tile<B, W>(s, s.making[taken], memory, &under_way);
+  make_tile<B>(s, s.making[taken], memory, &under_way);
 }
 
-/* A kernel, and the threads of a block of it. */
-struct instance {
-  const void *kernel;
-  unsigned threads;
-};
-
-/* few: rows have few neighbours, so that of scalars one warp has lanes enough for a wave. */
-instance instance_for(int block_size, bool few)
+const void *kernel_for(int block_size)
 {
-  instance found = {NULL, 0};
+  const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0 && B <= KARST_ILU_SLICE_LARGEST) found = {(const void *)factor_tiles<B, 4>, 32 * warps_of<4>};
+    if constexpr (B > 0 && B <= KARST_ILU_SLICE_LARGEST) kernel = (const void *)factor_tiles<B>;
   });
-  if (block_size == 1 && few) found = {(const void *)factor_tiles<1, 1>, 32 * warps_of<1>};
-  return found;
+  return kernel;
 }
 
 /* factor_state */
 struct tiles_state {
   karst_ilu_tile_lists lists;
-  instance code;
+  const void *kernel;
 };
 
 /* factor_work */
@@ -120,7 +120,6 @@ struct tiles_work {
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
-  enum { FEW = 8 }; /* neighbours of a row on average */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   tiles_state *state;
   const int limit = karst_ilu_tile_room(context);
@@ -132,10 +131,10 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
     return status;
   }
   plan->factor_state = state;
-  state->code = instance_for(shape->block_size, shape->neighbours <= FEW * shape->rows);
+  state->kernel = kernel_for(shape->block_size);
   /* The same for every plan, for the limit is the kernel's. */
   return karst_cuda_status(
-      context, cudaFuncSetAttribute(state->code.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), what);
+      context, cudaFuncSetAttribute(state->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), what);
 }
 
 void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
@@ -176,7 +175,7 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
                                 A->value,
                                 {shift, plan->finding}};
   void *list[] = {&arguments};
-  const cudaError_t error = cudaLaunchKernel(state->code.kernel, dim3(tiles), dim3(state->code.threads), list,
+  const cudaError_t error = cudaLaunchKernel(state->kernel, dim3(tiles), dim3(THREADS), list,
                                              (size_t)state->lists.shared, karst_cuda_of(context)->stream);
   if (error == cudaSuccess) work->turns++; /* else nobody has taken a ticket */
 }

@@ -8,24 +8,28 @@
  *
  *     wave      [waves + 1] karst_ilu_wave, what is made in each
  *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from: in each wave first those of
- *               products with blocks of other tiles, then those of products inside the tile
+ *               products with blocks of other tiles, then those of products inside the tile. Each diagonal block has
+ *               one, and is inverted in its last
+ *     wait      [waits] karst_index, the numbers of the tiles that are waited for
+ *     product   [products] unsigned short: of each product the left block, the right one and, inside the tile, the
+ *               diagonal block whose inverse stands between them, for blocks of U' are multiplied by it as they are
+ *               stored
+ *
+ * and, for what comes before the waves and behind them,
+ *
  *     outside   [outside] unsigned long long, where the blocks of other tiles stand among the values, times 2^16, and
  *               how far their columns are apart
  *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
- *     wait      [waits] karst_index, the numbers of the tiles that are waited for
- *     product   [products] karst_ilu_short_product
- *     pivot     [rows] karst_ilu_pivot, the rows in the order in which their diagonal blocks are inverted
- *     quotient  [quotients] karst_ilu_quotient, the blocks of U' in that order
  *     row       [rows + 1] unsigned short, the first block of each
  *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
- *     divisor   [lower_blocks] unsigned short, by what block of D^-1 each block of L is multiplied last
+ *     divisor   the same of the block of D^-1 that each is multiplied by last
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
  *               where there is fill, for else they are all blocks of A, one after another
  *
- * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, and fill in A.
+ * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, fill in A, and what D^-1 is divided by.
  *
- * A wave does its jobs, then inverts, then divides. What jobs need has been made in waves before theirs. A block that
- * has jobs of both kinds has them in two waves. */
+ * What jobs need has been made in waves before theirs. A block that has jobs of both kinds has them in two waves. The
+ * last job of a diagonal block is in no earlier wave than those of its row, which tells what it is mended by. */
 #ifndef KARST_GPU_ILU_TILE_FACTOR_H
 #define KARST_GPU_ILU_TILE_FACTOR_H
 
@@ -33,33 +37,20 @@
 
 enum { KARST_ILU_NO_BLOCK = 0xffff };
 
-typedef struct alignas(16) karst_ilu_wave {
+typedef struct alignas(8) karst_ilu_wave {
   int outer, inner; /* its first jobs of each kind */
-  int pivot, quotient;
 } karst_ilu_wave;
 
-typedef struct karst_ilu_job {
-  int product; /* the first of its products */
-  int block;
+typedef struct alignas(8) karst_ilu_job {
+  int product; /* where its products begin */
+  unsigned short block;
+  unsigned short pivot; /* the row of the tile whose diagonal block it is, which is inverted; else KARST_ILU_NO_BLOCK */
 } karst_ilu_job;
 
 typedef struct karst_ilu_short_step {
   unsigned short first, length;
   int block;
 } karst_ilu_short_step;
-
-typedef struct alignas(4) karst_ilu_short_product {
-  unsigned short left, right;
-} karst_ilu_short_product;
-
-typedef struct alignas(4) karst_ilu_pivot {
-  unsigned short row, diagonal; /* the diagonal block */
-} karst_ilu_pivot;
-
-/* A block of U', and the diagonal block whose inverse it is multiplied by. */
-typedef struct alignas(4) karst_ilu_quotient {
-  unsigned short block, diagonal;
-} karst_ilu_quotient;
 
 /* How a tile is made. */
 typedef struct alignas(16) karst_ilu_making {
@@ -68,16 +59,18 @@ typedef struct alignas(16) karst_ilu_making {
   int64_t source;       /* the first block of its rows in A */
   karst_index row;      /* first row */
   karst_index number;
-  int rows, waits, waves, jobs, products, quotients;
-  int blocks;  /* its own */
-  int outside; /* of other tiles */
+  int rows, waits, waves, jobs;
+  int products; /* numbers that list them */
+  int blocks;   /* its own */
+  int outside;  /* of other tiles */
   int lower_steps, upper_steps, lower_blocks, upper_blocks;
   int fill; /* it has blocks that A has not */
 } karst_ilu_making;
 
-/* Where the parts of a record begin, in bytes, and how many there are, a multiple of 16. */
+/* Where the parts of a record begin, in bytes, where those that are for the waves end, and how many bytes there are;
+ * the last two are multiples of 16. */
 typedef struct karst_ilu_making_record {
-  int job, outside, step, wait, product, pivot, quotient, row, place, divisor, source, bytes;
+  int job, wait, product, waves_end, outside, step, row, place, divisor, source, bytes;
 } karst_ilu_making_record;
 
 static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
@@ -85,16 +78,15 @@ static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_recor
   karst_ilu_making_record r;
   const int few = sizeof(unsigned short), index = sizeof(karst_index);
   r.job = (m.waves + 1) * (int)sizeof(karst_ilu_wave);
-  r.outside = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
-  r.step = r.outside + m.outside * (int)sizeof(unsigned long long);
-  r.wait = r.step + (m.lower_steps + m.upper_steps + 2) * (int)sizeof(karst_ilu_short_step);
+  r.wait = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
   r.product = r.wait + m.waits * index;
-  r.pivot = r.product + m.products * (int)sizeof(karst_ilu_short_product);
-  r.quotient = r.pivot + m.rows * (int)sizeof(karst_ilu_pivot);
-  r.row = r.quotient + m.quotients * (int)sizeof(karst_ilu_quotient);
+  r.waves_end = (r.product + m.products * few + 15) / 16 * 16;
+  r.outside = r.waves_end;
+  r.step = r.outside + m.outside * (int)sizeof(unsigned long long);
+  r.row = r.step + (m.lower_steps + m.upper_steps + 2) * (int)sizeof(karst_ilu_short_step);
   r.place = r.row + (m.rows + 1) * few;
   r.divisor = r.place + (m.lower_blocks + m.upper_blocks) * few;
-  r.source = r.divisor + m.lower_blocks * few;
+  r.source = r.divisor + (m.lower_blocks + m.upper_blocks) * few;
   r.bytes = (r.source + (m.fill ? m.blocks * few : 0) + 15) / 16 * 16;
   return r;
 }
@@ -102,12 +94,19 @@ static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_recor
 /* Whether blocks of other tiles are fetched into shared memory. */
 static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { return b <= 2; }
 
+/* How much of a record is copied into shared memory. The rest is read where it is for the smallest blocks: the more
+ * tiles a multiprocessor holds, the less it waits; of larger ones it is a small part. */
+static inline __host__ __device__ int karst_ilu_making_copied(const karst_ilu_making_record &r, int b)
+{
+  return b == 1 ? r.waves_end : r.bytes;
+}
+
 /* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */
 static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
 {
   const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0),
                 numbers = blocks * b * b + 1;
-  return karst_ilu_making_record_of(m).bytes + numbers * (int64_t)sizeof(double);
+  return karst_ilu_making_copied(karst_ilu_making_record_of(m), b) + numbers * (int64_t)sizeof(double);
 }
 
 /* What the tiles of an analysis are made of; device memory, and nothing of it changes once it is there. */

@@ -10,53 +10,45 @@
 namespace
 {
 
-/* Warps of a block of threads of which W make the waves. */
-template <int W> constexpr int warps_of = W == 1 ? 2 : W;
+enum { THREADS = 128, WARPS = THREADS / 32 }; /* of a block */
 
-template <int warps> __device__ __forceinline__ void await_warps()
-{
-  if (warps == 1)
-    __syncwarp();
-  else
-    __syncthreads();
-}
-
-/* A tile in shared memory. */
+/* A tile in shared memory, and what of its record is read where it is. */
 struct workbench {
   const karst_ilu_wave *wave;
   const karst_ilu_job *job;
   const unsigned long long *outside;
   const karst_ilu_short_step *lower_step, *upper_step;
   const karst_index *wait;
-  const karst_ilu_short_product *product;
-  const karst_ilu_pivot *pivot;
-  const karst_ilu_quotient *quotient;
-  const unsigned short *row, *lower_place, *upper_place, *divisor, *source;
+  const unsigned short *product, *row, *lower_place, *upper_place, *lower_divisor, *upper_divisor, *source;
   double *block;
   int blocks;          /* of the tile */
   const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
 };
 
-__device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const double *value)
+template <int B>
+__device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const char *record,
+                                                  const double *value)
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
-  const karst_ilu_short_step *step = (const karst_ilu_short_step *)(memory + at.step);
-  const unsigned short *place = (const unsigned short *)(memory + at.place);
+  const int copied = karst_ilu_making_copied(at, B);
+  const char *rest = copied < at.bytes ? record : memory;
+  const karst_ilu_short_step *step = (const karst_ilu_short_step *)(rest + at.step);
+  const unsigned short *place = (const unsigned short *)(rest + at.place);
+  const unsigned short *divisor = (const unsigned short *)(rest + at.divisor);
   return {(const karst_ilu_wave *)memory,
           (const karst_ilu_job *)(memory + at.job),
-          (const unsigned long long *)(memory + at.outside),
+          (const unsigned long long *)(rest + at.outside),
           step,
           step + m.lower_steps + 1,
           (const karst_index *)(memory + at.wait),
-          (const karst_ilu_short_product *)(memory + at.product),
-          (const karst_ilu_pivot *)(memory + at.pivot),
-          (const karst_ilu_quotient *)(memory + at.quotient),
-          (const unsigned short *)(memory + at.row),
+          (const unsigned short *)(memory + at.product),
+          (const unsigned short *)(rest + at.row),
           place,
           place + m.lower_blocks,
-          (const unsigned short *)(memory + at.divisor),
-          (const unsigned short *)(memory + at.source),
-          (double *)(memory + at.bytes),
+          divisor,
+          divisor + m.lower_blocks,
+          (const unsigned short *)(rest + at.source),
+          (double *)(memory + copied),
           m.blocks,
           value};
 }
@@ -67,12 +59,13 @@ struct findings {
   karst_ilu_finding_cuda *finding;
 };
 
-/* Where a thread that makes a wave works: scalar row r of every ALL-th block row from number before + q on. */
-template <int B, int W> struct seat {
-  static constexpr int R = 32 / B, ALL = R * W;
-  int before; /* block rows of the warps before this one */
+/* Where a thread that makes a wave works: on scalar row r of every ALL-th job from number before + q on. */
+template <int B> struct seat {
+  static constexpr int R = 32 / B, ALL = R * WARPS;
+  int before; /* jobs of the warps before this one */
   int q, r;
   bool there;
+  unsigned group; /* the lanes of its job */
   __device__ __forceinline__ seat()
   {
     const int lane = (int)threadIdx.x % 32;
@@ -80,6 +73,7 @@ template <int B, int W> struct seat {
     q = lane / B;
     r = lane % B;
     there = q < R;
+    group = there ? ((1u << B) - 1u) << (q * B) : 0;
   }
 };
 
@@ -93,27 +87,43 @@ __device__ __forceinline__ bool begin_numbers(double *to, const double *from, in
   return even > 0;
 }
 
+/* Numbers of a list that a thread reads before it uses the first, for some wait in memory. */
+template <int B> constexpr int ahead_of = B == 1 ? 4 : 1;
+
 /* Begins to fetch the blocks of a tile with fill. A: the first of its rows. */
-template <int B, int W> __device__ __forceinline__ void fetch_source(const workbench &w, const double *A)
+template <int B> __device__ __forceinline__ void fetch_source(const workbench &w, const double *A)
 {
-  constexpr int BB = B * B;
-  for (int k = (int)threadIdx.x; k < w.blocks * BB; k += 32 * warps_of<W>) {
-    const int source = w.source[k / BB];
-    if (source != KARST_ILU_NO_BLOCK)
-      begin_fetch(w.block + k, A + source * BB + k % BB);
-    else
-      w.block[k] = 0;
+  constexpr int BB = B * B, AHEAD = ahead_of<B>;
+  const int count = w.blocks * BB;
+  for (int first = (int)threadIdx.x; first < count; first += AHEAD * THREADS) {
+    int source[AHEAD];
+#pragma unroll
+    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) source[u] = k < count ? w.source[k / BB] : 0;
+#pragma unroll
+    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) {
+      if (k >= count) continue;
+      if (source[u] != KARST_ILU_NO_BLOCK)
+        begin_fetch(w.block + k, A + source[u] * BB + k % BB);
+      else
+        w.block[k] = 0;
+    }
   }
 }
 
 /* Begins to fetch the blocks of other tiles. */
-template <int B, int W> __device__ __forceinline__ void fetch_outside(const workbench &w, int outside)
+template <int B> __device__ __forceinline__ void fetch_outside(const workbench &w, int outside)
 {
-  constexpr int BB = B * B;
-  for (int k = (int)threadIdx.x; k < outside * BB; k += 32 * warps_of<W>) {
-    const unsigned long long place = w.outside[k / BB];
-    const int c = k % BB / B, r = k % B;
-    begin_fetch(w.block + w.blocks * BB + k, w.value + (place >> 16) + c * (int)(place & 0xffff) + r);
+  constexpr int BB = B * B, AHEAD = ahead_of<B>;
+  for (int first = (int)threadIdx.x; first < outside * BB; first += AHEAD * THREADS) {
+    unsigned long long place[AHEAD];
+#pragma unroll
+    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) place[u] = k < outside * BB ? w.outside[k / BB] : 0;
+#pragma unroll
+    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) {
+      const int c = k % BB / B, r = k % B;
+      if (k < outside * BB)
+        begin_fetch(w.block + w.blocks * BB + k, w.value + (place[u] >> 16) + c * (int)(place[u] & 0xffff) + r);
+    }
   }
 }
 
@@ -140,37 +150,6 @@ template <int B> __device__ __forceinline__ void read_outside(const workbench &w
     for (int d = 0; d < B; d++)
 #pragma unroll
       for (int c = 0; c < B; c++) block[d][c] = __ldcg(from + d * apart + c);
-  }
-}
-
-/* Subtracts products from blocks. A thread makes a scalar row of a block. outer: with blocks of other tiles. */
-template <int B, int W, bool outer>
-__device__ __forceinline__ void subtract_products(const workbench &w, int first, int end)
-{
-  constexpr int BB = B * B;
-  const seat<B, W> my;
-  for (int j = first + my.before + my.q; j < end && my.there; j += my.ALL) {
-    const karst_ilu_job job = w.job[j];
-    const int last = w.job[j + 1].product;
-    double *to = w.block + job.block * BB + my.r, sum[B];
-#pragma unroll
-    for (int d = 0; d < B; d++) sum[d] = to[d * B];
-#pragma unroll 2
-    for (int n = job.product; n < last; n++) {
-      const karst_ilu_short_product product = w.product[n];
-      const double *left = w.block + product.left * BB + my.r;
-      double right[B][B];
-      if (outer)
-        read_outside<B>(w, product.right, right);
-      else
-        read_inside<B>(w, product.right, right);
-#pragma unroll
-      for (int c = 0; c < B; c++)
-#pragma unroll
-        for (int d = 0; d < B; d++) sum[d] -= left[c * B] * right[d][c];
-    }
-#pragma unroll
-    for (int d = 0; d < B; d++) to[d * B] = sum[d];
   }
 }
 
@@ -228,153 +207,188 @@ __device__ __noinline__ void report_block(const unsigned short *row, int block, 
   atomicMin(&finding->first, 4 * (unsigned long long)number + KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Makes the thread's row of the inverse of a pivot in the steps of karst_block_invert, or of what stands for it. The
- * whole warp takes all steps. */
+/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
+ * it. The whole warp takes all steps. first_row: the tile's first. */
 template <int B>
-__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_place &at, karst_ilu_pivot pivot,
-                                                 karst_index number, const findings &f, double (&inverse)[B])
+__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_place &at,
+                                                 const karst_ilu_job &job, karst_index first_row, const findings &f,
+                                                 double (&inverse)[B])
 {
 #pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = at.active ? w.block[pivot.diagonal * (B * B) + c * B + at.r] : c == at.r;
+  for (int c = 0; c < B; c++) inverse[c] = at.active ? w.block[job.block * (B * B) + c * B + at.r] : c == at.r;
   const karst_reason reason = karst_ilu_invert<B>(at, inverse);
   if (!at.active || reason == KARST_SOUND) return;
-  const double mended = mend_pivot<B>(w.row + pivot.row, w.block, number, reason, at.r == 0, f.shift, f.finding);
+  const double mended =
+      mend_pivot<B>(w.row + job.pivot, w.block, first_row + job.pivot, reason, at.r == 0, f.shift, f.finding);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
 }
 
-/* Makes the thread's row of the inverse of a pivot; with care where rows may have to be exchanged, or it may not be
- * sound. */
+/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one; with care where rows may
+ * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. */
 template <int B>
-__device__ __forceinline__ void invert_pivot(const workbench &w, const karst_ilu_place &at, karst_ilu_pivot pivot,
-                                             karst_index number, const findings &f, double (&inverse)[B])
+__device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_place &at, const karst_ilu_job &job,
+                                              karst_index first_row, const findings &f)
 {
-  double a[B][B], careful[B];
-  const double *block = w.block + pivot.diagonal * (B * B);
+  double a[B][B], inverse[B], careful[B];
+  double *block = w.block + job.block * (B * B);
+  __syncwarp();
 #pragma unroll
   for (int v = 0; v < B * B; v++) a[v % B][v / B] = at.active ? block[v] : v % B == v / B;
   const bool sound = karst_ilu_solve_row<B>(a, at.r, inverse);
-  if (!__any_sync(~0u, !sound)) return;
-  invert_with_care<B>(w, at, pivot, number, f, careful);
-#pragma unroll
-  for (int c = 0; c < B; c++)
-    if (!sound) inverse[c] = careful[c];
-}
-
-/* Inverts the diagonal blocks of a wave. first_row: the tile's first. The lanes of a warp take all steps together. */
-template <int B, int W>
-__device__ __forceinline__ void invert_pivots(const workbench &w, karst_index first_row, int first, int end,
-                                              const findings &f)
-{
-  const seat<B, W> my;
-  const unsigned group = my.there ? ((1u << B) - 1u) << (my.q * B) : 0;
-  for (int k = first + my.before; k < end; k += my.ALL) {
-    const bool active = my.there && k + my.q < end;
-    const karst_ilu_place at = {my.q, my.r, active, group};
-    karst_ilu_pivot pivot = {};
-    double inverse[B];
-    if (active) pivot = w.pivot[k + my.q];
-    invert_pivot<B>(w, at, pivot, first_row + pivot.row, f, inverse);
-    __syncwarp();
+  if (__any_sync(~0u, !sound)) {
+    invert_with_care<B>(w, at, job, first_row, f, careful);
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (active) w.block[pivot.diagonal * (B * B) + c * B + my.r] = inverse[c];
+      if (!sound) inverse[c] = careful[c];
   }
+  __syncwarp();
+#pragma unroll
+  for (int c = 0; c < B; c++)
+    if (at.active) block[c * B + at.r] = inverse[c];
 }
 
-/* Makes the blocks of U' of a wave. The lanes of a warp take all steps together. */
-template <int B, int W>
-__device__ __forceinline__ void divide_blocks(const workbench &w, karst_index first_row, int first, int end,
-                                              const findings &f)
+/* Subtracts a product from the thread's scalar row of a block. inner: both blocks are of the tile, and the right one is
+ * not multiplied by the inverse of its diagonal block yet. */
+template <int B, bool inner>
+__device__ __forceinline__ void subtract_product(const workbench &w, const unsigned short *product, int r,
+                                                 double (&sum)[B])
 {
   constexpr int BB = B * B;
-  const seat<B, W> my;
-  for (int k = first + my.before; k < end; k += my.ALL) {
-    const bool active = my.there && k + my.q < end;
-    karst_ilu_quotient quotient = {};
-    double inverse[B], block[B][B], out[B];
-    if (active) {
-      quotient = w.quotient[k + my.q];
+  const double *from = w.block + product[0] * BB + r;
+  double left[B], right[B][B];
 #pragma unroll
-      for (int c = 0; c < B; c++) inverse[c] = w.block[quotient.diagonal * BB + c * B + my.r];
-      read_inside<B>(w, quotient.block, block);
-      if (multiply_row<B>(inverse, block, out)) report_block(w.row, quotient.block, first_row, f.finding);
-    }
-    if (B > 1) __syncwarp();
+  for (int c = 0; c < B; c++) left[c] = from[c * B];
+  if (inner) {
+    double divided[B], inverse[B][B];
+    read_inside<B>(w, product[2], inverse);
+    read_inside<B>(w, product[1], right);
+    if (B == 1) {
+      right[0][0] *= inverse[0][0];
+    } else {
 #pragma unroll
-    for (int d = 0; d < B; d++)
-      if (active) w.block[quotient.block * BB + d * B + my.r] = out[d];
-  }
-}
-
-/* Stores the blocks of a step as the sweeps have them, or those of D^-1; by the first threads of some. place: their
- * numbers. */
-template <int B>
-__device__ __forceinline__ void store_step(const workbench &w, const unsigned short *place, int thread, int threads,
-                                           int count, int length, double *value)
-{
-  for (int k = thread; k < count * B; k += threads)
-    for (int e = 0; e < length; e++) {
-      const int block = place[e * count + k / B];
-      const double *from = w.block + block * (B * B) + k % B;
+      for (int d = 0; d < B; d++) {
+        divided[d] = 0;
 #pragma unroll
-      for (int c = 0; c < B; c++) value[(e * B + c) * count * B + k] = block != KARST_ILU_NO_BLOCK ? from[c * B] : 0;
-    }
-}
-
-/* Stores D^-1, with all threads, and U', a step by each warp. Scalars stand as in one step. value: of the tile. */
-template <int B, int W>
-__device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, double *value)
-{
-  const int thread = (int)threadIdx.x;
-  store_step<B>(w, w.upper_place, thread, 32 * warps_of<W>, B == 1 ? m.upper_blocks : m.rows, 1, value);
-  for (int s = thread / 32; B > 1 && s < m.upper_steps; s += warps_of<W>) {
-    const karst_ilu_short_step now = w.upper_step[s];
-    store_step<B>(w, w.upper_place + now.block, thread % 32, 32, w.upper_step[s + 1].first - now.first, now.length,
-                  value + now.block * (B * B));
-  }
-}
-
-/* Makes L_ip = a_ip D_p^-1 of the blocks of a step and stores them as the sweeps have them; by the first threads of
- * some. first: number of the first block as the sweeps have them; first_row: the tile's first. */
-template <int B>
-__device__ __forceinline__ void store_lower_step(const workbench &w, int first, int thread, int threads, int count,
-                                                 int length, karst_index first_row, const findings &f, double *value)
-{
-  constexpr int BB = B * B;
-  for (int k = thread; k < count * B; k += threads)
-    for (int e = 0; e < length; e++) {
-      const int block = w.lower_place[first + e * count + k / B], divisor = w.divisor[first + e * count + k / B];
-      double left[B], out[B];
-#pragma unroll
-      for (int c = 0; c < B; c++) left[c] = out[c] = 0;
-      if (block != KARST_ILU_NO_BLOCK) {
-#pragma unroll
-        for (int c = 0; c < B; c++) left[c] = w.block[block * BB + c * B + k % B];
-        double inverse[B][B];
-        if (divisor < w.blocks)
-          read_inside<B>(w, divisor, inverse);
-        else
-          read_outside<B>(w, divisor, inverse);
-        if (multiply_row<B>(left, inverse, out)) report_block(w.row, block, first_row, f.finding);
+        for (int c = 0; c < B; c++) divided[d] += left[c] * inverse[d][c];
       }
 #pragma unroll
-      for (int c = 0; c < B; c++) value[(e * B + c) * count * B + k] = out[c];
+      for (int d = 0; d < B; d++) left[d] = divided[d];
+    }
+  } else {
+    read_outside<B>(w, product[1], right);
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++)
+#pragma unroll
+    for (int d = 0; d < B; d++) sum[d] -= left[c] * right[d][c];
+}
+
+/* Does the jobs of one kind of a wave, a thread a scalar row of a block. The lanes of a warp take all steps together.
+ * inner: those of products inside the tile. subtract, invert: whether that is done. */
+template <int B, bool inner>
+__device__ __forceinline__ void do_jobs(const workbench &w, karst_index first_row, int first, int end, bool subtract,
+                                        bool invert, const findings &f)
+{
+  constexpr int length = inner ? 3 : 2;
+  const seat<B> my;
+  for (int j = first + my.before; j < end; j += my.ALL) {
+    const bool active = my.there && j + my.q < end;
+    karst_ilu_job job = {0, 0, KARST_ILU_NO_BLOCK};
+    if (active) job = w.job[j + my.q];
+    if (subtract) { /* lanes without a job as well, for whom nothing changes: nvcc's code is a quarter faster so */
+      const int last = active ? w.job[j + my.q + 1].product : 0;
+      double *to = w.block + job.block * (B * B) + my.r, sum[B];
+#pragma unroll
+      for (int d = 0; d < B; d++) sum[d] = active ? to[d * B] : 0;
+#pragma unroll 2
+      for (int n = job.product; n < last; n += length) subtract_product<B, inner>(w, w.product + n, my.r, sum);
+#pragma unroll
+      for (int d = 0; d < B; d++)
+        if (active) to[d * B] = sum[d];
+    }
+    const bool pivot = invert && job.pivot != KARST_ILU_NO_BLOCK;
+    if (__any_sync(~0u, pivot)) invert_pivots<B>(w, {my.q, my.r, pivot, my.group}, job, first_row, f);
+  }
+}
+
+/* Makes and stores the thread's row r of a block as the sweeps have it: L_ip = a_ip D_p^-1, U'_ij = D_i^-1 a_ij, or
+ * D^-1 where there is no divisor. apart: from one column to the next. */
+template <int B, bool upper>
+__device__ __forceinline__ void store_row(const workbench &w, int block, int divisor, int r, int apart,
+                                          karst_index first_row, const findings &f, double *value)
+{
+  constexpr int BB = B * B;
+  double left[B], right[B][B], out[B];
+  const int from = upper && divisor != KARST_ILU_NO_BLOCK ? divisor : block, by = upper ? block : divisor;
+#pragma unroll
+  for (int c = 0; c < B; c++) left[c] = out[c] = block != KARST_ILU_NO_BLOCK ? w.block[from * BB + c * B + r] : 0;
+  if (divisor != KARST_ILU_NO_BLOCK) {
+    if (upper || by < w.blocks)
+      read_inside<B>(w, by, right);
+    else
+      read_outside<B>(w, by, right);
+    if (multiply_row<B>(left, right, out)) report_block(w.row, block, first_row, f.finding);
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++) value[c * apart] = out[c];
+}
+
+/* Stores the blocks of a step, by the first threads of some. first: number of its first block as the sweeps have them;
+ * first_row: the tile's first. */
+template <int B, bool upper>
+__device__ __forceinline__ void store_step(const workbench &w, int first, int thread, int threads, int count,
+                                           int length, karst_index first_row, const findings &f, double *value)
+{
+  constexpr int AHEAD = ahead_of<B>;
+  const unsigned short *place = (upper ? w.upper_place : w.lower_place) + first;
+  const unsigned short *divided = (upper ? w.upper_divisor : w.lower_divisor) + first;
+  const int apart = count * B;
+  for (int begin = thread; begin < apart; begin += AHEAD * threads)
+    for (int e = 0; e < length; e++) {
+      int block[AHEAD], divisor[AHEAD];
+#pragma unroll
+      for (int u = 0, k = begin; u < AHEAD; u++, k += threads) {
+        block[u] = k < apart ? place[e * count + k / B] : 0;
+        divisor[u] = k < apart ? divided[e * count + k / B] : 0;
+      }
+#pragma unroll
+      for (int u = 0, k = begin; u < AHEAD; u++, k += threads)
+        if (k < apart)
+          store_row<B, upper>(w, block[u], divisor[u], k % B, apart, first_row, f, value + e * B * apart + k);
     }
 }
 
-/* Makes and stores L, a step by each warp. value: of the tile. */
-template <int B, int W>
-__device__ __forceinline__ void store_lower(const workbench &w, const karst_ilu_making &m, const findings &f,
+/* Stores the blocks of a triangle, a step by each warp; those of scalars stand as in one step. value: of the tile. */
+template <int B, bool upper>
+__device__ __forceinline__ void store_steps(const workbench &w, const karst_ilu_making &m, const findings &f,
                                             double *value)
 {
   const int thread = (int)threadIdx.x;
-  if (B == 1) store_lower_step<B>(w, 0, thread, 32 * warps_of<W>, m.lower_blocks, 1, m.row, f, value);
-  for (int s = thread / 32; B > 1 && s < m.lower_steps; s += warps_of<W>) {
-    const karst_ilu_short_step now = w.lower_step[s];
-    store_lower_step<B>(w, now.block, thread % 32, 32, w.lower_step[s + 1].first - now.first, now.length, m.row, f,
-                        value + now.block * (B * B));
-  }
+  if (B == 1)
+    store_step<B, upper>(w, 0, thread, (int)THREADS, upper ? m.upper_blocks : m.lower_blocks, 1, m.row, f, value);
+  const int steps = upper ? m.upper_steps : m.lower_steps;
+  const karst_ilu_short_step *step = upper ? w.upper_step : w.lower_step;
+  for (int s = thread / 32; B > 1 && s < steps; s += WARPS)
+    store_step<B, upper>(w, step[s].block, thread % 32, 32, step[s + 1].first - step[s].first, step[s].length, m.row, f,
+                         value + step[s].block * (B * B));
+}
+
+/* Stores D^-1 and U'. */
+template <int B>
+__device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, const findings &f,
+                                            double *value)
+{
+  if (B > 1) store_step<B, true>(w, 0, (int)threadIdx.x, (int)THREADS, m.rows, 1, m.row, f, value);
+  store_steps<B, true>(w, m, f, value);
+}
+
+/* Stores L. */
+template <int B>
+__device__ __forceinline__ void store_lower(const workbench &w, const karst_ilu_making &m, const findings &f,
+                                            double *value)
+{
+  store_steps<B, false>(w, m, f, value);
 }
 
 } // namespace

@@ -12,10 +12,7 @@ struct writer {
   unsigned long long *outside;
   karst_ilu_short_step *step;
   karst_index *wait;
-  karst_ilu_short_product *product;
-  karst_ilu_pivot *pivot;
-  karst_ilu_quotient *quotient;
-  unsigned short *row, *place, *divisor, *source;
+  unsigned short *product, *row, *place, *divisor, *source;
 };
 
 __device__ writer writer_of(char *record, const karst_ilu_making &m)
@@ -26,32 +23,24 @@ __device__ writer writer_of(char *record, const karst_ilu_making &m)
           (unsigned long long *)(record + at.outside),
           (karst_ilu_short_step *)(record + at.step),
           (karst_index *)(record + at.wait),
-          (karst_ilu_short_product *)(record + at.product),
-          (karst_ilu_pivot *)(record + at.pivot),
-          (karst_ilu_quotient *)(record + at.quotient),
+          (unsigned short *)(record + at.product),
           (unsigned short *)(record + at.row),
           (unsigned short *)(record + at.place),
           (unsigned short *)(record + at.divisor),
           (unsigned short *)(record + at.source)};
 }
 
-/* Counts the jobs, pivots and quotients of each wave, in the places of its first ones. */
-__device__ void count_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
+/* Counts the jobs of each wave, in the places of its first ones. */
+__device__ void count_waves(const karst_ilu_products_view &v, const range &blocks, const karst_ilu_making &m,
                             const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
-  const range blocks = blocks_of(v, tile);
-  for (int k = lane; k <= m.waves; k += 32) to.wave[k] = {0, 0, 0, 0};
+  for (int k = lane; k <= m.waves; k += 32) to.wave[k] = {0, 0};
   __syncwarp();
   for (int64_t k = blocks.first + lane; k < blocks.end; k += 32) {
     const int outer = v.ready[2 * k + KARST_ILU_OUTER], inner = v.ready[2 * k + KARST_ILU_INNER];
     if (outer > 0) atomicAdd(&to.wave[outer - 1].outer, 1);
     if (inner > 0) atomicAdd(&to.wave[inner - 1].inner, 1);
-  }
-  for (karst_index i = tile.row + lane; i < tile.row + tile.rows; i += 32) {
-    karst_ilu_wave *wave = to.wave + v.done[i] - 1;
-    atomicAdd(&wave->pivot, 1);
-    atomicAdd(&wave->quotient, (int)(v.upper.start[i + 1] - v.upper.start[i]));
   }
   __syncwarp();
 }
@@ -59,19 +48,15 @@ __device__ void count_waves(const karst_ilu_products_view &v, const karst_ilu_ti
 /* Makes the counts places. */
 __device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
 {
-  int jobs = 0, pivots = 0, quotients = 0;
+  int jobs = 0;
   const int lane = (int)threadIdx.x % 32;
   for (int k = lane; k - lane <= m.waves; k += 32) {
     const bool there = k <= m.waves;
-    const int4 count = there ? __ldcg((const int4 *)(wave + k)) : int4{0, 0, 0, 0}; /* as atomics have left it */
-    int some_jobs, some_pivots, some_quotients;
-    const int job = jobs + sum_before(count.x + count.y, &some_jobs);
-    const int pivot = pivots + sum_before(count.z, &some_pivots);
-    const int quotient = quotients + sum_before(count.w, &some_quotients);
-    if (there) wave[k] = {job, job + count.x, pivot, quotient};
-    jobs += some_jobs;
-    pivots += some_pivots;
-    quotients += some_quotients;
+    const int2 count = there ? __ldcg((const int2 *)(wave + k)) : int2{0, 0}; /* as atomics have left it */
+    int some;
+    const int job = jobs + sum_before(count.x + count.y, &some);
+    if (there) wave[k] = {job, job + count.x};
+    jobs += some;
   }
   __syncwarp();
 }
@@ -92,61 +77,50 @@ __device__ int take_place(bool wanted, int *cursor)
   return first + __popc(peers & ((1u << lane) - 1));
 }
 
+/* Returns the row of the tile whose diagonal block that is, or KARST_ILU_NO_BLOCK. row: the first block of each. */
+__device__ int find_pivot(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const unsigned short *row,
+                          int block)
+{
+  int low = 0, high = tile.rows; /* row[low] <= block < row[high] */
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (row[middle] <= block)
+      low = middle;
+    else
+      high = middle;
+  }
+  const karst_index i = tile.row + low;
+  return block - row[low] == (int)(v.lower.start[i + 1] - v.lower.start[i]) ? low : (int)KARST_ILU_NO_BLOCK;
+}
+
 /* Lists the jobs of one kind; in the place of their first product, the kind. */
-__device__ void place_jobs(const karst_ilu_products_view &v, const range &blocks, int kind, const writer &to)
+__device__ void place_jobs(const karst_ilu_products_view &v, const karst_ilu_tile &tile, int kind, const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
+  const range blocks = blocks_of(v, tile);
   for (int64_t k = blocks.first + lane; k - lane < blocks.end; k += 32) {
-    const int ready = k < blocks.end ? v.ready[2 * k + kind] : 0;
+    const int ready = k < blocks.end ? v.ready[2 * k + kind] : 0, block = (int)(k - blocks.first);
     karst_ilu_wave *wave = to.wave + (ready > 0 ? ready - 1 : 0);
     const int place = take_place(ready > 0, kind == KARST_ILU_OUTER ? &wave->outer : &wave->inner);
-    if (ready > 0) to.job[place] = {kind, (int)(k - blocks.first)};
+    if (ready == 0) continue;
+    const int pivot = ready == ready_at(v, k) ? find_pivot(v, tile, to.row, block) : (int)KARST_ILU_NO_BLOCK;
+    to.job[place] = {kind, (unsigned short)block, (unsigned short)pivot};
   }
 }
 
-/* Tells the first products of the jobs, in the list and in the place of their counts. */
+/* Tells where the products of the jobs begin, in the list and in the place of their counts. */
 __device__ void start_products(const karst_ilu_products_view &v, int64_t first_of_tile, int jobs, karst_ilu_job *job)
 {
   const int lane = (int)threadIdx.x % 32;
   int products = 0;
   for (int k = lane; k - lane < jobs; k += 32) {
-    const karst_ilu_job now = k < jobs ? job[k] : karst_ilu_job{0, 0};
+    const karst_ilu_job now = k < jobs ? job[k] : karst_ilu_job{0, 0, 0};
     int *count = v.count + 2 * (first_of_tile + now.block) + now.product, sum;
-    const int begin = products + sum_before(k < jobs ? *count : 0, &sum);
+    const int begin = products + sum_before(k < jobs ? *count * karst_ilu_product_length(now.product) : 0, &sum);
     if (k < jobs) *count = job[k].product = begin;
     products += sum;
   }
-  if (lane == 0) job[jobs] = {products, 0};
-}
-
-/* Lists the rows in the order in which their diagonal blocks are inverted. */
-__device__ void place_pivots(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const writer &to)
-{
-  const int lane = (int)threadIdx.x % 32;
-  const int64_t first = first_block(v, tile.row);
-  for (int k = lane; k - lane < tile.rows; k += 32) {
-    const bool there = k < tile.rows;
-    const karst_index i = tile.row + (there ? k : 0);
-    const int place = take_place(there, &to.wave[v.done[i] - 1].pivot);
-    if (there) to.pivot[place] = {(unsigned short)k, (unsigned short)(diagonal_block(v, i) - first)};
-  }
-  __syncwarp();
-}
-
-/* Lists the blocks of U' of the rows in that order. */
-__device__ void write_quotients(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const writer &to)
-{
-  const int lane = (int)threadIdx.x % 32;
-  int quotients = 0;
-  for (int k = lane; k - lane < tile.rows; k += 32) {
-    const karst_ilu_pivot pivot = to.pivot[k < tile.rows ? k : 0];
-    const karst_index i = tile.row + pivot.row;
-    const int length = k < tile.rows ? (int)(v.upper.start[i + 1] - v.upper.start[i]) : 0;
-    int sum;
-    karst_ilu_quotient *quotient = to.quotient + quotients + sum_before(length, &sum);
-    for (int e = 1; e <= length; e++) *quotient++ = {(unsigned short)(pivot.diagonal + e), pivot.diagonal};
-    quotients += sum;
-  }
+  if (lane == 0) job[jobs] = {products, 0, KARST_ILU_NO_BLOCK};
 }
 
 /* Turns cursors back that stand one past the last of each wave, which is where the next ones begin. */
@@ -158,23 +132,21 @@ __device__ void turn_back(const karst_ilu_making &m, karst_ilu_wave *wave)
     const bool there = k <= m.waves;
     const karst_ilu_wave now = wave[there ? k : 0], before = wave[there && k > 0 ? k - 1 : 0];
     __syncwarp();
-    if (there) wave[k] = {k > 0 ? before.inner : 0, now.outer, k > 0 ? before.pivot : 0, now.quotient};
+    if (there) wave[k] = {k > 0 ? before.inner : 0, now.outer};
   }
 }
 
-/* Lists what is made in each wave, by where they begin: as cursors, these go through the waves. */
+/* Lists what is made in each wave, by where its jobs begin: as cursors, these go through the waves. */
 __device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
                             const writer &to)
 {
   const range blocks = blocks_of(v, tile);
-  count_waves(v, tile, m, to);
+  count_waves(v, blocks, m, to);
   start_waves(m, to.wave);
-  place_jobs(v, blocks, KARST_ILU_OUTER, to);
-  place_jobs(v, blocks, KARST_ILU_INNER, to);
-  place_pivots(v, tile, to);
+  place_jobs(v, tile, KARST_ILU_OUTER, to);
+  place_jobs(v, tile, KARST_ILU_INNER, to);
   turn_back(m, to.wave);
   start_products(v, blocks.first, m.jobs, to.job);
-  write_quotients(v, tile, to);
 }
 
 /* Copies the steps of one triangle. */
@@ -185,13 +157,15 @@ __device__ void write_steps(const karst_ilu_products_half &h, const karst_ilu_ti
     to[k] = {(unsigned short)step[k].first, (unsigned short)step[k].length, (int)step[k].block};
 }
 
-/* Tells the numbers of the blocks of both triangles as the sweeps have them; those of U' last column first. */
+/* Tells the numbers of the blocks of both triangles as the sweeps have them; those of U' last column first, with what
+ * they are divided by. */
 __device__ void write_places(const karst_ilu_products_view &v, const tile_view &t, const karst_ilu_tile &upper,
                              const writer &to)
 {
   const int64_t first = blocks_of(v, t.tile).first;
-  unsigned short *place = to.place;
-  for (int k = (int)threadIdx.x % 32; k < t.tile.blocks + upper.blocks; k += 32) place[k] = KARST_ILU_NO_BLOCK;
+  unsigned short *place = to.place, *divisor = to.divisor + t.tile.blocks;
+  for (int k = (int)threadIdx.x % 32; k < t.tile.blocks + upper.blocks; k += 32)
+    place[k] = to.divisor[k] = KARST_ILU_NO_BLOCK;
   __syncwarp();
   each_step(v.lower.tiled, t.tile, [&](const karst_ilu_step &step, int count, karst_index i) {
     if (i < 0) return;
@@ -203,8 +177,11 @@ __device__ void write_places(const karst_ilu_products_view &v, const tile_view &
   each_step(v.upper.tiled, upper, [&](const karst_ilu_step &step, int count, karst_index i) {
     if (i < 0) return;
     const int length = (int)(v.upper.start[i + 1] - v.upper.start[i]), diagonal = (int)(diagonal_block(v, i) - first);
-    unsigned short *mine = place + step.block + threadIdx.x % 32;
-    for (int e = 0; e < length; e++) mine[e * count] = (unsigned short)(diagonal + length - e);
+    const int64_t mine = step.block + threadIdx.x % 32;
+    for (int e = 0; e < length; e++) {
+      place[mine + e * count] = (unsigned short)(diagonal + length - e);
+      divisor[mine + e * count] = (unsigned short)diagonal;
+    }
     place[i - upper.row] = (unsigned short)diagonal;
   });
 }
@@ -252,9 +229,9 @@ __device__ void write_rows(const karst_ilu_products_view &v, const karst_ilu_til
   for (int k = (int)threadIdx.x % 32; k < blocks.end - blocks.first; k += 32) to.source[k] = KARST_ILU_NO_BLOCK;
   __syncwarp();
   for (int q = (int)threadIdx.x % 32; q < tile.rows; q += 32) {
-    const karst_index i = tile.row + q;
-    for (karst_index k = v.row_start[i]; k < v.row_start[i + 1]; k++)
-      to.source[find_block(v, i, v.column[k]) - blocks.first] = (unsigned short)(k - v.row_start[tile.row]);
+    const row_view row = row_at(v, tile.row + q);
+    for (karst_index k = v.row_start[row.number]; k < v.row_start[row.number + 1]; k++)
+      to.source[find_block(v, row, v.column[k]) - blocks.first] = (unsigned short)(k - v.row_start[tile.row]);
   }
 }
 
@@ -264,21 +241,26 @@ __device__ void write_row(const karst_ilu_products_view &v, const tile_view &t, 
                           int apart, const writer &to)
 {
   const int64_t first = blocks_of(v, t.tile).first;
-  int left = (int)(first_block(v, i) - first);
-  for (karst_index k = v.lower.start[i]; k < v.lower.start[i + 1]; k++, left++, divisor += apart) {
+  const row_view row = row_at(v, i);
+  int left = (int)(row.first - first);
+  for (karst_index k = row.lower; k < row.lower_end; k++, left++, divisor += apart) {
     const karst_index pivot = v.lower.column[k];
     const int from = find_outside(v, t, pivot);
     const int inverse = from < 0 ? (int)(diagonal_block(v, pivot) - first) : t.outside[from];
     *divisor = (unsigned short)inverse;
-    each_product(v, i, pivot, [&](int e, int64_t target) {
-      const int right = inverse + 1 + (from < 0 ? e : used_before(t.used[from], e));
-      to.product[v.count[2 * target + (from < 0 ? KARST_ILU_INNER : KARST_ILU_OUTER)]++] = {(unsigned short)left,
-                                                                                            (unsigned short)right};
+    each_product(v, row, pivot, [&](int e, int64_t target) {
+      const int kind = from < 0 ? KARST_ILU_INNER : KARST_ILU_OUTER;
+      int *next = v.count + 2 * target + kind;
+      unsigned short *product = to.product + *next;
+      *next += karst_ilu_product_length(kind);
+      product[0] = (unsigned short)left;
+      product[1] = (unsigned short)(inverse + 1 + (from < 0 ? e : used_before(t.used[from], e)));
+      if (from < 0) product[2] = (unsigned short)inverse;
     });
   }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, TOGETHER)
     write_records(karst_ilu_products_view v, karst_ilu_tile_lists lists, const int64_t *units)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -290,14 +272,14 @@ __global__ void __launch_bounds__(THREADS)
   m.record = units[n];
   const writer to = writer_of((char *)(lists.record + m.record), m);
   const karst_index *wait = (const karst_index *)(record_of(v.lower.tiled, t.tile) + karst_ilu_record_of(t.tile).wait);
+  write_rows(v, t.tile, m.fill, to);
+  __syncwarp();
   write_waves(v, t.tile, m, to);
   write_steps(v.lower, t.tile, to.step);
   write_steps(v.upper, upper, to.step + t.tile.steps + 1);
   write_places(v, t, upper, to);
   write_outside(v, t, m.blocks, to.outside);
-  write_rows(v, t.tile, m.fill, to);
   for (int k = lane; k < m.waits; k += 32) to.wait[k] = wait[k];
-  for (int k = lane; k < m.lower_blocks; k += 32) to.divisor[k] = KARST_ILU_NO_BLOCK;
   __syncwarp();
   each_step(v.lower.tiled, t.tile, [&](const karst_ilu_step &step, int count, karst_index row) {
     if (row >= 0) write_row(v, t, row, to.divisor + step.block + lane, count, to);

@@ -22,36 +22,47 @@ __global__ void __launch_bounds__(THREADS) place_rows(karst_ilu_products_view v)
   });
 }
 
-/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns one more than the wave
- * of the last, or 0. */
+/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns what ready_at does. */
 __device__ int settle(const karst_ilu_products_view &v, int64_t block)
 {
   unsigned short *ready = v.ready + 2 * block;
   if (ready[KARST_ILU_INNER] > 0 && ready[KARST_ILU_INNER] <= ready[KARST_ILU_OUTER])
     ready[KARST_ILU_INNER] = (unsigned short)(ready[KARST_ILU_OUTER] + 1);
-  return max((int)ready[KARST_ILU_INNER], (int)ready[KARST_ILU_OUTER]);
+  return ready_at(v, block);
 }
 
-/* Goes through the products of a row, and returns how many there are. */
-__device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t, karst_index i)
+/* Settles the blocks of a row. The last job of its diagonal block, which gets one if it has no products, is in no
+ * earlier wave than the others. Returns one more than that wave. */
+__device__ int settle_row(const karst_ilu_products_view &v, const row_view &row)
 {
-  int products = 0, last = 1;
-  int64_t left = first_block(v, i);
-  for (karst_index k = v.lower.start[i]; k < v.lower.start[i + 1]; k++, left++) {
+  const int64_t blocks = (row.lower_end - row.lower) + 1 + (int64_t)(row.upper_end - row.upper);
+  unsigned short *ready = v.ready + 2 * row.diagonal;
+  int last = 1;
+  for (int64_t k = 0; k < blocks; k++) last = max(last, settle(v, row.first + k));
+  ready[ready[KARST_ILU_OUTER] > ready[KARST_ILU_INNER] ? KARST_ILU_OUTER : KARST_ILU_INNER] = (unsigned short)last;
+  return last;
+}
+
+/* Goes through the products of a row. Returns how many numbers list them. */
+__device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t, const row_view &row)
+{
+  int numbers = 0;
+  int64_t left = row.first;
+  for (karst_index k = row.lower; k < row.lower_end; k++, left++) {
     const karst_index pivot = v.lower.column[k];
     const int from = find_outside(v, t, pivot), kind = from < 0 ? KARST_ILU_INNER : KARST_ILU_OUTER;
-    const int after = max(settle(v, left), from < 0 ? (int)v.done[pivot] : 0) + 1;
-    each_product(v, i, pivot, [&](int e, int64_t target) {
+    const int64_t inverse = diagonal_block(v, pivot);
+    const int before = max(settle(v, left), from < 0 ? ready_at(v, inverse) : 0);
+    each_product(v, row, pivot, [&](int e, int64_t target) {
+      const int after = max(before, from < 0 ? ready_at(v, inverse + 1 + e) : 0) + 1;
       if (from >= 0) use(&t.used[from], e);
       unsigned short &ready = v.ready[2 * target + kind];
       if (after > ready) ready = (unsigned short)after;
       v.count[2 * target + kind]++;
-      products++;
+      numbers += karst_ilu_product_length(kind);
     });
   }
-  for (int64_t block = first_block(v, i); block < first_block(v, i + 1); block++) last = max(last, settle(v, block));
-  v.done[i] = (unsigned short)last;
-  return products;
+  return numbers;
 }
 
 /* Returns whether the tile is so large that its products are better not looked at: it has more blocks than can be
@@ -78,10 +89,11 @@ __device__ void measure_products(const karst_ilu_products_view &v, const tile_vi
   const range blocks = blocks_of(v, t.tile);
   int products = 0, jobs = 0, outside = 0;
   unsigned waves = 0;
-  each_step(v.lower.tiled, t.tile, [&](const karst_ilu_step &, int, karst_index row) {
-    if (row < 0) return;
+  each_step(v.lower.tiled, t.tile, [&](const karst_ilu_step &, int, karst_index i) {
+    if (i < 0) return;
+    const row_view row = row_at(v, i);
     products += measure_row(v, t, row);
-    waves = max(waves, (unsigned)v.done[row]);
+    waves = max(waves, (unsigned)settle_row(v, row));
   });
   for (int64_t k = 2 * blocks.first + threadIdx.x % 32; k < 2 * blocks.end; k += 32) jobs += v.ready[k] > 0;
   for (int k = (int)threadIdx.x % 32; k < t.tile.halos; k += 32) outside += count_outside(v, t, k);
@@ -93,7 +105,7 @@ __device__ void measure_products(const karst_ilu_products_view &v, const tile_vi
 
 /* units: [tiles + 1] of 16 bytes of each tile's record, and 0. *largest, 0 at first: the bytes of shared memory of the
  * largest tile, or all ones. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, TOGETHER)
     measure(karst_ilu_products_view v, karst_ilu_tile_lists lists, int64_t *units, unsigned long long *largest)
 {
   const int64_t n = tile_of_warp();
@@ -114,7 +126,6 @@ __global__ void __launch_bounds__(THREADS)
   m.number = lower.number;
   m.rows = lower.rows;
   m.waits = lower.waits;
-  m.quotients = (int)(v.upper.start[lower.row + lower.rows] - v.upper.start[lower.row]);
   m.blocks = (int)(blocks.end - blocks.first);
   m.lower_steps = lower.steps;
   m.upper_steps = upper.steps;
@@ -166,7 +177,6 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, ka
   if (!status) status = karst_ilu_take_work(context, rows, what, &v->place);
   if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->ready);
   if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->count);
-  if (!status) status = karst_ilu_take_work(context, rows, what, &v->done);
   if (!status) status = karst_ilu_take_work(context, (int64_t)v->tiles + 1, what, &w->units);
   if (!status) status = karst_ilu_take_work(context, 1, what, &w->largest);
   if (!status) status = take_halos(context, v);
@@ -184,7 +194,6 @@ void give_back(karst_context *context, const karst_ilu_products_view &v, const s
   karst_cuda_work_release(context, v.place);
   karst_cuda_work_release(context, v.ready);
   karst_cuda_work_release(context, v.count);
-  karst_cuda_work_release(context, v.done);
   karst_cuda_work_release(context, v.halo);
   karst_cuda_work_release(context, v.used);
   karst_cuda_work_release(context, v.outside);

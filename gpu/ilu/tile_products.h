@@ -25,6 +25,9 @@ typedef struct karst_ilu_row_place {
 /* The jobs of a block have the numbers 2 n and 2 n + 1: products inside the tile, and products with other tiles. */
 enum { KARST_ILU_INNER, KARST_ILU_OUTER };
 
+/* How many numbers list a product. */
+static constexpr __host__ __device__ int karst_ilu_product_length(int kind) { return kind == KARST_ILU_INNER ? 3 : 2; }
+
 /* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of
  * a tile. */
 typedef struct karst_ilu_products_view {
@@ -36,9 +39,8 @@ typedef struct karst_ilu_products_view {
   karst_index *owner;         /* [rows] the tile of each row */
   karst_index *position;      /* [tiles] where the tile of each number stands in the upper triangle */
   karst_ilu_row_place *place; /* [rows] */
-  unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: it has no products */
-  int *count;                 /* [2 blocks] its products; then the first that is not written yet */
-  unsigned short *done;       /* [rows] one more than the wave of its pivot */
+  unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: there is none */
+  int *count;                 /* [2 blocks] its products; then where the first that is not written yet goes */
   int64_t *halo;  /* [tiles + 1] how many rows of other tiles the tiles before need, as the forward sweep does */
   uint64_t *used; /* [halo[tiles]] which of their blocks of U' are needed */
   int *outside;   /* [halo[tiles]] the number of their block of D^-1 */
@@ -51,7 +53,8 @@ void karst_ilu_write_tile_lists_cuda(cudaStream_t stream, const karst_ilu_produc
 namespace
 {
 
-enum { THREADS = 128, WARPS = THREADS / 32 };
+/* So many blocks of threads run together on a multiprocessor, for the kernels wait for memory all the time. */
+enum { THREADS = 128, WARPS = THREADS / 32, TOGETHER = 8 };
 
 /* The numbers of the first block of a row, of its diagonal one, and one past its last. */
 __device__ __forceinline__ int64_t first_block(const karst_ilu_products_view &v, karst_index i)
@@ -64,25 +67,45 @@ __device__ __forceinline__ int64_t diagonal_block(const karst_ilu_products_view 
   return (int64_t)v.lower.start[i + 1] + v.upper.start[i] + i;
 }
 
-/* Returns the number of the block in column j of row i, or -1 where it is not in the pattern. */
-__device__ int64_t find_block(const karst_ilu_products_view &v, karst_index i, karst_index j)
+/* Returns one more than the wave of the last job of a block, all products of which are known; 0: it has none. */
+__device__ __forceinline__ int ready_at(const karst_ilu_products_view &v, int64_t block)
 {
-  if (j == i) return diagonal_block(v, i);
-  const karst_ilu_products_half &h = j < i ? v.lower : v.upper;
-  const karst_index k = karst_find_column(h.column, h.start[i], h.start[i + 1], j);
-  if (k < 0) return -1;
-  return (j < i ? first_block(v, i) : diagonal_block(v, i) + 1) + (k - h.start[i]);
+  return max((int)v.ready[2 * block + KARST_ILU_INNER], (int)v.ready[2 * block + KARST_ILU_OUTER]);
 }
 
-/* Calls visit(e, target) for each product of row i with block e of a pivot's U', from block target. */
+/* A row, and where its columns stand. */
+struct row_view {
+  karst_index number;
+  karst_index lower, lower_end, upper, upper_end;
+  int64_t first, diagonal; /* numbers of its first block and of its diagonal one */
+};
+
+__device__ __forceinline__ row_view row_at(const karst_ilu_products_view &v, karst_index i)
+{
+  const karst_index lower = v.lower.start[i], upper = v.upper.start[i], lower_end = v.lower.start[i + 1];
+  return {i, lower, lower_end, upper, v.upper.start[i + 1], (int64_t)lower + upper + i, (int64_t)lower_end + upper + i};
+}
+
+/* Returns the number of the block of a row in column j, or -1 where it is not in the pattern. */
+__device__ int64_t find_block(const karst_ilu_products_view &v, const row_view &row, karst_index j)
+{
+  if (j == row.number) return row.diagonal;
+  const bool lower = j < row.number;
+  const karst_index first = lower ? row.lower : row.upper, end = lower ? row.lower_end : row.upper_end;
+  const karst_index k = karst_find_column(lower ? v.lower.column : v.upper.column, first, end, j);
+  return k < 0 ? -1 : (lower ? row.first : row.diagonal + 1) + (k - first);
+}
+
+/* Calls visit(e, target) for each product of a row with block e of a pivot's U', from block target. */
 template <typename visitor>
-__device__ __forceinline__ void each_product(const karst_ilu_products_view &v, karst_index i, karst_index pivot,
+__device__ __forceinline__ void each_product(const karst_ilu_products_view &v, const row_view &row, karst_index pivot,
                                              visitor visit)
 {
   const karst_index begin = v.upper.start[pivot], end = v.upper.start[pivot + 1];
   for (karst_index n = begin; n < end; n++) {
-    if (v.diagonal_alone && v.upper.column[n] != i) continue;
-    const int64_t target = find_block(v, i, v.upper.column[n]);
+    const karst_index j = v.upper.column[n];
+    if (v.diagonal_alone && j != row.number) continue;
+    const int64_t target = find_block(v, row, j);
     if (target >= 0) visit((int)(n - begin), target);
   }
 }

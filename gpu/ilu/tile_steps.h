@@ -68,6 +68,14 @@ __device__ __forceinline__ void begin_copy(void *to, const void *from, unsigned 
 #endif
 }
 
+/* Begins to bring bytes, a multiple of 16, into the second-level cache, by one thread. */
+__device__ __forceinline__ void begin_prefetch(const void *from, unsigned bytes)
+{
+#if __CUDA_ARCH__ >= 900
+  if (bytes > 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
 __device__ __forceinline__ void await_copy(uint64_t *barrier)
 {
   __syncwarp();
