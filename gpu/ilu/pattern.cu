@@ -140,19 +140,31 @@ __device__ __forceinline__ void meet(const level_search &t, karst_index level, s
   turn(t, s);
 }
 
-/* Both triangles at once, each by every other block of threads. highest [2]: of all levels, 0 at first. Warps take 32
- * rows after another in the order of elimination; all warps are resident together, so the first row whose level is not
- * known can always be found. */
+/* What the search counts, of both triangles; 0 at first. */
+struct search_counts {
+  unsigned long long highest[2]; /* of all levels */
+  unsigned long long taken[2];   /* groups of 32 rows */
+};
+
+/* Returns the number that a warp takes. */
+__device__ int64_t take_number(unsigned long long *taken)
+{
+  unsigned long long number = 0;
+  if (threadIdx.x % 32 == 0) number = atomicAdd(taken, 1ull);
+  return (int64_t)__shfl_sync(~0u, number, 0);
+}
+
+/* Both triangles at once, each by every other block of threads. Warps take 32 rows after another in the order of
+ * elimination, so that the first row whose level is not known is always that of a warp under way. */
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
-    find_levels(level_search lower, level_search upper, unsigned long long *highest)
+    find_levels(level_search lower, level_search upper, search_counts *counts)
 {
   const int lane = (int)threadIdx.x % 32;
   const bool is_upper = blockIdx.x % 2 == 1;
   const level_search t = is_upper ? upper : lower;
-  const int64_t warps = (int64_t)(gridDim.x / 2) * (KARST_ILU_THREADS / 32);
   long long most = 0;
-  for (int64_t group = ((int64_t)(blockIdx.x / 2) * KARST_ILU_THREADS + threadIdx.x) / 32; group * 32 < t.rows;
-       group += warps) {
+  for (int64_t group = take_number(&counts->taken[is_upper]); group * 32 < t.rows;
+       group = take_number(&counts->taken[is_upper])) {
     const bool active = group * 32 + lane < t.rows;
     search s = {0, 0, 0, 0, 0, -1};
     if (active) {
@@ -179,7 +191,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     most = max(most, (long long)s.found);
   }
   for (int distance = 16; distance > 0; distance /= 2) most = max(most, __shfl_xor_sync(~0u, most, distance));
-  if (lane == 0) atomicMax(&highest[is_upper], (unsigned long long)most);
+  if (lane == 0) atomicMax(&counts->highest[is_upper], (unsigned long long)most);
 }
 
 __global__ void number_rows(karst_index rows, karst_index *row)
@@ -199,7 +211,7 @@ __global__ void mark_levels(karst_index rows, const karst_index *level, karst_in
 
 /* Work space, device memory. */
 struct sorting {
-  unsigned long long *highest; /* [2] */
+  search_counts *counts; /* one */
   karst_index *memory;
   karst_index *level[2]; /* [rows + 1] of memory: of both triangles, then where the levels start */
   karst_index *sorted;   /* [rows] of memory */
@@ -215,7 +227,7 @@ karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
   const int64_t n = rows;
   cub::DeviceRadixSort::SortPairs(NULL, s->work_bytes, s->sorted, s->sorted, s->number, s->number, rows, 0, (int)BITS,
                                   stream);
-  karst_status status = karst_ilu_take_work(context, 2, what, &s->highest);
+  karst_status status = karst_ilu_take_work(context, 1, what, &s->counts);
   if (!status) status = karst_ilu_take_work(context, 4 * n + 2, what, &s->memory);
   if (!status) status = karst_cuda_work_take(context, s->work_bytes + 1, what, &s->work);
   if (status) return status;
@@ -234,21 +246,19 @@ karst_status search_levels(karst_context *context, karst_index rows, const sorti
   const struct karst_cuda *cuda = karst_cuda_of(context);
   level_search lower = {rows, pattern->lower_start, pattern->lower_column, true, s->level[0]};
   level_search upper = {rows, pattern->upper_start, pattern->upper_column, false, s->level[1]};
-  unsigned long long *highest = s->highest, found[2];
-  void *arguments[] = {&lower, &upper, &highest};
+  search_counts found;
   int each = 0;
-  cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, find_levels, KARST_ILU_THREADS, 0);
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, find_levels, KARST_ILU_THREADS, 0);
+  karst_status status = karst_cuda_status(context, error, what);
+  if (status) return status;
   const int grid = (each < BLOCKS ? each : BLOCKS) * cuda->multiprocessors / 2 * 2;
   cudaMemsetAsync(s->level[0], 0xff, 2 * ((size_t)rows + 1) * sizeof *s->level[0], cuda->stream);
-  cudaMemsetAsync(highest, 0, sizeof found, cuda->stream);
-  if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel((const void *)find_levels, dim3((unsigned)grid), dim3(KARST_ILU_THREADS),
-                                        arguments, 0, cuda->stream);
-  karst_status status = karst_cuda_status(context, error, what);
-  if (!status) status = context->backend->download(context, found, highest, sizeof found);
+  cudaMemsetAsync(s->counts, 0, sizeof *s->counts, cuda->stream);
+  find_levels<<<(unsigned)grid, KARST_ILU_THREADS, 0, cuda->stream>>>(lower, upper, s->counts);
+  status = context->backend->download(context, &found, s->counts, sizeof found);
   if (status) return status;
-  pattern->lower.count = (karst_index)found[0] + 1;
-  pattern->upper.count = (karst_index)found[1] + 1;
+  pattern->lower.count = (karst_index)found.highest[0] + 1;
+  pattern->upper.count = (karst_index)found.highest[1] + 1;
   return KARST_SUCCESS;
 }
 
@@ -308,7 +318,7 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   if (!status) status = search_levels(context, rows, &s, pattern);
   if (!status) status = sort_rows(context, rows, &s, s.level[0], lower_row, &pattern->lower);
   if (!status) status = sort_rows(context, rows, &s, s.level[1], upper_row, &pattern->upper);
-  karst_cuda_work_release(context, s.highest);
+  karst_cuda_work_release(context, s.counts);
   karst_cuda_work_release(context, s.memory);
   karst_cuda_work_release(context, s.work);
   return status;
