@@ -1,9 +1,19 @@
-/* diagonal.cu - inverts diagonal blocks on the GPU, and multiplies a vector by them. */
+/* diagonal.cu - looks for diagonal blocks on the GPU, inverts them, and multiplies a vector by them. */
 #include "invert.h"
 #include "launch.h"
+#include "search.h"
 
 namespace
 {
+
+/* Keeps in *first the first block row without a diagonal block. */
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    find_missing(karst_index rows, const karst_index *start, const karst_index *column, unsigned long long *first)
+{
+  const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows && karst_find_column(column, start[i], start[i + 1], (karst_index)i) < 0)
+    atomicMin(first, (unsigned long long)i);
+}
 
 /* Keeps in *first the first block row that has no inverse, and why: it is the smallest of all row * 256 - reason,
  * where reasons are negative. */
@@ -65,6 +75,21 @@ __global__ void __launch_bounds__(B ? KARST_CUDA_THREADS : 1024)
 }
 
 } // namespace
+
+karst_status karst_missing_diagonal_cuda(karst_context *context, const karst_matrix *A, karst_index *block_row)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  if (cudaPeekAtLastError() != cudaSuccess) return KARST_ERROR_DEVICE;
+  unsigned long long *first = reinterpret_cast<unsigned long long *>(cuda->partial);
+  unsigned long long found = (unsigned long long)A->block_rows;
+  karst_status status = karst_upload_cuda(context, first, &found, sizeof found);
+  if (status) return status;
+  find_missing<<<karst_cuda_grid(A->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, cuda->stream>>>(
+      A->block_rows, A->device_row_start, A->device_column, first);
+  status = karst_download_cuda(context, &found, first, sizeof found);
+  *block_row = (karst_index)found;
+  return status;
+}
 
 karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                         double *inverse, karst_reason *reason, karst_index *block_row)

@@ -75,6 +75,7 @@ void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, 
                                  double *r, double *norm2);
 
 /* diagonal.cu */
+karst_status karst_missing_diagonal_cuda(karst_context *context, const karst_matrix *A, karst_index *block_row);
 karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                         double *inverse, karst_reason *reason, karst_index *block_row);
 void karst_multiply_diagonal_cuda(karst_context *context, karst_index count, int b, const double *S, const double *x,

@@ -44,6 +44,7 @@ const struct karst_backend karst_backend_cuda = {
     .dots = GUARDED(dots),
     .combine = GUARDED(combine),
     .grid_reach = GUARDED(grid_reach),
+    .missing_diagonal = GUARDED(missing_diagonal),
     .normalise = GUARDED(normalise),
     .quotient = GUARDED(quotient),
     .step = GUARDED(step),

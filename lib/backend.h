@@ -83,6 +83,10 @@ struct karst_backend {
   karst_status (*grid_reach)(karst_context *context, const karst_matrix *A, const karst_index size[3], int *axes,
                              karst_index *misfit);
 
+  /* The first block row of a matrix without its diagonal block, or block_rows. As grid_reach where it fails or is
+   * NULL. */
+  karst_status (*missing_diagonal)(karst_context *context, const karst_matrix *A, karst_index *block_row);
+
   /* y = x / |x| with norm2 = |x|^2 in device memory; y may be x. Where the norm is 0 or not finite, y = 0. */
   void (*normalise)(karst_context *context, int64_t n, const double *norm2, const double *x, double *y);
 

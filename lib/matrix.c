@@ -61,15 +61,29 @@ static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
 }
 
+/* Returns the first block row without its diagonal block, or block_rows; looked for where the pattern is in device
+ * memory, or on the host. */
+static karst_index search_missing_diagonal(const karst_matrix *matrix)
+{
+  const struct karst_backend *backend = matrix->context->backend;
+  const karst_index rows = matrix->block_rows;
+  karst_index first;
+  if (backend->missing_diagonal && matrix->device_column && rows > 0 &&
+      !backend->missing_diagonal(matrix->context, matrix, &first))
+    return first;
+  first = rows;
+#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(min : first)
+  for (karst_index i = 0; i < rows; i++)
+    if (i < first && find_diagonal(matrix, i) < 0) first = i;
+  return first;
+}
+
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix)
 {
   int64_t *known = (int64_t *)&matrix->undiagonal, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
   const karst_index rows = matrix->block_rows;
   if (answer == 0) {
-    karst_index first = rows;
-#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(min : first)
-    for (karst_index i = 0; i < rows; i++)
-      if (i < first && find_diagonal(matrix, i) < 0) first = i;
+    const karst_index first = search_missing_diagonal(matrix);
     answer = 1 + (int64_t)first;
     __atomic_store_n(known, answer, __ATOMIC_RELAXED);
   }

@@ -239,9 +239,10 @@ static karst_status find_rows(karst_context *context, karst_index rows, struct s
 karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, const karst_tile_boxes *boxes,
                                    karst_index *permutation, karst_tiling *tiling)
 {
-  const int threads = karst_threads_for(context, rows);
-  struct sorting s = {.boxes = boxes, .tiles = karst_grid_cells(boxes->pieces), .parts = threads};
+  struct sorting s = {.boxes = boxes, .tiles = karst_grid_cells(boxes->pieces)};
   karst_status status;
+  /* Boxes are few, unless their rows are looked at. */
+  const int threads = s.parts = karst_threads_for(context, boxes->grid->cell ? rows : s.tiles);
   if ((status = find_rows(context, rows, &s)) ||
       (status = karst_allocate(context, &s.size, s.tiles, sizeof *s.size, what)) ||
       (status = karst_allocate(context, &s.colour, s.tiles, sizeof *s.colour, what)) ||
@@ -258,7 +259,7 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int part = 0; part < s.parts; part++) place_boxes(&s, part, tiling->start);
   if ((status = karst_counts_to_starts(context, tiling->tiles, tiling->start, "the tiles of a grid"))) goto finish;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(karst_threads_for(context, rows)) schedule(static)
   for (karst_index place = 0; place < tiling->tiles; place++) {
     const karst_cell box = karst_grid_cell(boxes->pieces, s.box[place]);
     list_rows(&s, box.position, permutation + tiling->start[place]);
