@@ -80,8 +80,7 @@ karst_status karst_missing_diagonal_cuda(karst_context *context, const karst_mat
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   if (cudaPeekAtLastError() != cudaSuccess) return KARST_ERROR_DEVICE;
-  unsigned long long *first = reinterpret_cast<unsigned long long *>(cuda->partial);
-  unsigned long long found = (unsigned long long)A->block_rows;
+  unsigned long long *first = (unsigned long long *)cuda->partial, found = (unsigned long long)A->block_rows;
   karst_status status = karst_upload_cuda(context, first, &found, sizeof found);
   if (status) return status;
   find_missing<<<karst_cuda_grid(A->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, cuda->stream>>>(

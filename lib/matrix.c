@@ -61,8 +61,8 @@ static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
 }
 
-/* Returns the first block row without its diagonal block, or block_rows; looked for where the pattern is in device
- * memory, or on the host. */
+/* Returns the first block row without its diagonal block, or block_rows. The device looks where it has the pattern and
+ * can, else the host. */
 static karst_index search_missing_diagonal(const karst_matrix *matrix)
 {
   const struct karst_backend *backend = matrix->context->backend;
@@ -257,7 +257,7 @@ karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *
   made->owns_pattern = true;
   permuted->row_start = permuted->column = permuted->device_row_start = permuted->device_column = NULL;
   karst_matrix_widest_row(A);
-  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* to look for its own */
+  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* should the host look */
   inherit_rows(A, made);
   return finish(status, pattern);
 }

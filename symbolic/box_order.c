@@ -241,7 +241,7 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 {
   struct sorting s = {.boxes = boxes, .tiles = karst_grid_cells(boxes->pieces)};
   karst_status status;
-  /* Boxes are few, unless their rows are looked at. */
+  /* A box is little work, unless its rows are looked at. */
   const int threads = s.parts = karst_threads_for(context, boxes->grid->cell ? rows : s.tiles);
   if ((status = find_rows(context, rows, &s)) ||
       (status = karst_allocate(context, &s.size, s.tiles, sizeof *s.size, what)) ||

@@ -5,7 +5,7 @@
  * A block of threads makes the blocks of one tile in shared memory and stores them as the sweeps by tiles have them
  * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in
  * the same way. L_ip and U'_ij are made as they are stored: inside the tile a product is that of a_ip, D_p^-1 and
- * a_pj, so that a wave is one step. */
+ * a_pj, so that a wave is one step; two where blocks may have to be mended. */
 #include "tile_factor_steps.h"
 
 namespace
@@ -74,11 +74,10 @@ __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst
   if (values) await_copy(&under_way->values);
   __syncthreads();
   take_waves<B>(w, m, s.found);
-  __syncthreads();
   store_upper<B>(w, m, s.found, s.upper + m.upper * BB);
   __syncthreads();
   if (threadIdx.x == 0) tell(s.done + m.number, s.turn);
-  store_lower<B>(w, m, s.found, s.lower + m.lower * BB);
+  store_steps<B, false>(w, m, s.found, s.lower + m.lower * BB);
 }
 
 /* Blocks of threads that a multiprocessor is to have registers for: about as many as it has room for their tiles. */

@@ -22,11 +22,13 @@
  *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
  *     row       [rows + 1] unsigned short, the first block of each
  *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
- *     divisor   the same of the block of D^-1 that each is multiplied by last
+ *     divisor   [lower_blocks] and then [upper_blocks] unsigned short, the block of D^-1 by which each is multiplied when
+ *               it is stored
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
  *               where there is fill, for else they are all blocks of A, one after another
  *
- * KARST_ILU_NO_BLOCK stands for a block that is not there: padding, fill in A, and what D^-1 is divided by.
+ * KARST_ILU_NO_BLOCK stands for what is not there: padding, fill in A, a divisor of D^-1, and the pivot of a job that has
+ * none.
  *
  * What jobs need has been made in waves before theirs. A block that has jobs of both kinds has them in two waves. The
  * last job of a diagonal block is in no earlier wave than those of its row, which tells what it is mended by. */
@@ -60,7 +62,7 @@ typedef struct alignas(16) karst_ilu_making {
   karst_index row;      /* first row */
   karst_index number;
   int rows, waits, waves, jobs;
-  int products; /* numbers that list them */
+  int products; /* the length of their list */
   int blocks;   /* its own */
   int outside;  /* of other tiles */
   int lower_steps, upper_steps, lower_blocks, upper_blocks;
@@ -94,11 +96,14 @@ static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_recor
 /* Whether blocks of other tiles are fetched into shared memory. */
 static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { return b <= 2; }
 
-/* How much of a record is copied into shared memory. The rest is read where it is for the smallest blocks: the more
- * tiles a multiprocessor holds, the less it waits; of larger ones it is a small part. */
+/* Whether what a record has for before and behind the waves is read where it is: the more tiles a multiprocessor holds,
+ * the less it waits. With larger blocks it is a small part of a tile. */
+static constexpr __host__ __device__ bool karst_ilu_reads_in_place(int b) { return b == 1; }
+
+/* How much of a record is copied into shared memory. */
 static inline __host__ __device__ int karst_ilu_making_copied(const karst_ilu_making_record &r, int b)
 {
-  return b == 1 ? r.waves_end : r.bytes;
+  return karst_ilu_reads_in_place(b) ? r.waves_end : r.bytes;
 }
 
 /* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */

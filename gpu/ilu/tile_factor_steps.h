@@ -31,7 +31,7 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const int copied = karst_ilu_making_copied(at, B);
-  const char *rest = copied < at.bytes ? record : memory;
+  const char *rest = karst_ilu_reads_in_place(B) ? record : memory;
   const karst_ilu_short_step *step = (const karst_ilu_short_step *)(rest + at.step);
   const unsigned short *place = (const unsigned short *)(rest + at.place);
   const unsigned short *divisor = (const unsigned short *)(rest + at.divisor);
@@ -88,19 +88,19 @@ __device__ __forceinline__ bool begin_numbers(double *to, const double *from, in
 }
 
 /* Numbers of a list that a thread reads before it uses the first, for some wait in memory. */
-template <int B> constexpr int ahead_of = B == 1 ? 4 : 1;
+template <int B> constexpr int batch_of = B == 1 ? 4 : 1;
 
 /* Begins to fetch the blocks of a tile with fill. A: the first of its rows. */
 template <int B> __device__ __forceinline__ void fetch_source(const workbench &w, const double *A)
 {
-  constexpr int BB = B * B, AHEAD = ahead_of<B>;
+  constexpr int BB = B * B, BATCH = batch_of<B>;
   const int count = w.blocks * BB;
-  for (int first = (int)threadIdx.x; first < count; first += AHEAD * THREADS) {
-    int source[AHEAD];
+  for (int first = (int)threadIdx.x; first < count; first += BATCH * THREADS) {
+    int source[BATCH];
 #pragma unroll
-    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) source[u] = k < count ? w.source[k / BB] : 0;
+    for (int u = 0, k = first; u < BATCH; u++, k += THREADS) source[u] = k < count ? w.source[k / BB] : 0;
 #pragma unroll
-    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) {
+    for (int u = 0, k = first; u < BATCH; u++, k += THREADS) {
       if (k >= count) continue;
       if (source[u] != KARST_ILU_NO_BLOCK)
         begin_fetch(w.block + k, A + source[u] * BB + k % BB);
@@ -113,13 +113,13 @@ template <int B> __device__ __forceinline__ void fetch_source(const workbench &w
 /* Begins to fetch the blocks of other tiles. */
 template <int B> __device__ __forceinline__ void fetch_outside(const workbench &w, int outside)
 {
-  constexpr int BB = B * B, AHEAD = ahead_of<B>;
-  for (int first = (int)threadIdx.x; first < outside * BB; first += AHEAD * THREADS) {
-    unsigned long long place[AHEAD];
+  constexpr int BB = B * B, BATCH = batch_of<B>;
+  for (int first = (int)threadIdx.x; first < outside * BB; first += BATCH * THREADS) {
+    unsigned long long place[BATCH];
 #pragma unroll
-    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) place[u] = k < outside * BB ? w.outside[k / BB] : 0;
+    for (int u = 0, k = first; u < BATCH; u++, k += THREADS) place[u] = k < outside * BB ? w.outside[k / BB] : 0;
 #pragma unroll
-    for (int u = 0, k = first; u < AHEAD; u++, k += THREADS) {
+    for (int u = 0, k = first; u < BATCH; u++, k += THREADS) {
       const int c = k % BB / B, r = k % B;
       if (k < outside * BB)
         begin_fetch(w.block + w.blocks * BB + k, w.value + (place[u] >> 16) + c * (int)(place[u] & 0xffff) + r);
@@ -340,20 +340,20 @@ template <int B, bool upper>
 __device__ __forceinline__ void store_step(const workbench &w, int first, int thread, int threads, int count,
                                            int length, karst_index first_row, const findings &f, double *value)
 {
-  constexpr int AHEAD = ahead_of<B>;
+  constexpr int BATCH = batch_of<B>;
   const unsigned short *place = (upper ? w.upper_place : w.lower_place) + first;
   const unsigned short *divided = (upper ? w.upper_divisor : w.lower_divisor) + first;
   const int apart = count * B;
-  for (int begin = thread; begin < apart; begin += AHEAD * threads)
+  for (int begin = thread; begin < apart; begin += BATCH * threads)
     for (int e = 0; e < length; e++) {
-      int block[AHEAD], divisor[AHEAD];
+      int block[BATCH], divisor[BATCH];
 #pragma unroll
-      for (int u = 0, k = begin; u < AHEAD; u++, k += threads) {
+      for (int u = 0, k = begin; u < BATCH; u++, k += threads) {
         block[u] = k < apart ? place[e * count + k / B] : 0;
         divisor[u] = k < apart ? divided[e * count + k / B] : 0;
       }
 #pragma unroll
-      for (int u = 0, k = begin; u < AHEAD; u++, k += threads)
+      for (int u = 0, k = begin; u < BATCH; u++, k += threads)
         if (k < apart)
           store_row<B, upper>(w, block[u], divisor[u], k % B, apart, first_row, f, value + e * B * apart + k);
     }
@@ -381,14 +381,6 @@ __device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_
 {
   if (B > 1) store_step<B, true>(w, 0, (int)threadIdx.x, (int)THREADS, m.rows, 1, m.row, f, value);
   store_steps<B, true>(w, m, f, value);
-}
-
-/* Stores L. */
-template <int B>
-__device__ __forceinline__ void store_lower(const workbench &w, const karst_ilu_making &m, const findings &f,
-                                            double *value)
-{
-  store_steps<B, false>(w, m, f, value);
 }
 
 } // namespace

@@ -51,10 +51,9 @@ __device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t,
   for (karst_index k = row.lower; k < row.lower_end; k++, left++) {
     const karst_index pivot = v.lower.column[k];
     const int from = find_outside(v, t, pivot), kind = from < 0 ? KARST_ILU_INNER : KARST_ILU_OUTER;
-    const int64_t inverse = diagonal_block(v, pivot);
-    const int before = max(settle(v, left), from < 0 ? ready_at(v, inverse) : 0);
+    /* A row of the tile is all there when its diagonal block is inverted. */
+    const int after = max(settle(v, left), from < 0 ? ready_at(v, diagonal_block(v, pivot)) : 0) + 1;
     each_product(v, row, pivot, [&](int e, int64_t target) {
-      const int after = max(before, from < 0 ? ready_at(v, inverse + 1 + e) : 0) + 1;
       if (from >= 0) use(&t.used[from], e);
       unsigned short &ready = v.ready[2 * target + kind];
       if (after > ready) ready = (unsigned short)after;

@@ -53,7 +53,7 @@ void karst_ilu_write_tile_lists_cuda(cudaStream_t stream, const karst_ilu_produc
 namespace
 {
 
-/* So many blocks of threads run together on a multiprocessor, for the kernels wait for memory all the time. */
+/* TOGETHER: blocks of threads that a multiprocessor is to hold, for the kernels wait for memory all the time. */
 enum { THREADS = 128, WARPS = THREADS / 32, TOGETHER = 8 };
 
 /* The numbers of the first block of a row, of its diagonal one, and one past its last. */
