@@ -242,7 +242,7 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
   struct sorting s = {.boxes = boxes, .tiles = karst_grid_cells(boxes->pieces)};
   karst_status status;
   /* A box is little work, unless its rows are looked at. */
-  const int threads = s.parts = karst_threads_for(context, boxes->grid->cell ? rows : s.tiles);
+  s.parts = karst_threads_for(context, boxes->grid->cell ? rows : s.tiles);
   if ((status = find_rows(context, rows, &s)) ||
       (status = karst_allocate(context, &s.size, s.tiles, sizeof *s.size, what)) ||
       (status = karst_allocate(context, &s.colour, s.tiles, sizeof *s.colour, what)) ||
@@ -251,12 +251,12 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
       (status = karst_allocate(context, &tiling->colour_start, (int64_t)boxes->colours + 1,
                                sizeof *tiling->colour_start, what)))
     goto finish;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(s.parts) schedule(static)
   for (int part = 0; part < s.parts; part++) look_at_boxes(&s, part);
   place_colours(&s, tiling);
   if ((status = karst_allocate(context, &tiling->start, (int64_t)tiling->tiles + 1, sizeof *tiling->start, what)))
     goto finish;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(s.parts) schedule(static)
   for (int part = 0; part < s.parts; part++) place_boxes(&s, part, tiling->start);
   if ((status = karst_counts_to_starts(context, tiling->tiles, tiling->start, "the tiles of a grid"))) goto finish;
 #pragma omp parallel for num_threads(karst_threads_for(context, rows)) schedule(static)
