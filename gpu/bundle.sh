@@ -1,47 +1,45 @@
 #!/bin/sh
-# bundle.sh FOLDER PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an NVIDIA
-# driver: the programs (tools/NAME, tests/NAME), every library they need with the C library and its loader, and
-# run-tests. Only the driver's own library is the machine's. "make gpu-bundle" runs it in the build folder; LIBTOOL and
-# STRIP come from there.
+# bundle.sh FOLDER JOINED PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an
+# NVIDIA driver: the programs (tools/NAME, tests/NAME), which are in JOINED, the file that bundle.mk makes; every library
+# they need with the C library and its loader, and run-tests. Only the driver's own library is the machine's. bundle.mk
+# runs it in the build folder; LIBTOOL and STRIP come from there.
 #
 # cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what
 # it needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
 #     cp -L /usr/local/cuda/lib64/{libcusparse.so.12,libnvJitLink.so.1?} gpu-bundle/lib
 set -e
-folder=$1
-shift
+folder=$1 joined=$2
+shift 2
 rm -rf "$folder"
-mkdir -p "$folder/lib" "$folder/programs/tools" "$folder/programs/tests" "$folder/tools" "$folder/tests"
+mkdir -p "$folder/lib" "$folder/tools" "$folder/tests"
 
-for program; do
-  $LIBTOOL --silent --mode=install cp "$program" "$folder/programs/$program"
-  ${STRIP:-strip} "$folder/programs/$program"
-done
+$LIBTOOL --silent --mode=install cp "$joined" "$folder/programs"
+${STRIP:-strip} "$folder/programs"
 # ldd writes "NAME => PATH (ADDRESS)" for a library, "PATH (ADDRESS)" for the loader.
-for program; do
-  ldd "$folder/programs/$program"
-done | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u | while read -r library; do
-  cp -L "$library" "$folder/lib/"
-  # What is opened later may need the rest of the C library, which has to be of the same version.
-  case $library in
-  */libc.so.6)
-    for part in libdl.so.2 libpthread.so.0 librt.so.1; do
-      cp -L "${library%/*}/$part" "$folder/lib/" 2>/dev/null || true
-    done
-    ;;
-  esac
-done
+ldd "$folder/programs" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' |
+  while read -r library; do
+    cp -L "$library" "$folder/lib/"
+    # What is opened later may need the rest of the C library, which has to be of the same version.
+    case $library in
+    */libc.so.6)
+      for part in libdl.so.2 libpthread.so.0 librt.so.1; do
+        cp -L "${library%/*}/$part" "$folder/lib/" 2>/dev/null || true
+      done
+      ;;
+    esac
+  done
 
 cat >"$folder/start" <<'END'
 #!/bin/sh
-# Stands for each program: starts the one of its own name with the libraries of this folder.
+# Stands for each program: starts the one of its own name, which is in the file programs, with the libraries of this
+# folder.
 here=$(cd "$(dirname "$0")/.." && pwd)
 program=$(basename "$(dirname "$0")")/$(basename "$0")
 [ "$(dirname "$0")" = . ] && program=$(basename "$PWD")/$(basename "$0")
 KARST_SOLVE=${KARST_SOLVE:-$here/tools/solve} # compare itself sees the loader where its own program should be
 export KARST_SOLVE
 exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-  "$here/programs/$program" "$@"
+  "$here/programs" "$program" "$@"
 END
 for program; do
   cp "$folder/start" "$folder/$program"
@@ -63,11 +61,11 @@ for test; do
   log=results/$(basename "$test").log
   "tests/$(basename "$test")" >"$log" 2>&1
   status=$?
-  skips=$(grep -c '^\(ok\|1\.\.0\).*# SKIP' "$log") bad=$(grep -c '^not ok' "$log")
-  good=$(grep '^ok' "$log" | grep -vc '# SKIP')
+  skips=$(grep -ac '^\(ok\|1\.\.0\).*# SKIP' "$log") bad=$(grep -ac '^not ok' "$log")
+  good=$(grep -a '^ok' "$log" | grep -avc '# SKIP')
   printf '%-20s %5d passed %3d failed %3d skipped\n' "$(basename "$test")" "$good" "$bad" "$skips"
   [ "$status" = 0 ] || broken="$broken $(basename "$test")"
-  grep -e '^not ok' -e '^Bail' "$log"
+  grep -a -e '^not ok' -e '^Bail' "$log"
   passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skips))
 done
 echo "in all: $passed passed, $failed failed, $skipped skipped${broken:+; failing:$broken}"
