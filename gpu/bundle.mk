@@ -2,9 +2,10 @@
 # For GNU make in the build folder, whose Makefile it goes on from, so that it knows the objects of each program.
 include Makefile
 
-# What links another library runs where that library is.
+# Not the peers of bench: PETSc and hypre are not on that machine.
 bundle_programs = $(filter-out tools/bench_petsc tools/bench_hypre,$(noinst_PROGRAMS)) $(test_programs)
 bundle_objects = $(bundle_programs:%=build-bundle/%.o)
+bundle_rules = Makefile $(srcdir)/gpu/bundle.mk
 OBJCOPY ?= objcopy
 
 bundle: build-bundle/programs
@@ -14,15 +15,16 @@ build-bundle/programs: build-bundle/main.c $(bundle_objects) tests/libtap.la too
   tools/libcusparse.la tools/libcommon.la libkarstcore.la
 	$(LINK) $^ $(TOOLS_LIBS) $(LIBS)
 
-build-bundle/main.c: $(srcdir)/gpu/bundle_main.sh Makefile
+build-bundle/main.c: $(srcdir)/gpu/bundle_main.sh $(bundle_rules)
 	$(MKDIR_P) $(@D)
 	$(SHELL) $< $(bundle_programs) >$@
 
-# All objects of a program as one, of which others see but its main function, renamed to main_tests_test_vector.
+# All objects of a program as one, of which the others see only main, renamed to main_tests_test_vector.
 .SECONDEXPANSION:
-$(bundle_objects): build-bundle/%.o: $$($$(subst /,_,$$*)_OBJECTS)
+$(bundle_objects): build-bundle/%.o: $$($$(subst /,_,$$*)_OBJECTS) $(bundle_rules)
 	$(MKDIR_P) $(@D)
-	$(LD) -r -o $@ $^
+	$(LD) -r -o $@ $(filter %.o,$^)
 	$(OBJCOPY) --redefine-sym main=main_$(subst /,_,$*) --keep-global-symbol=main_$(subst /,_,$*) $@
 
+.DELETE_ON_ERROR:
 .PHONY: bundle

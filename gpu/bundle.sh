@@ -33,13 +33,13 @@ cat >"$folder/start" <<'END'
 #!/bin/sh
 # Stands for each program: starts the one of its own name, which is in the file programs, with the libraries of this
 # folder.
-here=$(cd "$(dirname "$0")/.." && pwd)
-program=$(basename "$(dirname "$0")")/$(basename "$0")
-[ "$(dirname "$0")" = . ] && program=$(basename "$PWD")/$(basename "$0")
+self=$(readlink -f "$0")
+folder=${self%/*}
+here=${folder%/*}
 KARST_SOLVE=${KARST_SOLVE:-$here/tools/solve} # compare itself sees the loader where its own program should be
 export KARST_SOLVE
 exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-  "$here/programs" "$program" "$@"
+  "$here/programs" "$self" "$@"
 END
 for program; do
   cp "$folder/start" "$folder/$program"
@@ -61,6 +61,7 @@ for test; do
   log=results/$(basename "$test").log
   "tests/$(basename "$test")" >"$log" 2>&1
   status=$?
+  # A log may hold bytes that are no text.
   skips=$(grep -ac '^\(ok\|1\.\.0\).*# SKIP' "$log") bad=$(grep -ac '^not ok' "$log")
   good=$(grep -a '^ok' "$log" | grep -avc '# SKIP')
   printf '%-20s %5d passed %3d failed %3d skipped\n' "$(basename "$test")" "$good" "$bad" "$skips"

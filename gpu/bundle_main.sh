@@ -1,6 +1,6 @@
 #!/bin/sh
-# bundle_main.sh PROGRAM... - writes the C program that runs one of these (tests/test_vector), which is its first
-# argument, by the main function main_tests_test_vector that bundle.mk has made of its own.
+# bundle_main.sh PROGRAM... - writes the C program whose first argument is a path that ends with the name of one of them
+# (tests/test_vector); it calls main_tests_test_vector, as bundle.mk renames that program's main, with the path as argv[0].
 cat <<'END'
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,12 @@ for program; do
   echo "int main_$(echo "$program" | tr / _)(int, char **);"
 done
 cat <<'END'
+
+static int ends_with(const char *path, const char *name)
+{
+  const size_t length = strlen(path), of_name = strlen(name);
+  return length > of_name && path[length - of_name - 1] == '/' && !strcmp(path + length - of_name, name);
+}
 
 int main(int count, char **arguments)
 {
@@ -23,10 +29,10 @@ for program; do
 done
 cat <<'END'
   };
-  const char *wanted = count > 1 ? arguments[1] : "";
+  const char *path = count > 1 ? arguments[1] : "";
   for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
-    if (!strcmp(wanted, programs[p].name)) return programs[p].main(count - 1, arguments + 1);
-  fprintf(stderr, "the bundle has no program '%s'\n", wanted);
+    if (ends_with(path, programs[p].name)) return programs[p].main(count - 1, arguments + 1);
+  fprintf(stderr, "the bundle has no program '%s'\n", path);
   return 2;
 }
 END

@@ -24,10 +24,12 @@ static const char *tool_path(const char *tool)
   return path;
 }
 
+bool cli_has(const char *tool) { return access(tool_path(tool), X_OK) == 0; }
+
 void cli_need(const char *tool)
 {
   static char why[1100];
-  if (access(tool_path(tool), X_OK) == 0) return;
+  if (cli_has(tool)) return;
   snprintf(why, sizeof why, "%s is not built", tool_path(tool));
   tap_skip_all(why);
 }

@@ -57,8 +57,8 @@ static double *random_values(int64_t n)
 
 /* ---- M against the dense model ---- */
 
-/* Returns the largest error of a row of M z = r, over what the terms of M and of A, which it was made from, amount to:
- * lumping may leave a row of M much smaller than that of A, and with the errors of rounding A's. NaN where z has one. */
+/* Returns the largest error of a row of M z = r, relative to the terms of that row of M or of A, whichever are larger:
+ * lumping may cancel most of a row of A, and what is left has the rounding errors of the whole. NaN where z has one. */
 static double row_error(int64_t n, const double *dense, const double *of_A, const double *r, const double *z)
 {
   double worst = 0, largest = 0;
