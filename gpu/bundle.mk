@@ -1,4 +1,4 @@
-# bundle.mk - joins tools and tests in one program for "make gpu-bundle": each by itself has all kernels in it, some 40 MB.
+# bundle.mk - joins tools and tests in one program for "make gpu-bundle": each by itself has all kernels in it, 29 MB.
 # For GNU make in the build folder, whose Makefile it goes on from, so that it knows the objects of each program.
 include Makefile
 
@@ -9,7 +9,8 @@ bundle_rules = Makefile $(srcdir)/gpu/bundle.mk
 OBJCOPY ?= objcopy
 
 bundle: build-bundle/programs
-	LIBTOOL='$(LIBTOOL)' STRIP='$(STRIP)' $(SHELL) $(srcdir)/gpu/bundle.sh '$(abs_builddir)/gpu-bundle' $< $(bundle_programs)
+	LIBTOOL='$(LIBTOOL)' STRIP='$(STRIP)' $(SHELL) $(srcdir)/gpu/bundle.sh '$(abs_builddir)/gpu-bundle' $< \
+	  $(bundle_programs)
 
 build-bundle/programs: build-bundle/main.c $(bundle_objects) tests/libtap.la tools/libbenchcuda.la tools/libkernels.la \
   tools/libcusparse.la tools/libcommon.la libkarstcore.la

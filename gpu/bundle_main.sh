@@ -1,6 +1,7 @@
 #!/bin/sh
 # bundle_main.sh PROGRAM... - writes the C program whose first argument is a path that ends with the name of one of them
-# (tests/test_vector); it calls main_tests_test_vector, as bundle.mk renames that program's main, with the path as argv[0].
+# (tests/test_vector); it calls main_tests_test_vector, as bundle.mk renames that program's main, with the path as
+# argv[0].
 cat <<'END'
 #include <stdio.h>
 #include <string.h>

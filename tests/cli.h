@@ -13,6 +13,7 @@ struct cli_run {
   char err[65536];
 };
 
+/* Returns whether the command is built. */
 bool cli_has(const char *tool);
 /* Ends the program with SKIP if the command is not built. */
 void cli_need(const char *tool);

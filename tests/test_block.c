@@ -34,8 +34,8 @@ static karst_reason invert(int b, double *block)
 }
 
 /* Rows are scaled before pivots are compared and columns are not. Where one column outweighs all others, its entry is
- * the largest of each row, so that each is 1 after scaling and the pivot is any of them, however small it was. So none is
- * drawn below this where columns differ in units. */
+ * the largest of each row, so that each is 1 after scaling and the pivot is any of them, however small it was. So none
+ * is drawn below this where columns differ in units. */
 static const double least_entry = 0.01;
 
 static double random_entry(double least)

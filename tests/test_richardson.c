@@ -183,8 +183,8 @@ static void test_true_norms(karst_context *context)
       worst = fmax(worst, fabs(told.norm[l] - norm) / (norm + 1e-3 * told.norm[0]));
       if (l > 0) falls = falls && told.norm[l] < told.norm[l - 1];
     }
-    /* 5e-13 is half a unit of the 12th digit. Steps that lower |r| by more than 1e-3 leave the rounding errors of A x, so
-     * that fewer digits agree. */
+    /* 5e-13 is half a unit of the 12th digit. Fewer digits agree once |r| is a thousandth of the first or less, for the
+     * rounding errors of A x do not fall with it. */
     tap_ok(falls && told.count > 3 && worst < 5e-13, "ordering %s: the norms told are true to 12 digits: %.1e",
            orderings[o], worst);
     destroy_problem(&p);
