@@ -1,10 +1,10 @@
 #!/bin/sh
 # bootstrap says what it will install before it installs it; with --no-install it says what is missing and installs
-# nothing, and with --configure-only it only makes configure. Here it calls stand-ins for its programs, which print
-# their names.
+# nothing, with --configure-only it only makes configure, and with --help it only prints how it is used. Here it calls
+# stand-ins for its programs, which print their names.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/bin" && cp "$srcdir/bootstrap" "$scratch" || exit 99
+mkdir "$scratch/bin" "$scratch/few" && cp "$srcdir/bootstrap" "$srcdir/configure.ac" "$scratch" || exit 99
 for program in autoreconf apt-get sudo autoconf automake libtoolize; do
   echo "echo \"called: $program \$*\"" >"$scratch/bin/$program"
 done
@@ -25,7 +25,7 @@ report()
 compiler=false
 run() { PATH=$scratch/bin:$PATH CC=$compiler "$scratch/bootstrap" "$@" 2>&1; }
 
-echo 1..9
+echo 1..14
 report "what is missing is named before it is installed" "$(run --prefix=/p)" \
   "bootstrap: missing, and to be installed now*libmetis-dev*called: *install*called: autoreconf*"\
 "called: configure --prefix=/p"
@@ -49,3 +49,19 @@ report "with options it runs configure" "$(run --no-install --prefix=/p --withou
   "bootstrap: building without*libmetis-dev*called: autoreconf -fi
 called: configure --prefix=/p --without-zlib"
 report "and does not name what they leave out" "$(run --no-install --without-metis | grep metis-dev)" ""
+
+# Programs that every system has, and nothing of Autotools.
+for program in sh env dirname id sed; do
+  ln -s "$(command -v $program)" "$scratch/few"
+done
+run_bare() { PATH=$scratch/few CC=false "$scratch/bootstrap" "$@" 2>&1; }
+report "--configure-only names the packages that it needs" "$(run_bare --configure-only; echo "status $?")" \
+  "bootstrap: please install these first (Debian's names): autoconf automake libtool pkg-config
+status 1"
+for option in --help -h; do
+  report "$option prints how it is used and does nothing else" "$(run "$option"; echo "status $?")" \
+    "Makes a checkout ready for make: ./bootstrap *--configure-only*configure --help*
+status 0"
+done
+report "it does so after other options too" "$(run --no-install --prefix=/p --help | grep called)" ""
+report "--version prints the version and does nothing else" "$(run --version)" "karst [0-9]*.[0-9]*.[0-9]*"
