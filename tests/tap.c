@@ -186,21 +186,27 @@ static void *need_memory(size_t count, size_t size)
   return memory;
 }
 
+/* Puts j into the ascending columns of a row, unless it is there, and returns how many they are then. */
+static int add_column(int count, karst_index *columns, karst_index j)
+{
+  int at = count;
+  while (at > 0 && columns[at - 1] >= j) at--;
+  if (at < count && columns[at] == j) return count;
+  memmove(columns + at + 1, columns + at, (size_t)(count - at) * sizeof *columns);
+  columns[at] = j;
+  return count + 1;
+}
+
 karst_matrix *tap_random_matrix(karst_context *context, karst_index n, int b, int extra, double dominance)
 {
   size_t rows = (size_t)n, width = (size_t)extra + 1, bb = (size_t)b * (size_t)b;
   karst_index *start = need_memory(rows + 1, sizeof *start), *column = need_memory(rows * width, sizeof *column);
   double *value = need_memory(rows * width * bb, sizeof *value);
-  bool *used = need_memory(rows, sizeof *used);
   karst_matrix *matrix;
   for (size_t i = 0; i < rows; i++) {
-    used[i] = true;
-    for (int e = 0; e < extra; e++) used[tap_random_index(n)] = true;
-    karst_index end = start[i];
-    for (size_t j = 0; j < rows; j++) {
-      if (used[j]) column[end++] = (karst_index)j;
-      used[j] = false;
-    }
+    int count = add_column(0, column + start[i], (karst_index)i);
+    for (int e = 0; e < extra; e++) count = add_column(count, column + start[i], (karst_index)tap_random_index(n));
+    const karst_index end = start[i] + count;
     start[i + 1] = end;
     for (size_t v = (size_t)start[i] * bb; v < (size_t)end * bb; v++) value[v] = tap_random();
     for (karst_index k = start[i]; k < end; k++)
@@ -212,7 +218,6 @@ karst_matrix *tap_random_matrix(karst_context *context, karst_index n, int b, in
   free(start);
   free(column);
   free(value);
-  free(used);
   return matrix;
 }
 
