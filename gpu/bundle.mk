@@ -9,8 +9,8 @@ bundle_rules = Makefile $(srcdir)/gpu/bundle.mk
 OBJCOPY ?= objcopy
 
 bundle: build-bundle/programs
-	LIBTOOL='$(LIBTOOL)' STRIP='$(STRIP)' $(SHELL) $(srcdir)/gpu/bundle.sh '$(abs_builddir)/gpu-bundle' $< \
-	  $(bundle_programs)
+	LIBTOOL='$(LIBTOOL)' STRIP='$(STRIP)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/gpu/bundle.sh \
+	  '$(abs_builddir)/gpu-bundle' $< $(bundle_programs)
 
 build-bundle/programs: build-bundle/main.c $(bundle_objects) tests/libtap.la tools/libbenchcuda.la tools/libkernels.la \
   tools/libcusparse.la tools/libcommon.la libkarstcore.la

@@ -2,7 +2,7 @@
 # bundle.sh FOLDER JOINED PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an
 # NVIDIA driver: the programs (tools/NAME, tests/NAME), which are in JOINED, the file that bundle.mk makes; every
 # library they need with the C library and its loader, and run-tests. Only the driver's own library is the machine's.
-# bundle.mk runs it in the build folder; LIBTOOL and STRIP come from there.
+# bundle.mk runs it in the build folder; LIBTOOL, STRIP and srcdir come from there.
 #
 # cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what
 # it needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
@@ -47,6 +47,7 @@ for program; do
 done
 rm "$folder/start"
 
+cp "$srcdir/tests/device_lock.sh" "$folder/"
 cat >"$folder/run-tests" <<'END'
 #!/bin/sh
 # Runs the tests, or those named (test_vector ...), and sums up; the full output goes into results/. Exit status 1 where
@@ -55,11 +56,13 @@ cd "$(dirname "$0")" || exit 1
 srcdir=$PWD builddir=$PWD OMP_WAIT_POLICY=passive
 export srcdir builddir OMP_WAIT_POLICY
 mkdir -p results
+# Others may run tests of this folder at the same time.
+run_test() { sh ./device_lock.sh results/device.lock "$1" "$1"; }
 [ $# -gt 0 ] || set -- tests/*
 passed=0 failed=0 skipped=0 broken=''
 for test; do
   log=results/$(basename "$test").log
-  "tests/$(basename "$test")" >"$log" 2>&1
+  run_test "tests/$(basename "$test")" >"$log" 2>&1
   status=$?
   # A log may hold bytes that are no text.
   skips=$(grep -ac '^\(ok\|1\.\.0\).*# SKIP' "$log") bad=$(grep -ac '^not ok' "$log")
