@@ -11,13 +11,14 @@
  *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
  *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
- * Writing goes through output.c, place.c (where the file is written), gzip.c and file.c. The format of a file is
+ * Writing goes through output.c, support/place.c (where the file is written), gzip.c and file.c. The format of a file is
  * recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_FORMAT_H
 #define KARST_FORMAT_H
 
 #include "matrix.h"
 #include "number.h"
+#include "support/place.h"
 
 #include <locale.h>
 
@@ -163,8 +164,7 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 typedef struct karst_output {
   karst_context *context;
   const char *path; /* owned by the caller */
-  struct karst_place *place;
-  int file;                /* -1: not open */
+  struct karst_place *place; /* where it is written, and the descriptor */
   struct karst_gzip *gzip; /* NULL if the file is not compressed */
   char *buffer;
   size_t used;
@@ -181,10 +181,6 @@ karst_status karst_output_print(karst_output *output, const char *format, ...) _
  * Otherwise the path names what it named before, unless an existing file had to be overwritten in place. Accepts
  * NULL. */
 karst_status karst_output_close(karst_output *output, karst_status status);
-
-/* The first opens the file to write to. The second gives it its name, or removes it if status is an error. */
-karst_status karst_place_open(karst_output *output);
-karst_status karst_place_close(karst_output *output, karst_status status);
 
 karst_status karst_file_write(karst_output *output, const void *bytes, size_t count);
 karst_status karst_gzip_open(karst_output *output);

@@ -178,9 +178,9 @@ karst_status karst_matrix_write(const karst_matrix *matrix, const char *path)
   if (!matrix) return KARST_ERROR_ARGUMENT;
   karst_context *context = matrix->context;
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
-  bool binary = karst_path_ends(path, ".kbsr");
-  if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz"))
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz and .kbsr", path);
+  const bool binary = karst_path_ends(path, ".kbsr") || karst_path_ends(path, ".kbsr.gz");
+  if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz") && !karst_place_is_alone(path))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz", path);
   karst_status status = karst_matrix_host_value(matrix, &value);
   if (status) return status;
   status = check_finite(matrix, value, path);

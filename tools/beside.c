@@ -58,8 +58,8 @@ static bool is_report(const char *path)
 static bool is_sibling(const char *path, const char *matrix, const char *known)
 {
   struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || tool_same_file(path, matrix) || is_report(path)) return false;
-  return !(same_name(path, known) && tool_same_file(path, known));
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || karst_place_same(path, matrix) || is_report(path)) return false;
+  return !(same_name(path, known) && karst_place_same(path, known));
 }
 
 int tool_find_sibling(const char *matrix, const char *known, char **sibling)

@@ -167,6 +167,7 @@ int tool_write_vector(karst_context *context, const karst_vector *vector, int64_
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_vector_create(context, count, &part);
   if (!status) status = karst_vector_set(part, count, values);
+  fflush(stdout); /* what was printed before is there first, where both go to one place */
   if (!status) status = karst_vector_write(part, path);
   karst_vector_destroy(part);
   free(values);
