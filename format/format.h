@@ -163,9 +163,9 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 
 typedef struct karst_output {
   karst_context *context;
-  const char *path; /* owned by the caller */
+  const char *path;          /* owned by the caller */
   struct karst_place *place; /* where it is written, and the descriptor */
-  struct karst_gzip *gzip; /* NULL if the file is not compressed */
+  struct karst_gzip *gzip;   /* NULL if the file is not compressed */
   char *buffer;
   size_t used;
   locale_t plain_locale; /* the C locale, in which printf always writes a decimal point */

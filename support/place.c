@@ -60,7 +60,8 @@ static enum target kind_of(const char *path)
   name_folder(path, folder);
   if (!realpath(folder, real) || !realpath("/dev/fd", own)) return FILE_TARGET;
   const size_t tail = sizeof descriptors - 1, length = strlen(real);
-  const bool process = strncmp(real, "/proc/", 6) == 0 && length > tail && strcmp(real + length - tail, descriptors) == 0;
+  const bool process =
+      strncmp(real, "/proc/", 6) == 0 && length > tail && strcmp(real + length - tail, descriptors) == 0;
   if (!process) return strcmp(real, own) == 0 ? OWN_DESCRIPTOR : FILE_TARGET;
   /* Those of a thread, /proc/PID/task/TID/fd, are those of its process, /proc/PID/fd. */
   return strncmp(real, own, strlen(own) - strlen("fd")) == 0 ? OWN_DESCRIPTOR : FOREIGN_DESCRIPTOR;
@@ -180,7 +181,7 @@ static bool take_over(int file, const struct stat *old)
 {
   struct stat new;
   if (fstat(file, &new) != 0) return false;
-  const bool owned = new.st_uid == old->st_uid && new.st_gid == old->st_gid;
+  const bool owned = new.st_uid == old->st_uid &&new.st_gid == old->st_gid;
   if (!owned && fchown(file, old->st_uid, old->st_gid) != 0 && fchown(file, (uid_t)-1, old->st_gid) != 0) errno = 0;
   return (new.st_mode & 0777) == (old->st_mode & 0777) || fchmod(file, old->st_mode & 0777) == 0;
 }
