@@ -2,7 +2,7 @@
  *
  * Reading goes through layers, listed from the lowest; a layer does not know those listed after it:
  *   file.c     bytes of the file
- *   unpack.c   these bytes, decompressed by gzip.c if they are gzip
+ *   unpack.c   these bytes, decompressed by gzip.c if they are gzip, by filter.c if they are xz, zstd or bzip2
  *   archive.c  bytes of one member, if the file is a tar archive
  *   input.c    numbered lines, and error sentences that name the line
  *   market.c   the header of a Matrix Market file
@@ -32,8 +32,9 @@ typedef struct karst_input {
   size_t member;                 /* where " (" and the member begin in the name; 0: no archive */
   int file;                      /* descriptor of a regular file */
   int64_t file_size;             /* bytes */
-  int64_t text_limit;            /* upper bound of the bytes that decompression can give */
+  int64_t text_limit;            /* upper bound of the bytes that decompression can give; INT64_MAX: not known */
   struct karst_gunzip *gunzip;   /* NULL if the file is not gzip */
+  struct karst_filter *filter;   /* NULL if the file is not compressed otherwise */
   struct karst_archive *archive; /* NULL if the file is no archive */
   char *buffer;                  /* bytes begin to end - 1 are not handed out yet */
   size_t begin, end;
@@ -57,6 +58,12 @@ bool karst_input_begins(const karst_input *input, const void *bytes, size_t coun
  * *line is NULL at the end of the file. A zero byte in a line is an error. */
 karst_status karst_input_line(karst_input *input, char **line);
 
+/* Returns whether what is read are the bytes of the file itself, whose number is known. */
+static inline bool karst_input_is_plain(const karst_input *input)
+{
+  return !input->gunzip && !input->filter && !input->archive;
+}
+
 /* Reads exactly count bytes; fewer are an error. */
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count);
 
@@ -73,7 +80,14 @@ karst_status karst_gunzip_open(karst_input *input);
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_gunzip_close(karst_input *input);
 
-/* Recognises gzip by the first bytes of the file and sets text_limit. */
+/* Recognise and read files of xz, zstd and bzip2 by their first bytes. */
+enum { KARST_FILTER_BEGIN = 10 };
+bool karst_filter_begins(const unsigned char begin[KARST_FILTER_BEGIN]);
+karst_status karst_filter_open(karst_input *input, const unsigned char begin[KARST_FILTER_BEGIN]);
+karst_status karst_filter_read(karst_input *input, void *to, size_t capacity, size_t *got);
+void karst_filter_close(karst_input *input);
+
+/* Recognises compressed files by their first bytes and sets text_limit. */
 karst_status karst_unpack_open(karst_input *input);
 karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_unpack_close(karst_input *input);
@@ -92,6 +106,9 @@ int64_t karst_room_announced(int64_t capacity, int64_t announced);
 /* Moves count elements of an array to a larger array that replaces it. */
 karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
                                 size_t size, const char *what);
+/* Makes room for elements done to done + part - 1 of announced in an array that holds *room. */
+karst_status karst_room_grow(karst_context *context, void *array /* T ** */, int64_t *room, int64_t done, int64_t part,
+                             int64_t announced, size_t size, const char *what);
 
 /* ---- Matrix Market ---- */
 

@@ -110,7 +110,7 @@ static karst_status check_header(karst_input *input, const header *h, int64_t co
   if (h->rows != columns)
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)h->rows,
                             (long long)columns);
-  if (!input->gunzip && !input->archive && h->rows <= input->file_size && h->nonzeros <= input->file_size &&
+  if (karst_input_is_plain(input) && h->rows <= input->file_size && h->nonzeros <= input->file_size &&
       h->nonzeros > 0 && begin + width * (h->rows + h->nonzeros) + 4 * h->nonzeros == input->file_size)
     return karst_input_fail(input, "the values take 4 bytes each: PETSc wrote them in single precision, and Karst "
                                    "reads double");
@@ -149,28 +149,15 @@ static void release_arrays(karst_context *context, arrays *a)
   karst_release(context, a->value);
 }
 
-/* Makes room for elements done to done + part - 1 of announced in an array. */
-static karst_status grow(karst_context *context, void *array, int64_t *room, int64_t done, int64_t part,
-                         int64_t announced, size_t size, const char *what)
-{
-  karst_status status = KARST_SUCCESS;
-  while (!status && *room < done + part) {
-    const int64_t capacity = karst_room_announced(*room, announced);
-    status = karst_room_enlarge(context, array, done, capacity, size, what);
-    if (!status) *room = capacity;
-  }
-  return status;
-}
-
 static karst_status read_row_starts(karst_input *input, const header *h, arrays *a)
 {
   int64_t length[CHUNK], sum = 0;
-  karst_status status = grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1, sizeof *a->row_start,
+  karst_status status = karst_room_grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1, sizeof *a->row_start,
                              "the matrix's row starts");
   if (!status) a->row_start[0] = 0;
   for (int64_t done = 0, part; done < h->rows && !status; done += part) {
     part = part_of(h->rows, done);
-    status = grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1, sizeof *a->row_start,
+    status = karst_room_grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1, sizeof *a->row_start,
                   "the matrix's row starts");
     if (!status) status = read_integers(input, h->width, part, length);
     for (int64_t i = 0; i < part && !status; i++) {
@@ -202,7 +189,7 @@ static karst_status read_columns(karst_input *input, const header *h, arrays *a)
   karst_status status = KARST_SUCCESS;
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
-    status = grow(input->context, &a->column, &a->column_room, done, part, h->nonzeros, sizeof *a->column,
+    status = karst_room_grow(input->context, &a->column, &a->column_room, done, part, h->nonzeros, sizeof *a->column,
                   "the matrix's columns");
     if (!status) status = read_integers(input, h->width, part, column);
     for (int64_t i = 0; i < part && !status; i++) {
@@ -220,7 +207,7 @@ static karst_status read_entries(karst_input *input, const header *h, arrays *a)
   karst_status status = KARST_SUCCESS;
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
-    status = grow(input->context, &a->value, &a->value_room, done, part, h->nonzeros, sizeof *a->value,
+    status = karst_room_grow(input->context, &a->value, &a->value_room, done, part, h->nonzeros, sizeof *a->value,
                   "the matrix's values");
     if (!status) status = read_values(input, part, a->value + done);
   }
@@ -306,7 +293,7 @@ karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double 
                             (long long)input->file_size);
   for (int64_t part; *count < length && !status; *count += part) {
     part = part_of(length, *count);
-    status = grow(input->context, values, &room, *count, part, length, sizeof **values, "a vector");
+    status = karst_room_grow(input->context, values, &room, *count, part, length, sizeof **values, "a vector");
     if (!status) status = read_values(input, part, *values + *count);
   }
   if (!status) status = check_end(input);
