@@ -11,9 +11,8 @@ static const struct kind {
   const char *program;
   size_t length;
   unsigned char magic[6];
-} kinds[] = {{"xz", 6, {0xfd, '7', 'z', 'X', 'Z', 0x00}},
-             {"zstd", 4, {0x28, 0xb5, 0x2f, 0xfd}},
-             {"bzip2", 3, {'B', 'Z', 'h'}}};
+} kinds[] = {
+    {"xz", 6, {0xfd, '7', 'z', 'X', 'Z', 0x00}}, {"zstd", 4, {0x28, 0xb5, 0x2f, 0xfd}}, {"bzip2", 3, {'B', 'Z', 'h'}}};
 
 /* The bytes of the first block of bzip2, and those of an empty file. */
 static const unsigned char bzip2_block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59},
@@ -86,8 +85,7 @@ karst_status karst_filter_open(karst_input *input, const unsigned char begin[KAR
   karst_status status = karst_allocate_zero(input->context, &input->filter, 1, sizeof *input->filter, "decompression");
   if (status) return status;
   struct archive *reader = input->filter->reader = archive_read_new();
-  if (!reader)
-    return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: decompressing %s", input->name);
+  if (!reader) return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: decompressing %s", input->name);
   if (!support(reader, program))
     return karst_fail(input->context, KARST_ERROR_NOT_BUILT,
                       "%s is compressed by %s, which the libarchive here does not read: decompress it first",

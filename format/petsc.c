@@ -152,13 +152,13 @@ static void release_arrays(karst_context *context, arrays *a)
 static karst_status read_row_starts(karst_input *input, const header *h, arrays *a)
 {
   int64_t length[CHUNK], sum = 0;
-  karst_status status = karst_room_grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1, sizeof *a->row_start,
-                             "the matrix's row starts");
+  karst_status status = karst_room_grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1,
+                                        sizeof *a->row_start, "the matrix's row starts");
   if (!status) a->row_start[0] = 0;
   for (int64_t done = 0, part; done < h->rows && !status; done += part) {
     part = part_of(h->rows, done);
-    status = karst_room_grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1, sizeof *a->row_start,
-                  "the matrix's row starts");
+    status = karst_room_grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1,
+                             sizeof *a->row_start, "the matrix's row starts");
     if (!status) status = read_integers(input, h->width, part, length);
     for (int64_t i = 0; i < part && !status; i++) {
       const int64_t row = done + i;
@@ -190,7 +190,7 @@ static karst_status read_columns(karst_input *input, const header *h, arrays *a)
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
     status = karst_room_grow(input->context, &a->column, &a->column_room, done, part, h->nonzeros, sizeof *a->column,
-                  "the matrix's columns");
+                             "the matrix's columns");
     if (!status) status = read_integers(input, h->width, part, column);
     for (int64_t i = 0; i < part && !status; i++) {
       if (column[i] < 0 || column[i] >= h->rows)
@@ -208,7 +208,7 @@ static karst_status read_entries(karst_input *input, const header *h, arrays *a)
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
     status = karst_room_grow(input->context, &a->value, &a->value_room, done, part, h->nonzeros, sizeof *a->value,
-                  "the matrix's values");
+                             "the matrix's values");
     if (!status) status = read_values(input, part, a->value + done);
   }
   return status;

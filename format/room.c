@@ -28,7 +28,7 @@ karst_status karst_room_enlarge(karst_context *context, void *array, int64_t cou
 }
 
 karst_status karst_room_grow(karst_context *context, void *array, int64_t *room, int64_t done, int64_t part,
-                         int64_t announced, size_t size, const char *what)
+                             int64_t announced, size_t size, const char *what)
 {
   karst_status status = KARST_SUCCESS;
   while (!status && *room < done + part) {

@@ -25,7 +25,10 @@ static char *join(const char *path, size_t length, const char *text)
   return joined;
 }
 
-char *tool_path_beside(const char *matrix, const char *ending) { return join(matrix, karst_stem_length(matrix), ending); }
+char *tool_path_beside(const char *matrix, const char *ending)
+{
+  return join(matrix, karst_stem_length(matrix), ending);
+}
 
 /* Returns whether two paths have the same last component. */
 static bool same_name(const char *a, const char *b)
@@ -49,7 +52,8 @@ static bool is_report(const char *path)
 static bool is_sibling(const char *path, const char *matrix, const char *known)
 {
   struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || karst_place_same(path, matrix) || is_report(path)) return false;
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || karst_place_same(path, matrix) || is_report(path))
+    return false;
   return !(same_name(path, known) && karst_place_same(path, known));
 }
 
