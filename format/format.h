@@ -20,8 +20,6 @@
 #include "number.h"
 #include "support/place.h"
 
-#include <locale.h>
-
 enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a sentence; longer names lose their front */
 
 /* ---- input ---- */
@@ -185,8 +183,6 @@ typedef struct karst_output {
   struct karst_gzip *gzip;   /* NULL if the file is not compressed */
   char *buffer;
   size_t used;
-  locale_t plain_locale; /* the C locale, in which printf always writes a decimal point */
-  locale_t program_locale;
 } karst_output;
 
 /* Creates a file, or one that will replace an existing file; it is compressed if the path ends in .gz. */

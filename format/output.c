@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { BUFFER_SIZE = 1 << 16, LONGEST_LINE = 200 };
@@ -51,10 +50,7 @@ karst_status karst_output_open(karst_context *context, const char *path, karst_o
   karst_output *output = *result;
   output->context = context;
   output->path = path;
-  output->plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  output->program_locale = output->plain_locale ? uselocale(output->plain_locale) : (locale_t)0;
-  if (!output->plain_locale) status = karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: a locale");
-  if (!status) status = karst_allocate(context, &output->buffer, BUFFER_SIZE, 1, "writing a file");
+  status = karst_allocate(context, &output->buffer, BUFFER_SIZE, 1, "writing a file");
   if (!status && karst_path_ends(path, ".gz")) status = karst_gzip_open(output);
   if (!status) status = open_place(output);
   if (status) {
@@ -87,8 +83,9 @@ karst_status karst_output_print(karst_output *output, const char *format, ...)
     if (status) return status;
   }
   va_start(arguments, format);
-  int length = vsnprintf(output->buffer + output->used, LONGEST_LINE + 1, format, arguments);
+  const int length = karst_vprint(output->buffer + output->used, LONGEST_LINE + 1, format, arguments);
   va_end(arguments);
+  if (length < 0) return karst_fail(output->context, KARST_ERROR_NO_MEMORY, "out of memory: a locale");
   output->used += (size_t)length;
   return KARST_SUCCESS;
 }
@@ -100,10 +97,6 @@ karst_status karst_output_close(karst_output *output, karst_status status)
   if (!status) status = flush(output, true);
   karst_gzip_close(output);
   status = close_place(output, status);
-  if (output->plain_locale) {
-    uselocale(output->program_locale);
-    freelocale(output->plain_locale);
-  }
   karst_release(context, output->place);
   karst_release(context, output->buffer);
   karst_release(context, output);
