@@ -8,6 +8,7 @@
  *   market.c   the header of a Matrix Market file
  *   entries.c  its entries, sorted into a scalar CSR matrix by csr.c
  *   room.c     the growth of the arrays that entries are read into
+ *   blocks.c   the blocks that a scalar matrix looks like
  *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
  *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
@@ -130,8 +131,8 @@ karst_status karst_market_read_header(karst_input *input, const char *line, bool
                                       karst_market_header *header);
 
 /* Reads a scalar matrix from a coordinate file or a list of entries, and its header, which says general for a list.
- * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to find the line of an
- * entry that comes twice. */
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to read the file again where
+ * entries come twice. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header);
 
@@ -141,9 +142,22 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, bool
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice);
 
+/* Adds entries of one row and column up, in their order, in the place of the first; rows need not be sorted. row_start
+ * and the arrays hold fewer entries then. */
+karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_index *row_start, karst_index *column,
+                              double *value);
+
 /* Sorts each row by columns. *twice: as above. */
 void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
                          karst_index *twice);
+
+/* Says in a note how many entries of a file were added to others of the same row and column; nothing for 0. */
+void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats);
+
+/* The size of the full blocks, 2 to 8, that a scalar matrix is made of by its pattern; 0 where there are none. */
+int karst_blocks_find(const karst_matrix *A);
+/* Says in a note what size of blocks was found. */
+void karst_blocks_note(const karst_matrix *A, const char *path);
 
 /* ---- PETSc's binary files ---- */
 

@@ -81,6 +81,7 @@ static karst_status read_matrix(karst_context *context, const char *path, int bl
   karst_input_close(input);
   if (status) return status;
   bool own_size = block_size == 0;
+  if (own_size && header.block_size == 0) karst_blocks_note(read, path);
   if (own_size) block_size = header.block_size > 0 ? header.block_size : 1;
   bool had_grid = karst_has_grid(read);
   if (block_size == karst_matrix_block_size(read)) {

@@ -223,14 +223,27 @@ static karst_status check_end(karst_input *input)
                                  "Karst reads real values of double precision, not complex ones");
 }
 
-/* Checks the values, and sorts each row by columns. */
-static karst_status check_entries(karst_input *input, const header *h, arrays *a)
+static karst_status check_values(karst_input *input, const header *h, const arrays *a)
 {
-  karst_index twice;
-  for (int64_t k = 0; k < h->nonzeros; k++)
+  for (int64_t k = 0; k < a->row_start[h->rows]; k++)
     if (!isfinite(a->value[k]))
       return karst_input_fail(input, "the value in row %lld, column %lld is not finite", row_of(a, k),
                               (long long)a->column[k]);
+  return KARST_SUCCESS;
+}
+
+/* Checks the values, adds up those of one place unless that is not wanted, and sorts each row by columns. */
+static karst_status settle_entries(karst_input *input, const header *h, arrays *a)
+{
+  karst_context *context = input->context;
+  karst_index twice;
+  karst_status status = check_values(input, h, a);
+  if (!status && context->duplicates == KARST_DUPLICATES_SUM)
+    status = karst_csr_add_up(context, (karst_index)h->rows, a->row_start, a->column, a->value);
+  const int64_t repeats = h->nonzeros - a->row_start[h->rows];
+  if (!status && repeats > 0) status = check_values(input, h, a);
+  if (status) return status;
+  karst_csr_note_repeats(context, input->name, repeats);
   karst_csr_sort_rows((karst_index)h->rows, a->row_start, a->column, a->value, &twice);
   if (twice < 0) return KARST_SUCCESS;
   return karst_input_fail(input, "row %lld has two entries in column %lld", row_of(a, twice),
@@ -247,7 +260,7 @@ karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix)
   if (!status) status = read_columns(input, &h, &a);
   if (!status) status = read_entries(input, &h, &a);
   if (!status) status = check_end(input);
-  if (!status) status = check_entries(input, &h, &a);
+  if (!status) status = settle_entries(input, &h, &a);
   if (!status && !a.column) status = karst_allocate(context, &a.column, 0, sizeof *a.column, "the matrix's columns");
   if (!status && !a.value) status = karst_allocate(context, &a.value, 0, sizeof *a.value, "the matrix's values");
   if (status) {

@@ -136,6 +136,7 @@ static int settle_beside(karst_context *context, const karst_vector *rhs, int64_
 struct settings {
   const char *input, *output;
   int block;
+  const char *duplicates; /* sum or refuse, or NULL */
   const char *grid_text;
   struct tool_grid grid;
   bool negate, stored_triangle, insert_diagonal, force, quiet;
@@ -238,6 +239,9 @@ int main(int argc, char *argv[])
       {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
        TOOL_SWITCH,
        {.flag = &settings.stored_triangle}},
+      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
+       TOOL_TEXT,
+       {.text = &settings.duplicates}},
       {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
        TOOL_SWITCH,
        {.flag = &settings.insert_diagonal}},
@@ -265,6 +269,7 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
   if (!settings.quiet) karst_context_set_message(context, tool_message, NULL);
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(context, settings.duplicates);
   if (status == TOOL_GO_ON) status = tool_parse_grid(settings.grid_text, &settings.grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
   settings.input = path[0];
