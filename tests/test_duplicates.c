@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli.h"
+#include "failing_allocator.h"
 #include "refusal.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static long long told(void)
 static void reads(karst_context *context, const char *path, bool stored, int block, const double *dense,
                   long long repeats, const char *what)
 {
-  karst_matrix *A;
+  karst_matrix *A = NULL;
   note[0] = '\0';
   const karst_status status = (stored ? karst_matrix_read_stored : karst_matrix_read)(context, path, block, &A);
   if (status) {
@@ -168,6 +169,21 @@ static void test_refused(karst_context *context)
   tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_SUM), "sum");
 }
 
+static karst_status read_file(karst_context *context, void *path)
+{
+  karst_matrix *A;
+  const karst_status status = karst_matrix_read(context, path, 2, &A);
+  karst_matrix_destroy(A);
+  return status;
+}
+
+static void test_memory(void)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s", tap_write("m.mtx", SYMMETRIC "3 3 4\n2 1 1\n1 1 1\n2 1 1\n3 3 1\n", -1));
+  fail_each_allocation(read_file, path, "a file with entries that come twice");
+}
+
 static void test_commands(void)
 {
   char path[512];
@@ -205,7 +221,8 @@ int main(void)
   test_petsc(context);
   test_packed(context);
   test_refused(context);
-  test_commands();
   karst_context_destroy(context);
+  test_memory();
+  test_commands();
   return tap_done();
 }
