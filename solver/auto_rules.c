@@ -184,6 +184,6 @@ karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto
     snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
   else if (rule)
     karst_print(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
-             rule->because);
+                rule->because);
   return choose_tiles(A, host, freedom, ladder);
 }

@@ -117,7 +117,7 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
   const double rest = launches + moved / copy_bandwidth;
   *pay = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
   karst_print(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
-           1e3 * outlook.natural, 1e3 * outlook.tiles);
+              1e3 * outlook.natural, 1e3 * outlook.tiles);
   return KARST_SUCCESS;
 }
 
