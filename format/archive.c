@@ -58,9 +58,21 @@ static bool is_member(const char *path, const char *ending)
   return length > 0 && strncmp(base + 1, folder, length) == 0 && strcmp(base + 1 + length, ending) == 0;
 }
 
+/* Moves to the next member. Where the names of a member or its owner cannot be turned into the locale's letters,
+ * libarchive warns, and has them as they stand in the archive. */
+static int next_member(struct archive *reader, struct archive_entry **entry, const char **path)
+{
+  const int outcome = archive_read_next_header(reader, entry);
+  if (outcome != ARCHIVE_OK && outcome != ARCHIVE_WARN) return outcome;
+  *path = archive_entry_pathname(*entry);
+  if (!*path) *path = archive_entry_pathname_utf8(*entry);
+  return ARCHIVE_OK;
+}
+
 karst_status karst_archive_open(karst_input *input, const char *member, bool *found)
 {
   struct archive_entry *entry;
+  const char *path;
   int outcome;
   karst_status status = karst_allocate_zero(input->context, &input->archive, 1, sizeof *input->archive, "an archive");
   if (status) return status;
@@ -76,8 +88,7 @@ karst_status karst_archive_open(karst_input *input, const char *member, bool *fo
   if (archive_read_support_format_tar(archive->reader) != ARCHIVE_OK ||
       archive_read_open(archive->reader, input, NULL, serve, NULL) != ARCHIVE_OK)
     return fail(input);
-  while ((outcome = archive_read_next_header(archive->reader, &entry)) == ARCHIVE_OK) {
-    const char *path = archive_entry_pathname(entry);
+  while ((outcome = next_member(archive->reader, &entry, &path)) == ARCHIVE_OK) {
     *found = path && archive_entry_filetype(entry) == AE_IFREG && is_member(path, member);
     if (!*found) continue;
     size_t length = strlen(input->name);

@@ -2,7 +2,7 @@
  *
  * The file holds a header, a second header if the matrix has a grid, and then row_start, column, value and the grid's
  * map as they lie in memory. Each array begins at a multiple of 8 bytes. The headers determine the file's size to the
- * byte; it is checked before anything is allocated. */
+ * byte; it is checked before anything is allocated. Of a compressed file it is not known, and the arrays grow. */
 #include "config.h"
 
 #include "format.h"
@@ -87,7 +87,9 @@ static karst_status check_counts(karst_input *input, const header *h, const grid
       h->rows_unpadded < 0)
     return karst_input_fail(input, "%lld rows do not fill %lld block rows of %u", (long long)h->rows_unpadded,
                             (long long)h->block_rows, h->block_size);
-  if (size_of_file(h, grid) != input->file_size)
+  const int64_t size = size_of_file(h, grid);
+  const bool fits = karst_input_is_plain(input) ? size == input->file_size : size >= 0 && size <= input->text_limit;
+  if (!fits)
     return karst_input_fail(input, "%lld block rows and %lld blocks of size %u do not fill the %lld bytes of the file",
                             (long long)h->block_rows, (long long)h->blocks, h->block_size, (long long)input->file_size);
   return KARST_SUCCESS;
@@ -141,11 +143,25 @@ static karst_status read_foreign(karst_input *input, uint32_t index_bits, int64_
   return KARST_SUCCESS;
 }
 
-static karst_status read_indices(karst_input *input, uint32_t index_bits, int64_t count, karst_index *to)
+/* Allocates an array of count elements and reads it. It grows as the file proves to hold what it announces, which only
+ * the size of a file that is not compressed tells before. index_bits: the width of indices in the file, 0 for values. */
+static karst_status read_array(karst_input *input, uint32_t index_bits, int64_t count, void *array, size_t size,
+                               const char *what)
 {
-  char filler[8];
-  karst_status status = index_bits == KARST_INDEX_BITS ? karst_input_bytes(input, to, (size_t)count * sizeof *to)
-                                                       : read_foreign(input, index_bits, count, to);
+  char filler[8], *bytes = NULL;
+  int64_t room = 0;
+  karst_status status = KARST_SUCCESS;
+  do {
+    const int64_t done = room;
+    room = karst_input_is_plain(input) ? count : karst_room_announced(done, count);
+    status = karst_room_enlarge(input->context, array, done, room, size, what);
+    if (status) return status;
+    memcpy(&bytes, array, sizeof bytes);
+    bytes += (size_t)done * size;
+    status = index_bits == 0 || index_bits == KARST_INDEX_BITS
+                 ? karst_input_bytes(input, bytes, (size_t)(room - done) * size)
+                 : read_foreign(input, index_bits, room - done, (karst_index *)(void *)bytes);
+  } while (!status && room < count);
   return status ? status : karst_input_bytes(input, filler, gap(index_bits, count));
 }
 
@@ -176,8 +192,7 @@ static karst_status read_grid(karst_input *input, const header *h, const grid_he
   karst_status status = KARST_SUCCESS;
   if (h->version != VERSION_GRID) return KARST_SUCCESS;
   if (grid->mapped) {
-    status = karst_allocate(context, &cell, h->block_rows, sizeof *cell, "the cells of block rows");
-    if (!status) status = read_indices(input, h->index_bits, h->block_rows, cell);
+    status = read_array(input, h->index_bits, h->block_rows, &cell, sizeof *cell, "the cells of block rows");
     if (!status) status = karst_grid_check_cells(context, size, matrix->block_rows, cell, fault);
     if (!status && fault[0]) status = karst_input_fail(input, "%s", fault);
   }
@@ -188,6 +203,14 @@ static karst_status read_grid(karst_input *input, const header *h, const grid_he
   return status;
 }
 
+/* Refuses a file that goes on, which one shows by its size unless it is compressed. */
+static karst_status check_end(karst_input *input)
+{
+  const karst_status status = karst_input_look(input);
+  if (status || karst_input_is_at_end(input)) return status;
+  return karst_input_fail(input, "the file goes on behind the matrix");
+}
+
 karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
 {
   karst_context *context = input->context;
@@ -196,19 +219,15 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
   header h;
   grid_header grid;
   karst_index size[3];
-  if (input->gunzip || input->archive) return karst_input_fail(input, "a .kbsr file is not read when compressed");
   karst_status status = karst_input_bytes(input, &h, sizeof h);
   if (!status) status = check_kind(input, &h);
   if (!status) status = read_grid_header(input, &h, &grid, size);
   if (!status) status = check_counts(input, &h, &grid);
   if (status) return status;
   size_t block = (size_t)h.block_size * h.block_size * sizeof *value;
-  status = karst_allocate(context, &row_start, h.block_rows + 1, sizeof *row_start, "the matrix's row starts");
-  if (!status) status = karst_allocate(context, &column, h.blocks, sizeof *column, "the matrix's columns");
-  if (!status) status = karst_allocate(context, &value, h.blocks, block, "the matrix's values");
-  if (!status) status = read_indices(input, h.index_bits, h.block_rows + 1, row_start);
-  if (!status) status = read_indices(input, h.index_bits, h.blocks, column);
-  if (!status) status = karst_input_bytes(input, value, (size_t)h.blocks * block);
+  status = read_array(input, h.index_bits, h.block_rows + 1, &row_start, sizeof *row_start, "the matrix's row starts");
+  if (!status) status = read_array(input, h.index_bits, h.blocks, &column, sizeof *column, "the matrix's columns");
+  if (!status) status = read_array(input, 0, h.blocks, &value, block, "the matrix's values");
   if (!status) status = check_arrays(input, &h, row_start, column, value);
   if (status) {
     karst_release(context, row_start);
@@ -219,6 +238,7 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)
   status = karst_matrix_adopt(context, (karst_index)h.block_rows, (int)h.block_size, h.rows_unpadded, row_start, column,
                               value, matrix);
   if (!status) status = read_grid(input, &h, &grid, size, *matrix);
+  if (!status) status = check_end(input);
   if (!status) return KARST_SUCCESS;
   karst_matrix_destroy(*matrix);
   *matrix = NULL;

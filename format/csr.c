@@ -89,6 +89,41 @@ void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_i
   }
 }
 
+/* Returns whether each row's columns ascend strictly, as they do in most files. */
+static bool is_sorted(karst_index rows, const karst_index *row_start, const karst_index *column)
+{
+  for (karst_index i = 0; i < rows; i++)
+    for (karst_index k = row_start[i] + 1; k < row_start[i + 1]; k++)
+      if (column[k] <= column[k - 1]) return false;
+  return true;
+}
+
+karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_index *row_start, karst_index *column,
+                              double *value)
+{
+  karst_index *at, end = 0; /* [rows] the last place of each column */
+  if (is_sorted(rows, row_start, column)) return KARST_SUCCESS;
+  karst_status status = karst_allocate(context, &at, rows, sizeof *at, "adding up a matrix's entries");
+  if (status) return status;
+  for (karst_index j = 0; j < rows; j++) at[j] = -1;
+  for (karst_index i = 0, from = 0; i < rows; i++) {
+    const karst_index begin = end, stop = row_start[i + 1];
+    for (; from < stop; from++) {
+      const karst_index j = column[from];
+      if (at[j] >= begin) {
+        value[at[j]] += value[from];
+        continue;
+      }
+      at[j] = end;
+      column[end] = j;
+      value[end++] = value[from];
+    }
+    row_start[i + 1] = end;
+  }
+  karst_release(context, at);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice)
 {
@@ -100,4 +135,11 @@ karst_status karst_csr_from_entries(karst_context *context, karst_index rows, ka
   karst_release(context, next);
   karst_csr_sort_rows(rows, counts, column, value, twice);
   return KARST_SUCCESS;
+}
+
+void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats)
+{
+  if (repeats > 0)
+    karst_tell(context, KARST_MESSAGE_NOTE, "%s: %lld entr%s another's row and column, and %s added to it", name,
+               (long long)repeats, repeats == 1 ? "y has" : "ies have", repeats == 1 ? "is" : "are");
 }

@@ -6,8 +6,9 @@
  *
  * Entries are read into three arrays that grow as needed, and are then sorted in place. An entry of a symmetric or
  * skew-symmetric file is mirrored when it is read, unless the caller wants the stored triangle alone. Two of the arrays
- * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The line numbers of entries
- * are not kept: if an entry comes twice, the file is read again to find its line. */
+ * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The order of entries and their
+ * line numbers are not kept: if an entry comes twice, the file is read again, to add up the values of each place in the
+ * order of the file, which gives the same bits in every run and build, or to find the line to be refused. */
 #include "config.h"
 
 #include "format.h"
@@ -246,30 +247,110 @@ static karst_status count_rows(karst_context *context, karst_index rows, assembl
   return status;
 }
 
-/* Reads the file again up to the line that repeats entry (row, column), counted from 0, and reports that line. */
-static karst_status refuse_twice(karst_context *context, const char *path, bool stored, karst_index row,
-                                 karst_index column)
+/* What is done with each entry of a file that is read again. */
+typedef struct again {
+  karst_index row, column; /* the entry to refuse, counted from 0 */
+  bool seen;               /* it has come once */
+  karst_index rows;        /* or the matrix to add to */
+  const karst_index *row_start, *column_of;
+  double *value;
+} again;
+
+static karst_status fail_changed(karst_context *context, const char *path)
+{
+  return karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
+}
+
+/* Reads the file again and hands each entry to visit, which returns an error to end it. entries: those that it had. */
+static karst_status read_again(karst_context *context, const char *path, bool stored, int64_t entries,
+                               karst_status (*visit)(const reader *, const char *, const entry *, again *), again *what)
 {
   karst_input *input;
   reader r;
   entry e;
-  bool seen = false, found;
+  bool found = true;
   karst_status status = karst_input_open(context, path, ".mtx", &input);
   if (status) return status;
-  if (!input) return karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
+  if (!input) return fail_changed(context, path);
   status = open_reader(&r, input, stored);
-  while (!status) {
+  while (!status && found) {
     status = next_entry(&r, &e, &found);
-    if (!status && !found) status = karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
-    if (status) break;
-    bool same = e.row == (int64_t)row + 1 && e.column == (int64_t)column + 1;
-    bool mirrored = r.mirror && e.column == (int64_t)row + 1 && e.row == (int64_t)column + 1;
-    if (seen && (same || mirrored))
-      status =
-          karst_input_fail(input, "the entry (%lld, %lld) comes a second time", (long long)e.row, (long long)e.column);
-    seen = seen || same || mirrored;
+    if (!status && found) status = visit(&r, path, &e, what);
   }
+  if (!status && r.done != entries) status = fail_changed(context, path);
   karst_input_close(input);
+  return status;
+}
+
+/* Reports the line that repeats an entry. */
+static karst_status refuse_second(const reader *r, const char *path, const entry *e, again *what)
+{
+  const int64_t row = (int64_t)what->row + 1, column = (int64_t)what->column + 1;
+  const bool same = e->row == row && e->column == column, mirrored = r->mirror && e->column == row && e->row == column;
+  (void)path;
+  if (what->seen && (same || mirrored))
+    return karst_input_fail(r->input, "the entry (%lld, %lld) comes a second time", (long long)e->row,
+                            (long long)e->column);
+  what->seen = what->seen || same || mirrored;
+  return KARST_SUCCESS;
+}
+
+/* Adds to the value of a place, by indices from 1. */
+static karst_status add_value(const reader *r, const char *path, int64_t row, int64_t column, double value, again *what)
+{
+  if (row > what->rows) return fail_changed(r->input->context, path);
+  karst_index begin = what->row_start[row - 1], end = what->row_start[row];
+  while (begin < end) {
+    const karst_index middle = begin + (end - begin) / 2;
+    if (what->column_of[middle] < column - 1)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  if (begin == what->row_start[row] || what->column_of[begin] != column - 1)
+    return fail_changed(r->input->context, path);
+  what->value[begin] += value;
+  if (isfinite(what->value[begin])) return KARST_SUCCESS;
+  return karst_input_fail(r->input, "the entries (%lld, %lld) add up to more than double precision holds",
+                          (long long)row, (long long)column);
+}
+
+static karst_status add_entry_again(const reader *r, const char *path, const entry *e, again *what)
+{
+  const bool skew = r->header.symmetry == KARST_MARKET_SKEW;
+  karst_status status = add_value(r, path, e->row, e->column, e->value, what);
+  if (status || !r->mirror || e->row == e->column) return status;
+  return add_value(r, path, e->column, e->row, skew ? -e->value : e->value, what);
+}
+
+/* Returns the entries of the file that the matrix has room for: of mirror images those of the lower triangle. */
+static int64_t count_places(const reader *r, const assembly *a)
+{
+  const karst_index rows = (karst_index)r->header.rows;
+  int64_t count = r->mirror ? 0 : a->start[rows];
+  for (karst_index i = 0; i < rows && r->mirror; i++)
+    for (karst_index k = a->start[i]; k < a->start[i + 1]; k++) count += a->column[k] <= i;
+  return count;
+}
+
+/* Adds up the entries of each place. Their values are set again: from -0, to which each number adds as it is. */
+static karst_status add_up(const reader *r, const char *path, bool stored, assembly *a)
+{
+  karst_context *context = r->input->context;
+  const karst_index rows = (karst_index)r->header.rows;
+  karst_status status = karst_csr_add_up(context, rows, a->start, a->column, a->value);
+  const int64_t left = a->start[rows];
+  karst_release(context, a->value);
+  karst_release(context, a->row);
+  a->value = NULL;
+  a->row = NULL;
+  if (!status) status = karst_room_enlarge(context, &a->column, left, left, sizeof *a->column, "the matrix's columns");
+  if (!status) status = karst_allocate(context, &a->value, left, sizeof *a->value, "the matrix's values");
+  if (status) return status;
+  for (int64_t k = 0; k < left; k++) a->value[k] = -0.0;
+  again what = {.rows = rows, .row_start = a->start, .column_of = a->column, .value = a->value};
+  status = read_again(context, path, stored, r->header.entries, add_entry_again, &what);
+  if (!status) karst_csr_note_repeats(context, r->input->name, r->header.entries - count_places(r, a));
   return status;
 }
 
@@ -298,7 +379,12 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, bool
   karst_index rows = (karst_index)r.header.rows;
   status = count_rows(context, rows, &a);
   if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
-  if (!status && twice >= 0) status = refuse_twice(context, path, stored, row_of(a.start, twice), a.column[twice]);
+  if (!status && twice >= 0 && context->duplicates == KARST_DUPLICATES_REFUSE) {
+    again second = {.row = row_of(a.start, twice), .column = a.column[twice]};
+    status = read_again(context, path, stored, -1, refuse_second, &second);
+  } else if (!status && twice >= 0) {
+    status = add_up(&r, path, stored, &a);
+  }
   if (status) goto fail;
   *header = r.header;
   karst_release(context, a.row);

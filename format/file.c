@@ -23,12 +23,6 @@ karst_status karst_file_read(karst_input *input, void *to, size_t capacity, size
 
 karst_status karst_file_write(karst_output *output, const void *bytes, size_t count)
 {
-  for (size_t done = 0; done < count;) {
-    ssize_t written = write(output->file, (const char *)bytes + done, count - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      return karst_fail(output->context, KARST_ERROR_FILE, "%s cannot be written: %s", output->path, strerror(errno));
-    done += (size_t)written;
-  }
-  return KARST_SUCCESS;
+  if (karst_place_write(output->place->file, bytes, count)) return KARST_SUCCESS;
+  return karst_fail(output->context, KARST_ERROR_FILE, "%s cannot be written: %s", output->path, strerror(errno));
 }

@@ -2,24 +2,24 @@
  *
  * Reading goes through layers, listed from the lowest; a layer does not know those listed after it:
  *   file.c     bytes of the file
- *   unpack.c   these bytes, decompressed by gzip.c if they are gzip
+ *   unpack.c   these bytes, decompressed by gzip.c if they are gzip, by filter.c if they are xz, zstd or bzip2
  *   archive.c  bytes of one member, if the file is a tar archive
  *   input.c    numbered lines, and error sentences that name the line
  *   market.c   the header of a Matrix Market file
  *   entries.c  its entries, sorted into a scalar CSR matrix by csr.c
  *   room.c     the growth of the arrays that entries are read into
+ *   blocks.c   the blocks that a scalar matrix looks like
  *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
  *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
- * Writing goes through output.c, place.c (where the file is written), gzip.c and file.c. The format of a file is
+ * Writing goes through output.c, support/place.c (where the file is written), gzip.c and file.c. The format of a file is
  * recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_FORMAT_H
 #define KARST_FORMAT_H
 
 #include "matrix.h"
 #include "number.h"
-
-#include <locale.h>
+#include "support/place.h"
 
 enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a sentence; longer names lose their front */
 
@@ -31,8 +31,9 @@ typedef struct karst_input {
   size_t member;                 /* where " (" and the member begin in the name; 0: no archive */
   int file;                      /* descriptor of a regular file */
   int64_t file_size;             /* bytes */
-  int64_t text_limit;            /* upper bound of the bytes that decompression can give */
+  int64_t text_limit;            /* upper bound of the bytes that decompression can give; INT64_MAX: not known */
   struct karst_gunzip *gunzip;   /* NULL if the file is not gzip */
+  struct karst_filter *filter;   /* NULL if the file is not compressed otherwise */
   struct karst_archive *archive; /* NULL if the file is no archive */
   char *buffer;                  /* bytes begin to end - 1 are not handed out yet */
   size_t begin, end;
@@ -56,6 +57,12 @@ bool karst_input_begins(const karst_input *input, const void *bytes, size_t coun
  * *line is NULL at the end of the file. A zero byte in a line is an error. */
 karst_status karst_input_line(karst_input *input, char **line);
 
+/* Returns whether what is read are the bytes of the file itself, whose number is known. */
+static inline bool karst_input_is_plain(const karst_input *input)
+{
+  return !input->gunzip && !input->filter && !input->archive;
+}
+
 /* Reads exactly count bytes; fewer are an error. */
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count);
 
@@ -72,7 +79,14 @@ karst_status karst_gunzip_open(karst_input *input);
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_gunzip_close(karst_input *input);
 
-/* Recognises gzip by the first bytes of the file and sets text_limit. */
+/* Recognise and read files of xz, zstd and bzip2 by their first bytes. */
+enum { KARST_FILTER_BEGIN = 10 };
+bool karst_filter_begins(const unsigned char begin[KARST_FILTER_BEGIN]);
+karst_status karst_filter_open(karst_input *input, const unsigned char begin[KARST_FILTER_BEGIN]);
+karst_status karst_filter_read(karst_input *input, void *to, size_t capacity, size_t *got);
+void karst_filter_close(karst_input *input);
+
+/* Recognises compressed files by their first bytes and sets text_limit. */
 karst_status karst_unpack_open(karst_input *input);
 karst_status karst_unpack_read(karst_input *input, void *to, size_t capacity, size_t *got);
 void karst_unpack_close(karst_input *input);
@@ -91,6 +105,9 @@ int64_t karst_room_announced(int64_t capacity, int64_t announced);
 /* Moves count elements of an array to a larger array that replaces it. */
 karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
                                 size_t size, const char *what);
+/* Makes room for elements done to done + part - 1 of announced in an array that holds *room. */
+karst_status karst_room_grow(karst_context *context, void *array /* T ** */, int64_t *room, int64_t done, int64_t part,
+                             int64_t announced, size_t size, const char *what);
 
 /* ---- Matrix Market ---- */
 
@@ -114,8 +131,8 @@ karst_status karst_market_read_header(karst_input *input, const char *line, bool
                                       karst_market_header *header);
 
 /* Reads a scalar matrix from a coordinate file or a list of entries, and its header, which says general for a list.
- * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to find the line of an
- * entry that comes twice. */
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to read the file again where
+ * entries come twice. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header);
 
@@ -125,9 +142,22 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, bool
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
                                     karst_index *column, double *value, karst_index *twice);
 
+/* Adds entries of one row and column up, in their order, in the place of the first; rows need not be sorted. row_start
+ * and the arrays hold fewer entries then. */
+karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_index *row_start, karst_index *column,
+                              double *value);
+
 /* Sorts each row by columns. *twice: as above. */
 void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
                          karst_index *twice);
+
+/* Says in a note how many entries of a file were added to others of the same row and column; nothing for 0. */
+void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats);
+
+/* The size of the full blocks, 2 to 8, that a scalar matrix is made of by its pattern; 0 where there are none. */
+int karst_blocks_find(const karst_matrix *A);
+/* Says in a note what size of blocks was found. */
+void karst_blocks_note(const karst_matrix *A, const char *path);
 
 /* ---- PETSc's binary files ---- */
 
@@ -162,14 +192,11 @@ karst_status karst_binary_read(karst_input *input, karst_matrix **matrix);
 
 typedef struct karst_output {
   karst_context *context;
-  const char *path; /* owned by the caller */
-  struct karst_place *place;
-  int file;                /* -1: not open */
-  struct karst_gzip *gzip; /* NULL if the file is not compressed */
+  const char *path;          /* owned by the caller */
+  struct karst_place *place; /* where it is written, and the descriptor */
+  struct karst_gzip *gzip;   /* NULL if the file is not compressed */
   char *buffer;
   size_t used;
-  locale_t plain_locale; /* the C locale, in which printf always writes a decimal point */
-  locale_t program_locale;
 } karst_output;
 
 /* Creates a file, or one that will replace an existing file; it is compressed if the path ends in .gz. */
@@ -181,10 +208,6 @@ karst_status karst_output_print(karst_output *output, const char *format, ...) _
  * Otherwise the path names what it named before, unless an existing file had to be overwritten in place. Accepts
  * NULL. */
 karst_status karst_output_close(karst_output *output, karst_status status);
-
-/* The first opens the file to write to. The second gives it its name, or removes it if status is an error. */
-karst_status karst_place_open(karst_output *output);
-karst_status karst_place_close(karst_output *output, karst_status status);
 
 karst_status karst_file_write(karst_output *output, const void *bytes, size_t count);
 karst_status karst_gzip_open(karst_output *output);

@@ -16,6 +16,7 @@ enum {
 struct karst_gunzip {
   z_stream stream;
   bool in_member; /* between a member's start and end, where the file must not end; a file may have several members */
+  bool behind_member; /* past the end of one, where zeros may fill up a block of a tape */
   unsigned char packed[PACKED_SIZE];
 };
 
@@ -57,6 +58,22 @@ static karst_status refill(karst_input *input)
   return status;
 }
 
+/* Skips zeros behind the last member, up to the end of the file (gzip's manual, Using gzip on tapes). */
+static karst_status skip_padding(karst_input *input)
+{
+  z_stream *stream = &input->gunzip->stream;
+  bool padded = false;
+  for (;;) {
+    const karst_status status = refill(input);
+    if (status || stream->avail_in == 0) return status;
+    for (; stream->avail_in > 0 && *stream->next_in == 0; stream->avail_in--, stream->next_in++) padded = true;
+    if (stream->avail_in > 0) break;
+  }
+  if (!padded) return KARST_SUCCESS;
+  return karst_fail(input->context, KARST_ERROR_FORMAT,
+                    "%s: the compressed data are damaged (something follows the zeros behind their end)", input->name);
+}
+
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got)
 {
   struct karst_gunzip *gunzip = input->gunzip;
@@ -65,6 +82,7 @@ karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, si
   while (*got < capacity) {
     size_t room = capacity - *got < PACKED_SIZE ? capacity - *got : PACKED_SIZE;
     karst_status status = refill(input);
+    if (!status && gunzip->behind_member) status = skip_padding(input);
     if (status) return status;
     if (stream->avail_in == 0 && gunzip->in_member)
       return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the compressed data end too early", input->name);
@@ -79,6 +97,7 @@ karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, si
       return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the compressed data are damaged (%s)", input->name,
                         stream->msg ? stream->msg : "zlib names no cause");
     gunzip->in_member = outcome == Z_OK;
+    gunzip->behind_member = outcome == Z_STREAM_END;
     *got += room - stream->avail_out;
   }
   return KARST_SUCCESS;

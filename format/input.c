@@ -23,7 +23,7 @@ karst_status karst_input_fail(karst_input *input, const char *format, ...)
   char text[200];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  karst_vprint(text, sizeof text, format, arguments);
   va_end(arguments);
   if (input->line == 0) return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: %s", input->name, text);
   return karst_fail(input->context, KARST_ERROR_FORMAT, "%s, line %lld: %s", input->name, (long long)input->line, text);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "format.h"
+#include "support/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +30,14 @@ karst_status karst_istl_rhs_path(karst_context *context, const char *matrix_path
   return status;
 }
 
-/* Returns whether the path is [...]_R.mm or [...]_R.mm.gz for a number R; *begin and *end: where R stands. */
+/* Returns whether the path is [...]_R.mm, or that compressed, for a number R; *begin and *end: where R stands. */
 static bool is_part(const char *path, size_t *begin, size_t *end)
 {
   const size_t base = base_of(path);
-  *end = strlen(path);
-  if (karst_path_ends(path, ".mm.gz"))
-    *end -= strlen(".mm.gz");
-  else if (karst_path_ends(path, ".mm"))
-    *end -= strlen(".mm");
-  else
-    return false;
+  *end = karst_unpacked_length(path);
+  const size_t tail = strlen(".mm");
+  if (*end < tail || strncmp(path + *end - tail, ".mm", tail) != 0) return false;
+  *end -= tail;
   *begin = *end;
   while (*begin > base && path[*begin - 1] >= '0' && path[*begin - 1] <= '9') --*begin;
   return *begin<*end && * begin> base && path[*begin - 1] == '_';

@@ -81,6 +81,7 @@ static karst_status read_matrix(karst_context *context, const char *path, int bl
   karst_input_close(input);
   if (status) return status;
   bool own_size = block_size == 0;
+  if (own_size && header.block_size == 0) karst_blocks_note(read, path);
   if (own_size) block_size = header.block_size > 0 ? header.block_size : 1;
   bool had_grid = karst_has_grid(read);
   if (block_size == karst_matrix_block_size(read)) {
@@ -178,9 +179,9 @@ karst_status karst_matrix_write(const karst_matrix *matrix, const char *path)
   if (!matrix) return KARST_ERROR_ARGUMENT;
   karst_context *context = matrix->context;
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
-  bool binary = karst_path_ends(path, ".kbsr");
-  if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz"))
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz and .kbsr", path);
+  const bool binary = karst_path_ends(path, ".kbsr") || karst_path_ends(path, ".kbsr.gz");
+  if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz") && !karst_place_is_alone(path))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz", path);
   karst_status status = karst_matrix_host_value(matrix, &value);
   if (status) return status;
   status = check_finite(matrix, value, path);

@@ -1,11 +1,11 @@
-/* output.c - writes a file through a buffer, and compresses it if its name ends in .gz. place.c chooses where the file
- * is written and names it. */
+/* output.c - writes a file through a buffer, and compresses it if its name ends in .gz. support/place.c chooses where
+ * the file is written and names it. */
 #include "config.h"
 
 #include "format.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { BUFFER_SIZE = 1 << 16, LONGEST_LINE = 200 };
@@ -28,6 +28,21 @@ static karst_status flush(karst_output *output, bool last)
   return write_layer(output, output->buffer, used, last);
 }
 
+static karst_status open_place(karst_output *output)
+{
+  karst_status status = karst_allocate(output->context, &output->place, 1, sizeof *output->place, "a path");
+  if (status || karst_place_open(output->place, output->path)) return status;
+  return karst_fail(output->context, KARST_ERROR_FILE, "%s cannot be created: %s", output->path, strerror(errno));
+}
+
+/* Gives the file its name, or removes it if status is an error. */
+static karst_status close_place(karst_output *output, karst_status status)
+{
+  const char *fault = output->place ? karst_place_close(output->place, !status) : NULL;
+  if (status || !fault) return status;
+  return karst_fail(output->context, KARST_ERROR_FILE, "%s %s: %s", output->path, fault, strerror(errno));
+}
+
 karst_status karst_output_open(karst_context *context, const char *path, karst_output **result)
 {
   karst_status status = karst_allocate_zero(context, result, 1, sizeof **result, "writing a file");
@@ -35,12 +50,9 @@ karst_status karst_output_open(karst_context *context, const char *path, karst_o
   karst_output *output = *result;
   output->context = context;
   output->path = path;
-  output->plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  output->program_locale = output->plain_locale ? uselocale(output->plain_locale) : (locale_t)0;
-  if (!output->plain_locale) status = karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: a locale");
-  if (!status) status = karst_allocate(context, &output->buffer, BUFFER_SIZE, 1, "writing a file");
+  status = karst_allocate(context, &output->buffer, BUFFER_SIZE, 1, "writing a file");
   if (!status && karst_path_ends(path, ".gz")) status = karst_gzip_open(output);
-  if (!status) status = karst_place_open(output);
+  if (!status) status = open_place(output);
   if (status) {
     karst_output_close(output, status);
     *result = NULL;
@@ -71,8 +83,9 @@ karst_status karst_output_print(karst_output *output, const char *format, ...)
     if (status) return status;
   }
   va_start(arguments, format);
-  int length = vsnprintf(output->buffer + output->used, LONGEST_LINE + 1, format, arguments);
+  const int length = karst_vprint(output->buffer + output->used, LONGEST_LINE + 1, format, arguments);
   va_end(arguments);
+  if (length < 0) return karst_fail(output->context, KARST_ERROR_NO_MEMORY, "out of memory: a locale");
   output->used += (size_t)length;
   return KARST_SUCCESS;
 }
@@ -83,11 +96,7 @@ karst_status karst_output_close(karst_output *output, karst_status status)
   karst_context *context = output->context;
   if (!status) status = flush(output, true);
   karst_gzip_close(output);
-  status = karst_place_close(output, status);
-  if (output->plain_locale) {
-    uselocale(output->program_locale);
-    freelocale(output->plain_locale);
-  }
+  status = close_place(output, status);
   karst_release(context, output->place);
   karst_release(context, output->buffer);
   karst_release(context, output);

@@ -110,7 +110,7 @@ static karst_status check_header(karst_input *input, const header *h, int64_t co
   if (h->rows != columns)
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)h->rows,
                             (long long)columns);
-  if (!input->gunzip && !input->archive && h->rows <= input->file_size && h->nonzeros <= input->file_size &&
+  if (karst_input_is_plain(input) && h->rows <= input->file_size && h->nonzeros <= input->file_size &&
       h->nonzeros > 0 && begin + width * (h->rows + h->nonzeros) + 4 * h->nonzeros == input->file_size)
     return karst_input_fail(input, "the values take 4 bytes each: PETSc wrote them in single precision, and Karst "
                                    "reads double");
@@ -149,29 +149,16 @@ static void release_arrays(karst_context *context, arrays *a)
   karst_release(context, a->value);
 }
 
-/* Makes room for elements done to done + part - 1 of announced in an array. */
-static karst_status grow(karst_context *context, void *array, int64_t *room, int64_t done, int64_t part,
-                         int64_t announced, size_t size, const char *what)
-{
-  karst_status status = KARST_SUCCESS;
-  while (!status && *room < done + part) {
-    const int64_t capacity = karst_room_announced(*room, announced);
-    status = karst_room_enlarge(context, array, done, capacity, size, what);
-    if (!status) *room = capacity;
-  }
-  return status;
-}
-
 static karst_status read_row_starts(karst_input *input, const header *h, arrays *a)
 {
   int64_t length[CHUNK], sum = 0;
-  karst_status status = grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1, sizeof *a->row_start,
-                             "the matrix's row starts");
+  karst_status status = karst_room_grow(input->context, &a->row_start, &a->row_room, 0, 1, h->rows + 1,
+                                        sizeof *a->row_start, "the matrix's row starts");
   if (!status) a->row_start[0] = 0;
   for (int64_t done = 0, part; done < h->rows && !status; done += part) {
     part = part_of(h->rows, done);
-    status = grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1, sizeof *a->row_start,
-                  "the matrix's row starts");
+    status = karst_room_grow(input->context, &a->row_start, &a->row_room, done + 1, part, h->rows + 1,
+                             sizeof *a->row_start, "the matrix's row starts");
     if (!status) status = read_integers(input, h->width, part, length);
     for (int64_t i = 0; i < part && !status; i++) {
       const int64_t row = done + i;
@@ -202,8 +189,8 @@ static karst_status read_columns(karst_input *input, const header *h, arrays *a)
   karst_status status = KARST_SUCCESS;
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
-    status = grow(input->context, &a->column, &a->column_room, done, part, h->nonzeros, sizeof *a->column,
-                  "the matrix's columns");
+    status = karst_room_grow(input->context, &a->column, &a->column_room, done, part, h->nonzeros, sizeof *a->column,
+                             "the matrix's columns");
     if (!status) status = read_integers(input, h->width, part, column);
     for (int64_t i = 0; i < part && !status; i++) {
       if (column[i] < 0 || column[i] >= h->rows)
@@ -220,8 +207,8 @@ static karst_status read_entries(karst_input *input, const header *h, arrays *a)
   karst_status status = KARST_SUCCESS;
   for (int64_t done = 0, part; done < h->nonzeros && !status; done += part) {
     part = part_of(h->nonzeros, done);
-    status = grow(input->context, &a->value, &a->value_room, done, part, h->nonzeros, sizeof *a->value,
-                  "the matrix's values");
+    status = karst_room_grow(input->context, &a->value, &a->value_room, done, part, h->nonzeros, sizeof *a->value,
+                             "the matrix's values");
     if (!status) status = read_values(input, part, a->value + done);
   }
   return status;
@@ -236,14 +223,27 @@ static karst_status check_end(karst_input *input)
                                  "Karst reads real values of double precision, not complex ones");
 }
 
-/* Checks the values, and sorts each row by columns. */
-static karst_status check_entries(karst_input *input, const header *h, arrays *a)
+static karst_status check_values(karst_input *input, const header *h, const arrays *a)
 {
-  karst_index twice;
-  for (int64_t k = 0; k < h->nonzeros; k++)
+  for (int64_t k = 0; k < a->row_start[h->rows]; k++)
     if (!isfinite(a->value[k]))
       return karst_input_fail(input, "the value in row %lld, column %lld is not finite", row_of(a, k),
                               (long long)a->column[k]);
+  return KARST_SUCCESS;
+}
+
+/* Checks the values, adds up those of one place unless that is not wanted, and sorts each row by columns. */
+static karst_status settle_entries(karst_input *input, const header *h, arrays *a)
+{
+  karst_context *context = input->context;
+  karst_index twice;
+  karst_status status = check_values(input, h, a);
+  if (!status && context->duplicates == KARST_DUPLICATES_SUM)
+    status = karst_csr_add_up(context, (karst_index)h->rows, a->row_start, a->column, a->value);
+  const int64_t repeats = h->nonzeros - a->row_start[h->rows];
+  if (!status && repeats > 0) status = check_values(input, h, a);
+  if (status) return status;
+  karst_csr_note_repeats(context, input->name, repeats);
   karst_csr_sort_rows((karst_index)h->rows, a->row_start, a->column, a->value, &twice);
   if (twice < 0) return KARST_SUCCESS;
   return karst_input_fail(input, "row %lld has two entries in column %lld", row_of(a, twice),
@@ -260,7 +260,7 @@ karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix)
   if (!status) status = read_columns(input, &h, &a);
   if (!status) status = read_entries(input, &h, &a);
   if (!status) status = check_end(input);
-  if (!status) status = check_entries(input, &h, &a);
+  if (!status) status = settle_entries(input, &h, &a);
   if (!status && !a.column) status = karst_allocate(context, &a.column, 0, sizeof *a.column, "the matrix's columns");
   if (!status && !a.value) status = karst_allocate(context, &a.value, 0, sizeof *a.value, "the matrix's values");
   if (status) {
@@ -306,7 +306,7 @@ karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double 
                             (long long)input->file_size);
   for (int64_t part; *count < length && !status; *count += part) {
     part = part_of(length, *count);
-    status = grow(input->context, values, &room, *count, part, length, sizeof **values, "a vector");
+    status = karst_room_grow(input->context, values, &room, *count, part, length, sizeof **values, "a vector");
     if (!status) status = read_values(input, part, *values + *count);
   }
   if (!status) status = check_end(input);

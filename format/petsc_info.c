@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "format.h"
+#include "support/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,11 +60,10 @@ karst_status karst_petsc_block_size(karst_context *context, const char *path, in
   char *name;
   karst_input *input;
   struct stat file;
-  size_t length = strlen(path), size = length + sizeof ".info";
+  const size_t length = karst_unpacked_length(path), size = length + sizeof ".info";
   *block_size = 0;
   karst_status status = karst_allocate(context, &name, (int64_t)size, 1, "a path");
   if (status) return status;
-  if (karst_path_ends(path, ".gz")) length -= strlen(".gz");
   snprintf(name, size, "%.*s.info", (int)length, path);
   /* The file is empty where no object has an option. */
   const bool there = stat(name, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0;

@@ -26,3 +26,15 @@ karst_status karst_room_enlarge(karst_context *context, void *array, int64_t cou
   memcpy(array, &larger, sizeof larger);
   return KARST_SUCCESS;
 }
+
+karst_status karst_room_grow(karst_context *context, void *array, int64_t *room, int64_t done, int64_t part,
+                             int64_t announced, size_t size, const char *what)
+{
+  karst_status status = KARST_SUCCESS;
+  while (!status && *room < done + part) {
+    const int64_t capacity = karst_room_announced(*room, announced);
+    status = karst_room_enlarge(context, array, done, capacity, size, what);
+    if (!status) *room = capacity;
+  }
+  return status;
+}

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "format.h"
+#include "support/path.h"
 #include "vector.h"
 
 #include <math.h>
@@ -126,20 +127,15 @@ karst_status karst_vector_read(karst_context *context, const char *path, karst_v
   return status;
 }
 
-/* Reads the vector in NAME_b.mtx, with ending ".gz" NAME_b.mtx.gz, which stands beside NAME.mtx or NAME.mtx.gz. */
+/* Reads the vector in NAME_b.mtx, with ending ".gz" NAME_b.mtx.gz, which stands beside NAME.mtx, or NAME.mtx.gz and
+ * the like. */
 static karst_status read_beside(karst_context *context, const char *matrix_path, const char *ending,
                                 karst_vector **vector)
 {
   char *path;
-  size_t length = strlen(matrix_path), size = length + sizeof "_b.mtx.gz";
+  const size_t length = karst_stem_length(matrix_path), size = length + sizeof "_b.mtx.gz";
   karst_status status = karst_allocate(context, &path, (int64_t)size, 1, "a path");
   if (status) return status;
-  if (karst_path_ends(matrix_path, ".gz")) length -= strlen(".gz");
-  for (size_t i = length; i > 0 && matrix_path[i - 1] != '/'; i--)
-    if (matrix_path[i - 1] == '.') {
-      length = i - 1;
-      break;
-    }
   snprintf(path, size, "%.*s_b.mtx%s", (int)length, matrix_path, ending);
   if (access(path, F_OK) == 0) status = karst_vector_read(context, path, vector);
   karst_release(context, path);

@@ -136,3 +136,13 @@ karst_status karst_context_set_threads(karst_context *context, int threads)
 }
 
 int karst_context_threads(const karst_context *context) { return context ? context->threads : 0; }
+
+karst_status karst_context_set_duplicates(karst_context *context, karst_duplicates duplicates)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (duplicates != KARST_DUPLICATES_SUM && duplicates != KARST_DUPLICATES_REFUSE)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "duplicates %d: they are summed (%d) or refused (%d)",
+                      (int)duplicates, KARST_DUPLICATES_SUM, KARST_DUPLICATES_REFUSE);
+  context->duplicates = duplicates;
+  return KARST_SUCCESS;
+}

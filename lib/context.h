@@ -25,6 +25,7 @@ struct karst_context {
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
   karst_profiler *profiler;         /* the rows of the last profile, or NULL; profile.h */
   bool profiling;                   /* backend is the profiler's table, which times the operations of the device's */
+  karst_duplicates duplicates;      /* of the files that are read */
   karst_message_function message;
   void *message_user;
   char device_text[128];

@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include "context.h"
+#include "number.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void karst_context_set_message(karst_context *context, karst_message_function function, void *user)
 {
@@ -30,7 +30,7 @@ karst_status karst_fail(karst_context *context, karst_status status, const char 
   pthread_mutex_lock(&context->failing);
   const unsigned number = context->last_failure + 1;
   char *sentence = context->sentence[number % KARST_SENTENCES];
-  vsnprintf(sentence, sizeof context->sentence[0], format, arguments);
+  karst_vprint(sentence, sizeof context->sentence[0], format, arguments);
   __atomic_store_n(&context->last_failure, number, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&context->failing);
   va_end(arguments);
@@ -65,7 +65,7 @@ void karst_tell(karst_context *context, karst_message_kind kind, const char *for
   va_list arguments;
   if (!context->message) return;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  karst_vprint(text, sizeof text, format, arguments);
   va_end(arguments);
   context->message(context->message_user, kind, text);
 }

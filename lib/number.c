@@ -1,4 +1,4 @@
-/* number.c - reads numbers from text; see number.h.
+/* number.c - reads numbers from text and prints them; see number.h.
  *
  * A decimal number m * 10^e with an integer m <= 2^53 and |e| <= 22 is the exactly rounded product or quotient of two
  * exact doubles (Clinger, How to read floating point numbers accurately, 1990). Nearly every number of a matrix file is
@@ -95,18 +95,49 @@ static const char *scan_exponent(const char *p, decimal *number)
   return p;
 }
 
-/* Calls strtod with a decimal point, whatever the program's locale. Returns the end of the number, or NULL if there is
- * no memory. */
+/* Gives this thread the C locale, which needs no memory in the libraries of today. Returns it, or 0 where it cannot be
+ * made; *program is the locale that the thread had. */
+static locale_t enter_plain(locale_t *program)
+{
+  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (plain) *program = uselocale(plain);
+  return plain;
+}
+
+static void leave_plain(locale_t plain, locale_t program)
+{
+  if (!plain) return;
+  uselocale(program);
+  freelocale(plain);
+}
+
+int karst_vprint(char *text, size_t size, const char *format, va_list arguments)
+{
+  locale_t program;
+  const locale_t plain = enter_plain(&program);
+  const int length = vsnprintf(text, size, format, arguments);
+  leave_plain(plain, program);
+  return plain ? length : -1;
+}
+
+int karst_print(char *text, size_t size, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = karst_vprint(text, size, format, arguments);
+  va_end(arguments);
+  return length;
+}
+
+/* Calls strtod with a decimal point. Returns the end of the number, or NULL if there is no memory. */
 static const char *read_decimal(const char *text, double *value)
 {
   char *end;
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!plain) return NULL;
-  locale_t program = uselocale(plain);
+  locale_t program;
+  const locale_t plain = enter_plain(&program);
   *value = strtod(text, &end);
-  uselocale(program);
-  freelocale(plain);
-  return end;
+  leave_plain(plain, program);
+  return plain ? end : NULL;
 }
 
 /* Reads the number from text to end by strtod, which knows no exponent but that behind an e. exponent: where it begins

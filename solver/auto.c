@@ -2,6 +2,7 @@
 #include "auto.h"
 
 #include "auto_cost.h"
+#include "number.h"
 #include "order_choice.h"
 
 #include <math.h>
@@ -223,8 +224,8 @@ void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample)
   if (choice->at != choice->best) {
     choice->stand_in = choice->doubted ? choice->at : -1;
     if (!choice->ladder.climbs || !(cost < gain * choice->cost[choice->best])) return;
-    snprintf(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s", cost / choice->cost[choice->best],
-             describe(choice, choice->best, text));
+    karst_print(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s",
+                cost / choice->cost[choice->best], describe(choice, choice->best, text));
   }
   trust(choice, choice->at);
   choice->step = cost - update > update ? 1 : sample->result->iterations <= few_iterations ? -1 : 0;
@@ -267,8 +268,8 @@ static void return_to_best(karst_auto *choice)
   else if (choice->doubted)
     snprintf(choice->reason, sizeof choice->reason, "%s has converged before", describe(choice, choice->best, other));
   else
-    snprintf(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
-             choice->cost[choice->at] / choice->cost[choice->best]);
+    karst_print(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
+                choice->cost[choice->at] / choice->cost[choice->best]);
   choice->at = choice->best;
 }
 

@@ -8,6 +8,7 @@
 
 #include "auto.h"
 #include "auto_look.h"
+#include "number.h"
 #include "order_choice.h"
 
 #include <limits.h>
@@ -182,7 +183,7 @@ karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto
   if (!freedom->level)
     snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
   else if (rule)
-    snprintf(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
-             rule->because);
+    karst_print(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
+                rule->because);
   return choose_tiles(A, host, freedom, ladder);
 }

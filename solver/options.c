@@ -196,20 +196,14 @@ karst_status karst_options_set_integer(karst_options *options, const char *name,
   return karst_options_set(options, name, text);
 }
 
-/* As few digits as give the same number again, with a point whatever the program's language. */
+/* As few digits as give the same number again. */
 static void print_real(double value, char *text, size_t size)
 {
-  char raw[64];
-  size_t used = 0;
+  double again;
   for (int digits = 15; digits <= 17; digits++) {
-    snprintf(raw, sizeof raw, "%.*g", digits, value);
-    if (strtod(raw, NULL) == value) break;
+    karst_print(text, size, "%.*g", digits, value);
+    if (karst_parse_real(text, &again) && again == value) break;
   }
-  for (const char *c = raw; *c && used < size - 1; c++) {
-    const bool part = isalnum((unsigned char)*c) || *c == '-' || *c == '+';
-    if (part || used == 0 || text[used - 1] != '.') text[used++] = (char)(part ? *c : '.');
-  }
-  text[used] = '\0';
 }
 
 karst_status karst_options_set_real(karst_options *options, const char *name, double value)

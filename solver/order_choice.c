@@ -9,6 +9,7 @@
 #include "distance.h"
 #include "grid.h"
 #include "ilu_kernels.h"
+#include "number.h"
 #include "symbolic.h"
 
 #include <math.h>
@@ -115,8 +116,8 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
   const double moved = karst_traffic_of(karst_entries(A) + (int64_t)VECTORS * (int64_t)rows, karst_matrix_blocks(A));
   const double rest = launches + moved / copy_bandwidth;
   *pay = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
-  snprintf(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
-           1e3 * outlook.natural, 1e3 * outlook.tiles);
+  karst_print(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
+              1e3 * outlook.natural, 1e3 * outlook.tiles);
   return KARST_SUCCESS;
 }
 

@@ -3,6 +3,7 @@
  * Allocates nothing, but on a GPU up to 1 MiB of host memory where the elements of a vector have to be looked at. */
 #include "clock.h"
 #include "norm.h"
+#include "number.h"
 #include "solver.h"
 #include "vector.h"
 
@@ -166,16 +167,17 @@ static void explain(karst_solver *solver, const karst_result *result, const char
   if (!factored && result->reason == KARST_INDEFINITE_PRECOND)
     snprintf(text, size, "not solved: the preconditioner is not positive definite");
   else if (result->reason == KARST_CONVERGED_PRECONDITIONED)
-    snprintf(text, size,
-             "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
-             "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
-             result->iterations, result->iterations == 1 ? "" : "s",
-             solver->krylov->start_merit > 0 ? solver->krylov->merit / solver->krylov->start_merit : 0,
-             result->residual, result->relative_residual);
+    karst_print(
+        text, size,
+        "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
+        "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
+        result->iterations, result->iterations == 1 ? "" : "s",
+        solver->krylov->start_merit > 0 ? solver->krylov->merit / solver->krylov->start_merit : 0, result->residual,
+        result->relative_residual);
   else if (result->reason > 0)
-    snprintf(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
-             result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
-             result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
+    karst_print(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
+                result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
+                result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)
@@ -187,10 +189,10 @@ static void explain(karst_solver *solver, const karst_result *result, const char
              "not solved: the right-hand side, the residual of the start or the one to reach is so small or large that "
              "its norm cannot be computed; the system should be scaled");
   else
-    snprintf(text, size,
-             "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
-             result->iterations, result->iterations == 1 ? "" : "s", karst_reason_text(result->reason),
-             result->residual, result->relative_residual);
+    karst_print(text, size,
+                "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
+                result->iterations, result->iterations == 1 ? "" : "s", karst_reason_text(result->reason),
+                result->residual, result->relative_residual);
   const size_t length = strlen(text);
   if (!factored && result->reason == precond->reason && precond->explanation[0])
     snprintf(text + length, size - length, ": %s", precond->explanation);

@@ -5,7 +5,6 @@
 #include "refusal.h"
 
 #include <dirent.h>
-#include <locale.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -166,31 +165,6 @@ static void test_fortran(void)
   }
   double parsed;
   tap_ok(!karst_parse_real("1D3", &parsed) && !karst_parse_real("1-103", &parsed), "nor are they outside files");
-}
-
-/* A program whose locale has a decimal comma reads and writes decimal points. */
-static void test_locale(karst_context *context)
-{
-  const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
-  const char *text = "%%MatrixMarket matrix array real general\n2 1\n0.12345678901234567891\n-2.5\n";
-  const char *what = "numbers have a point whatever the language";
-  size_t i = 0;
-  while (i < 5 && !setlocale(LC_NUMERIC, comma[i])) i++;
-  if (i == 5) {
-    tap_skip("no locale with a decimal comma is installed", "%s", what);
-    return;
-  }
-  karst_vector *vector;
-  char written[200];
-  tap_need(context, karst_vector_read(context, tap_write("locale.mtx", text, -1), &vector), "read");
-  tap_need(context, karst_vector_write(vector, tap_scratch("locale.mtx")), "write");
-  written[slurp(tap_scratch("locale.mtx"), written, sizeof written - 1)] = '\0';
-  const double *values = karst_vector_values(vector);
-  tap_ok(values[0] == 0x1.f9add3746f65fp-4 && values[1] == -2.5 && strstr(written, "\n0.12345678901234568\n-2.5\n"),
-         "%s", what);
-  tap_ok(strcmp(localeconv()->decimal_point, ",") == 0, "the program's language stays as it was");
-  karst_vector_destroy(vector);
-  setlocale(LC_NUMERIC, "C");
 }
 
 static bool holds(const karst_vector *vector, int64_t length, const double *expected)
@@ -368,7 +342,6 @@ int main(void)
   test_block_size(context);
   test_numbers();
   test_fortran();
-  test_locale(context);
   test_vectors(context);
   test_beside(context);
   test_failed_write(context);

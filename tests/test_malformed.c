@@ -127,12 +127,14 @@ static const malformed vectors[] = {
 
 static void test_texts(karst_context *context)
 {
+  tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "duplicates");
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
     refuse_matrix(context, tap_write("bad.mtx", matrices[i].text, -1), KARST_ERROR_FORMAT, matrices[i].says,
                   matrices[i].what);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     refuse_vector(context, tap_write("bad_vector.mtx", vectors[i].text, -1), KARST_ERROR_FORMAT, vectors[i].says,
                   vectors[i].what);
+  tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_SUM), "duplicates");
 }
 
 /* These files cannot be written as texts in a table. */
@@ -199,6 +201,7 @@ static void test_leaks(void)
   karst_matrix *matrix;
   karst_vector *vector;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "duplicates");
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
     karst_matrix_read(context, tap_write("bad.mtx", matrices[i].text, -1), 0, &matrix);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)

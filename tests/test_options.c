@@ -4,7 +4,6 @@
 #include "tap.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,35 +257,6 @@ static void test_numbers(const struct option *option)
   }
 }
 
-/* A program whose locale has a decimal comma still sets options with a decimal point. */
-static void test_locale(void)
-{
-  const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "da_DK.UTF-8"};
-  const double expected[] = {0.25, 0x1.f9add3746f65fp-4};
-  const char *const text[] = {"0.25", "0.12345678901234567891"};
-  size_t i = 0;
-  while (i < 5 && !setlocale(LC_NUMERIC, comma[i])) i++;
-  if (i == 5) {
-    tap_skip("no locale with a decimal comma is installed", "options have a point whatever the language");
-    return;
-  }
-  for (i = 0; i < 2; i++) {
-    karst_options *options = make_options();
-    const char *kept;
-    double value;
-    bool taken = !karst_options_set(options, "rtol", text[i]) && !karst_options_get(options, "rtol", &kept);
-    tap_ok(taken && strcmp(kept, text[i]) == 0, "options have a point whatever the language: %s", text[i]);
-    taken = !karst_options_set_real(options, "rtol", expected[i]) && !karst_options_get(options, "rtol", &kept);
-    setlocale(LC_NUMERIC, "C");
-    value = taken ? strtod(kept, NULL) : -1;
-    tap_ok(value == expected[i], "an option set as a number has a point too: %.17g", value);
-    karst_options_destroy(options);
-    size_t language = 0;
-    while (!setlocale(LC_NUMERIC, comma[language])) language++;
-  }
-  setlocale(LC_NUMERIC, "C");
-}
-
 static void test_unknown(void)
 {
   karst_options *options = make_options();
@@ -464,7 +434,6 @@ int main(void)
     else
       test_numbers(&options_known[i]);
   }
-  test_locale();
   test_unknown();
   test_sentences();
   test_null();

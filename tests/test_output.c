@@ -1,5 +1,5 @@
 /* Files are written through links, to files with several names, in folders that take no new files, and under the
- * longest names. A process that is killed while it writes leaves nothing. */
+ * longest names. They keep their owners. A process that is killed while it writes leaves nothing. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "refusal.h"
 
@@ -149,6 +149,33 @@ static void test_closed_folder(const karst_vector *vector, karst_context *contex
   }
 }
 
+/* A file that is replaced keeps its owner, group and permissions as far as the user may give them. */
+static void test_owner(const karst_vector *vector)
+{
+  enum { OTHER = 12345 };
+  const char *what = "a file that root replaces keeps its owner, group and permissions";
+  struct stat old, new;
+  put(in_folder("x.mtx"), "old\n");
+  const bool given = chown(in_folder("x.mtx"), NOBODY, OTHER) == 0 && chmod(in_folder("x.mtx"), 0660) == 0;
+  if (geteuid() != 0 || !given || stat(in_folder("x.mtx"), &old) != 0)
+    tap_skip("only root gives files away", "%s", what);
+  else
+    tap_ok(!karst_vector_write(vector, in_folder("x.mtx")) && stat(in_folder("x.mtx"), &new) == 0 &&
+               new.st_ino != old.st_ino &&new.st_uid == NOBODY &&new.st_gid == OTHER && (new.st_mode & 0777) == 0660,
+           "%s", what);
+  chmod(in_folder("x.mtx"), 0666);
+  chown(in_folder("x.mtx"), 0, OTHER);
+  chmod(folder, 0777);
+  const int outcome = geteuid() == 0 ? write_as_another(vector, false) : 9;
+  chmod(folder, 0755);
+  if (outcome == 9)
+    tap_skip("root cannot become another user", "a user who may not give it away replaces it nevertheless");
+  else
+    tap_ok(outcome == 0 && stat(in_folder("x.mtx"), &new) == 0 && new.st_uid == NOBODY && (new.st_mode & 0777) == 0666,
+           "a user who may not give it away replaces it nevertheless (%d)", outcome);
+  empty_folder();
+}
+
 /* Returns whether files without a name are possible here. */
 static bool has_nameless(void)
 {
@@ -204,6 +231,7 @@ int main(void)
   test_links(context, vector);
   test_long_name(context, vector);
   test_closed_folder(vector, context);
+  test_owner(vector);
   test_signals(context);
   empty_folder();
   rmdir(folder);

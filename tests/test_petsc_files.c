@@ -238,6 +238,7 @@ static void test_changed(karst_context *context, int width)
 {
   bytes good = {.width = width}, bad;
   put_matrix(&good);
+  tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "duplicates");
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
     bad = good;
     bad.count = (long)changes[i].place * width;
@@ -245,6 +246,7 @@ static void test_changed(karst_context *context, int width)
     refuse_matrix(context, tap_write("bad", bad.byte, good.count), KARST_ERROR_FORMAT, changes[i].says,
                   changes[i].what);
   }
+  tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_SUM), "duplicates");
   for (int place = 1; place < 4 && width == 8; place++) {
     bad = good;
     bad.count = (long)width;

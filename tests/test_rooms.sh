@@ -36,9 +36,10 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..11
+echo 1..12
+room support
 room lib
-room format lib
+room format lib support
 room matrices lib format
 room symbolic lib
 room cpu lib symbolic
@@ -46,7 +47,7 @@ room gpu lib
 room precond lib symbolic
 room krylov lib
 room solver lib symbolic
-room tools
+room tools support
 number=$((number + 1))
 wrong=$(grep -nE 'karst_matrix|backend->(dots|multiply|residual)\b' krylov/*.[ch])
 if [ -z "$wrong" ]; then

@@ -58,6 +58,7 @@ static void round_trips(karst_context *context, const karst_matrix *matrix, cons
   round_trip(context, matrix, "trip.mtx", what);
   round_trip(context, matrix, "trip.mtx.gz", what);
   round_trip(context, matrix, "trip.kbsr", what);
+  round_trip(context, matrix, "trip.kbsr.gz", what);
 }
 
 static void test_round_trips(karst_context *context)
@@ -208,7 +209,8 @@ static void test_unwritable(karst_context *context)
   karst_matrix *matrix = tap_random_matrix(context, 3, 2, 1, 1);
   karst_vector *vector;
   tap_need(context, karst_vector_create(context, 3, &vector), "vector");
-  refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT, "ends in none of .mtx, .mtx.gz and .kbsr");
+  refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT,
+               "ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz");
   refuse_write(context, matrix, NULL, KARST_ERROR_ARGUMENT, "NULL");
   refuse_write(context, matrix, tap_scratch("absent/matrix.mtx"), KARST_ERROR_FILE, "cannot be created");
   tap_ok(karst_vector_write(vector, tap_scratch("absent/v.mtx")) == KARST_ERROR_FILE, "a vector into no directory");
@@ -260,13 +262,14 @@ static karst_status read_archive(karst_context *context, void *user)
 
 static void test_memory(void)
 {
-  char market[] = ".mtx", packed[] = ".mtx.gz", binary[] = ".kbsr";
+  char market[] = ".mtx", packed[] = ".mtx.gz", binary[] = ".kbsr", packed_binary[] = ".kbsr.gz";
   fail_each_allocation(write_and_read, market, "Matrix Market");
   fail_each_allocation(write_and_read, binary, "the binary form");
 #ifdef HAVE_ZLIB
   fail_each_allocation(write_and_read, packed, "Matrix Market in gzip");
+  fail_each_allocation(write_and_read, packed_binary, "the binary form in gzip");
 #else
-  (void)packed;
+  (void)packed, (void)packed_binary;
 #endif
 #if defined HAVE_LIBARCHIVE && defined HAVE_ZLIB
   char tar[2048], path[512];

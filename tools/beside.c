@@ -2,7 +2,8 @@
  * path without .gz and then without its last ending. */
 #include "beside.h"
 
-#include "output.h"
+#include "support/path.h"
+#include "support/place.h"
 #include "text.h"
 
 #include <dirent.h>
@@ -11,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Returns the length of NAME, with its folder, in the path of a matrix file. */
-static size_t stem_length(const char *path)
-{
-  size_t length = strlen(path), packed = strlen(".gz");
-  if (length >= packed && strcmp(path + length - packed, ".gz") == 0) length -= packed;
-  for (size_t i = length; i > 0 && path[i - 1] != '/'; i--)
-    if (path[i - 1] == '.') return i - 1;
-  return length;
-}
 
 /* Joins the first length bytes of a path and a text. The caller frees the result, which is NULL after a reported
  * error. */
@@ -34,7 +25,10 @@ static char *join(const char *path, size_t length, const char *text)
   return joined;
 }
 
-char *tool_path_beside(const char *matrix, const char *ending) { return join(matrix, stem_length(matrix), ending); }
+char *tool_path_beside(const char *matrix, const char *ending)
+{
+  return join(matrix, karst_stem_length(matrix), ending);
+}
 
 /* Returns whether two paths have the same last component. */
 static bool same_name(const char *a, const char *b)
@@ -58,14 +52,15 @@ static bool is_report(const char *path)
 static bool is_sibling(const char *path, const char *matrix, const char *known)
 {
   struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || tool_same_file(path, matrix) || is_report(path)) return false;
-  return !(same_name(path, known) && tool_same_file(path, known));
+  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || karst_place_same(path, matrix) || is_report(path))
+    return false;
+  return !(same_name(path, known) && karst_place_same(path, known));
 }
 
 int tool_find_sibling(const char *matrix, const char *known, char **sibling)
 {
   const char *slash = strrchr(matrix, '/');
-  size_t before = slash ? (size_t)(slash + 1 - matrix) : 0, length = stem_length(matrix) - before;
+  size_t before = slash ? (size_t)(slash + 1 - matrix) : 0, length = karst_stem_length(matrix) - before;
   char *folder = join(matrix, before, before ? "" : ".");
   int exit_status = folder ? TOOL_GO_ON : TOOL_FAILED;
   DIR *directory = folder ? opendir(folder) : NULL;
@@ -74,7 +69,7 @@ int tool_find_sibling(const char *matrix, const char *known, char **sibling)
     exit_status = tool_fail(TOOL_FAILED, "%s cannot be searched for other matrices: %s", folder, strerror(errno));
   for (struct dirent *entry; directory && !*sibling && exit_status == TOOL_GO_ON && (entry = readdir(directory));) {
     const char *name = entry->d_name;
-    if (stem_length(name) != length || strncmp(name, matrix + before, length) != 0) continue;
+    if (karst_stem_length(name) != length || strncmp(name, matrix + before, length) != 0) continue;
     char *path = join(matrix, before, name);
     if (!path) exit_status = TOOL_FAILED;
     if (path && is_sibling(path, matrix, known))

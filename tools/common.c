@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,8 +26,19 @@ static struct {
   const char *path, *name;
 } renamed[TOOL_RENAMED_MAX];
 
+/* A standard stream that is closed must not become another file, which the report would go into, or a pipe. Reading or
+ * writing it is an error still. */
+static void occupy_streams(void)
+{
+  int file;
+  while ((file = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY)) >= 0 &&
+         file <= STDERR_FILENO) {}
+  if (file > STDERR_FILENO) close(file);
+}
+
 void tool_start(const char *path)
 {
+  occupy_streams();
   const char *slash = strrchr(path, '/');
   program = slash ? slash + 1 : path;
   if (strncmp(program, "lt-", 3) == 0) program += 3;

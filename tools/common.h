@@ -14,8 +14,8 @@ enum {
   TOOL_NO_DEVICE = 3
 };
 
-/* Must be called first in main: errors begin with the program's name. A closed pipe, or a file that may
- * grow no more, becomes a write error, not a signal. */
+/* Must be called first in main: errors begin with the program's name. A closed pipe, or a file that may grow no more,
+ * becomes a write error, not a signal. A standard stream that is closed stays unusable. */
 void tool_start(const char *path);
 /* Must be called last in main. Returns status, or TOOL_FAILED with a sentence if standard output could not be written.
  * If the answer is JSON, prints an error there as an object too. */

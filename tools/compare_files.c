@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 
 /* Files in a folder that are taken for matrices. Those of other names are compared where they are named themselves. */
-static const char *const endings[] = {".mtx",    ".mtx.gz", ".mm",  ".mm.gz", ".kbsr",  ".rb",       ".rua", ".rsa",
-                                      ".tar.gz", ".tgz",    ".dat", ".bin",   ".petsc", ".petsc.gz", NULL};
+static const char *const endings[] = {".mtx",     ".mtx.gz",  ".mtx.xz", ".mm",    ".mm.gz",    ".kbsr",
+                                      ".kbsr.gz", ".kbsr.xz", ".rb",     ".rua",   ".rsa",      ".tar.gz",
+                                      ".tgz",     ".dat",     ".bin",    ".petsc", ".petsc.gz", NULL};
 
 /* Returns the length of a name without the ending of a matrix file; 0 where it has none. */
 static size_t stem_length(const char *name)

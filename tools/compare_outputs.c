@@ -35,7 +35,7 @@ static bool is_of_report(const char *path, const char *folder)
 static int refuse(void *user, const char *what, const char *path)
 {
   const struct output *output = user;
-  if (output->folder ? !is_of_report(path, output->path) : !tool_same_file(output->path, path)) return TOOL_GO_ON;
+  if (output->folder ? !is_of_report(path, output->path) : !karst_place_same(output->path, path)) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED, "--%s would write over %s, %s", output->option, what, path);
 }
 
@@ -71,7 +71,7 @@ int compare_check_outputs(const struct compare_settings *settings, const struct 
                             {"report", settings->report, true}};
   const size_t count = sizeof output / sizeof *output;
   int status = TOOL_GO_ON, standard = 0;
-  if (settings->plan && tool_same_file(settings->results, settings->plan))
+  if (settings->plan && karst_place_same(settings->results, settings->plan))
     return tool_fail(TOOL_FAILED, "--results and --plan name the same file, %s", settings->plan);
   struct output results = {"results", settings->results, false};
   if (!settings->tables_only) status = check_cases(&results, cases);

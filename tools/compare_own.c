@@ -17,6 +17,7 @@ static const struct compare_own own[] = {
      COMPARE_TEXT,
      false,
      false},
+    {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"}, COMPARE_TEXT, false, false},
     {{"repeat", "N", "", "then N times: new values, factor, solve; the median times"}, COMPARE_COUNT, false, false},
     {{"negate", "", "", "multiply the matrices by -1"}, COMPARE_SWITCH, false, false},
     {{"insert-diagonal", "", "", "add missing diagonal blocks as zeros"}, COMPARE_SWITCH, false, false},

@@ -43,8 +43,8 @@ struct beside {
   char *plain, *packed;
   bool has_plain, has_packed;     /* whether each exists before the conversion */
   bool plain_other, packed_other; /* and is not the right-hand side of OUTPUT */
-  char *draft;                    /* to take the place of the plain one, or NULL */
-  bool has_draft;                 /* which it has not taken yet */
+  struct karst_place draft;       /* to take the place of the plain one; its file is -1 where there is no draft */
+  char draft_name[PATH_MAX];
 };
 
 /* Returns whether the file path holds these values. */
@@ -66,15 +66,15 @@ static bool holds(karst_context *context, const karst_vector *rhs, int64_t lengt
  * one that was read with INPUT is not: it gets the new values with the matrix. */
 static bool is_other(karst_context *context, const karst_vector *rhs, int64_t length, const char *path, bool in_place)
 {
-  if (in_place && rhs && *karst_vector_source(rhs) && tool_same_file(path, karst_vector_source(rhs))) return false;
+  if (in_place && rhs && *karst_vector_source(rhs) && karst_place_same(path, karst_vector_source(rhs))) return false;
   return !holds(context, rhs, length, path);
 }
 
 static int find_beside(karst_context *context, const char *input, const char *output, const karst_vector *rhs,
                        int64_t length, struct beside *beside)
 {
-  const bool in_place = tool_same_file(input, output);
-  *beside = (struct beside){.plain = tool_path_beside(output, TOOL_BESIDE_PLAIN)};
+  const bool in_place = karst_place_same(input, output);
+  beside->plain = tool_path_beside(output, TOOL_BESIDE_PLAIN);
   if (beside->plain) beside->packed = tool_path_beside(output, TOOL_BESIDE_PACKED);
   if (!beside->packed) return TOOL_FAILED;
   beside->has_plain = is_file(beside->plain);
@@ -112,22 +112,21 @@ static int check_beside(const char *input, const char *output, const karst_vecto
 static int draft_rhs(karst_context *context, const karst_vector *rhs, int64_t length, struct beside *beside)
 {
   if (!rhs) return TOOL_GO_ON;
-  beside->draft = tool_draft(beside->plain);
-  if (!beside->draft) return errno == 0 ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", beside->plain, strerror(errno));
-  tool_rename(beside->draft, beside->plain);
-  beside->has_draft = true;
-  return tool_write_vector(context, rhs, length, beside->draft);
+  if (!karst_place_draft(&beside->draft, beside->plain))
+    return errno == 0 ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", beside->plain, strerror(errno));
+  karst_place_name_draft(&beside->draft, beside->draft_name);
+  tool_rename(beside->draft_name, beside->plain);
+  return tool_write_vector(context, rhs, length, beside->draft_name);
 }
 
 static int settle_beside(karst_context *context, const karst_vector *rhs, int64_t length, struct beside *beside,
                          bool quiet)
 {
   int exit_status = TOOL_GO_ON;
-  if (rhs && beside->has_draft && tool_draft_place(beside->draft, beside->plain))
-    beside->has_draft = false;
-  else if (rhs)
+  const bool placed = beside->draft.file >= 0 && !karst_place_close(&beside->draft, true);
+  if (rhs && !placed)
     exit_status = tool_write_vector(context, rhs, length, beside->plain);
-  else if (beside->has_plain)
+  else if (!rhs && beside->has_plain)
     exit_status = remove_other(beside->plain, quiet);
   if (exit_status == TOOL_GO_ON && beside->packed_other) exit_status = remove_other(beside->packed, quiet);
   return exit_status;
@@ -137,6 +136,7 @@ static int settle_beside(karst_context *context, const karst_vector *rhs, int64_
 struct settings {
   const char *input, *output;
   int block;
+  const char *duplicates; /* sum or refuse, or NULL */
   const char *grid_text;
   struct tool_grid grid;
   bool negate, stored_triangle, insert_diagonal, force, quiet;
@@ -173,28 +173,51 @@ static int load(karst_context *context, const struct settings *settings, karst_m
   return exit_status;
 }
 
-static int convert(karst_context *context, const struct settings *settings)
+/* Says that a right-hand side has no place where a matrix goes to a device or a descriptor. */
+static int leave_out(const struct settings *settings)
+{
+  char text[600];
+  snprintf(text, sizeof text, "the right-hand side is left out, for no file can be beside %s", settings->output);
+  if (!settings->quiet) tool_message(NULL, KARST_MESSAGE_NOTE, text);
+  return TOOL_GO_ON;
+}
+
+static int write_matrix(karst_context *context, const karst_matrix *matrix, const char *output)
+{
+  fflush(stdout); /* as tool_write_vector does */
+  const karst_status status = karst_matrix_write(matrix, output);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Writes the matrix, and its right-hand side beside it. length: of the right-hand side. */
+static int write_both(karst_context *context, const struct settings *settings, const karst_matrix *matrix,
+                      const karst_vector *rhs, int64_t length)
 {
   const char *input = settings->input, *output = settings->output;
-  karst_matrix *matrix;
-  karst_vector *rhs;
-  struct beside beside = {0};
-  int exit_status = load(context, settings, &matrix, &rhs);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  const int64_t length = rhs ? rhs_length(matrix, rhs) : 0;
-  exit_status = tool_set_grid(context, &settings->grid, input, matrix);
-  if (exit_status == TOOL_GO_ON) exit_status = find_beside(context, input, output, rhs, length, &beside);
+  struct beside beside = {.draft.file = -1};
+  int exit_status = find_beside(context, input, output, rhs, length, &beside);
   if (exit_status == TOOL_GO_ON) exit_status = check_beside(input, output, rhs, &beside, settings->force);
   if (exit_status == TOOL_GO_ON) exit_status = draft_rhs(context, rhs, length, &beside);
-  if (exit_status == TOOL_GO_ON) {
-    karst_status status = karst_matrix_write(matrix, output);
-    exit_status =
-        status ? tool_fail_library(context, status) : settle_beside(context, rhs, length, &beside, settings->quiet);
-  }
-  if (beside.has_draft) unlink(beside.draft);
+  if (exit_status == TOOL_GO_ON) exit_status = write_matrix(context, matrix, output);
+  if (exit_status == TOOL_GO_ON) exit_status = settle_beside(context, rhs, length, &beside, settings->quiet);
+  karst_place_close(&beside.draft, false);
   free(beside.plain);
   free(beside.packed);
-  free(beside.draft);
+  return exit_status;
+}
+
+static int convert(karst_context *context, const struct settings *settings)
+{
+  karst_matrix *matrix;
+  karst_vector *rhs;
+  int exit_status = load(context, settings, &matrix, &rhs);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = tool_set_grid(context, &settings->grid, settings->input, matrix);
+  const bool alone = karst_place_is_alone(settings->output);
+  if (exit_status == TOOL_GO_ON && alone && rhs) exit_status = leave_out(settings);
+  if (exit_status == TOOL_GO_ON)
+    exit_status = alone ? write_matrix(context, matrix, settings->output)
+                        : write_both(context, settings, matrix, rhs, rhs ? rhs_length(matrix, rhs) : 0);
   karst_vector_destroy(rhs);
   karst_matrix_destroy(matrix);
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
@@ -216,6 +239,9 @@ int main(int argc, char *argv[])
       {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
        TOOL_SWITCH,
        {.flag = &settings.stored_triangle}},
+      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
+       TOOL_TEXT,
+       {.text = &settings.duplicates}},
       {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
        TOOL_SWITCH,
        {.flag = &settings.insert_diagonal}},
@@ -226,10 +252,11 @@ int main(int argc, char *argv[])
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
-      .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz or\n"
-               ".kbsr, Karst's binary form; its right-hand side, if it has one, goes beside it as NAME_b.mtx.\n"
-               "Where another one is there, nothing is written without --force.\n"
-               "MATRIX may be a pipe; - is standard input.",
+      .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz,\n"
+               ".kbsr, Karst's binary form, or .kbsr.gz; its right-hand side, if it has one, goes beside it as\n"
+               "NAME_b.mtx. Where another one is there, nothing is written without --force.\n"
+               "MATRIX may be a pipe; - is standard input. OUTPUT may be a pipe or /dev/fd/N, which takes the matrix\n"
+               "alone, as .mtx unless its name ends otherwise; - is standard output.",
       .operand_names = "MATRIX OUTPUT",
       .operand_count = 2,
       .operand = path,
@@ -242,10 +269,11 @@ int main(int argc, char *argv[])
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
   if (!settings.quiet) karst_context_set_message(context, tool_message, NULL);
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(context, settings.duplicates);
   if (status == TOOL_GO_ON) status = tool_parse_grid(settings.grid_text, &settings.grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
   settings.input = path[0];
-  settings.output = path[1];
+  settings.output = path[1] && strcmp(path[1], "-") == 0 ? "/dev/stdout" : path[1];
   if (status == TOOL_GO_ON) status = convert(context, &settings);
   karst_context_destroy(context);
   return tool_finish(status);

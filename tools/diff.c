@@ -11,7 +11,8 @@
 #include <strings.h>
 
 struct settings {
-  const char *path[2]; /* A and B */
+  const char *path[2];    /* A and B */
+  const char *duplicates; /* sum or refuse, or NULL */
   double rtol, atol;
   bool quiet;
 };
@@ -140,6 +141,9 @@ int main(int argc, char *argv[])
        TOOL_REAL,
        {.real = &settings.rtol}},
       {{"atol", "R", "0", "agree where the difference is at most R"}, TOOL_REAL, {.real = &settings.atol}},
+      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
+       TOOL_TEXT,
+       {.text = &settings.duplicates}},
       {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &settings.quiet}},
       {.info = {.name = NULL}},
   };
@@ -156,6 +160,7 @@ int main(int argc, char *argv[])
   karst_status created = karst_context_create(NULL, &context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
   int status = tool_parse(context, &command, argc, argv);
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(context, settings.duplicates);
   for (int i = 0; status == TOOL_GO_ON && i < 2; i++) status = tool_input(settings.path[i], &settings.path[i]);
   if (status == TOOL_GO_ON) status = compare(context, &settings, &difference);
   karst_context_destroy(context);

@@ -85,8 +85,8 @@ int tool_input(const char *name, const char **path)
   struct stat file;
   *path = strcmp(name, "-") == 0 ? "/dev/stdin" : name;
   int descriptor = descriptor_of(*path);
-  if (descriptor == STDIN_FILENO && fcntl(STDIN_FILENO, F_GETFD) < 0)
-    return tool_fail(TOOL_FAILED, "standard input is closed");
+  const int flags = descriptor == STDIN_FILENO ? fcntl(STDIN_FILENO, F_GETFL) : O_RDONLY;
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) return tool_fail(TOOL_FAILED, "standard input is closed");
   if (stat(*path, &file) != 0 || !(S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode))) return TOOL_GO_ON;
   /* It is not opened again, because a pipe whose writer has finished would wait for another writer, and a pipe of
    * another user might be refused. */

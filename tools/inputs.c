@@ -3,6 +3,7 @@
 #include "inputs.h"
 
 #include "beside.h"
+#include "support/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ int tool_each_input(const char *matrix, tool_input_function visit, void *user)
     status = visit_variant(matrix, "matrix_istl", "rhs_istl", "the right-hand side beside the matrix", visit, user);
   if (status == TOOL_GO_ON)
     status = visit_variant(matrix, "", ".info", "the block size beside the matrix", visit, user);
-  if (status == TOOL_GO_ON)
-    status = visit_variant(matrix, ".gz", ".info", "the block size beside the matrix", visit, user);
+  const size_t unpacked = karst_unpacked_length(matrix);
+  if (status == TOOL_GO_ON && matrix[unpacked])
+    status = visit_variant(matrix, matrix + unpacked, ".info", "the block size beside the matrix", visit, user);
   return status == TOOL_GO_ON ? visit_parameters(matrix, visit, user) : status;
 }

@@ -32,6 +32,17 @@ int tool_check_matrix(const char *name)
   return stat(name, &file) == 0 || is_gallery_name(name) ? TOOL_GO_ON : fail_unknown(name);
 }
 
+int tool_set_duplicates(karst_context *context, const char *text)
+{
+  if (!text) return TOOL_GO_ON;
+  const bool refuse = strcmp(text, "refuse") == 0;
+  if (!refuse && strcmp(text, "sum") != 0)
+    return tool_fail(TOOL_FAILED, "duplicates \"%s\" is unknown: sum, refuse", text);
+  const karst_status status =
+      karst_context_set_duplicates(context, refuse ? KARST_DUPLICATES_REFUSE : KARST_DUPLICATES_SUM);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
 /* Reads a matrix file through the library or through RBio. */
 static int read_file(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
 {
@@ -167,6 +178,7 @@ int tool_write_vector(karst_context *context, const karst_vector *vector, int64_
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_vector_create(context, count, &part);
   if (!status) status = karst_vector_set(part, count, values);
+  fflush(stdout); /* what was printed before is there first, where both go to one place */
   if (!status) status = karst_vector_write(part, path);
   karst_vector_destroy(part);
   free(values);

@@ -14,6 +14,9 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
 int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
 
+/* What the option --duplicates says of entries of one row and column: sum or refuse; NULL where it is not given. */
+int tool_set_duplicates(karst_context *context, const char *text);
+
 /* Reports an error where a name is neither a file nor begins with a problem of the gallery. */
 int tool_check_matrix(const char *name);
 

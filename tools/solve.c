@@ -236,6 +236,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   const struct solve_settings *settings = report->settings;
   int status = choose_device(run, settings);
   report->failed = TOOL_GO_ON;
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(run->context, settings->duplicates);
   if (status == TOOL_GO_ON) status = read_system(run, watch, report);
   if (status == TOOL_GO_ON) status = set_up(run, watch, report);
   if (report->effective && settings->spy) {

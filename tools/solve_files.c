@@ -17,7 +17,7 @@ struct named {
 static int refuse_input(void *user, const char *what, const char *path)
 {
   const struct named *output = user;
-  if (access(path, F_OK) != 0 || !tool_same_file(output->name, path)) return TOOL_GO_ON;
+  if (access(path, F_OK) != 0 || !karst_place_same(output->name, path)) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED, "%s and %s name the same file, %s", output->what, what, output->name);
 }
 
@@ -46,7 +46,7 @@ int solve_check_outputs(const struct solve_settings *settings)
     return tool_fail(TOOL_FAILED, "--view is for readers, and --json has each option in its object already");
   for (size_t i = 0; i < outputs; i++)
     for (size_t j = 0; j < i; j++)
-      if (output[i].name && output[j].name && tool_same_file(output[i].name, output[j].name))
+      if (output[i].name && output[j].name && karst_place_same(output[i].name, output[j].name))
         return tool_fail(TOOL_FAILED, "%s and %s name the same file, %s", output[j].what, output[i].what,
                          output[j].name);
   int exit_status = TOOL_GO_ON;

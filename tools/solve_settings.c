@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SYSTEM_OPTIONS = 8, REPORT_OPTIONS = 13 };
+enum { SYSTEM_OPTIONS = 9, REPORT_OPTIONS = 13 };
 
 /* The rows of what is solved, and where. */
 static void list_system(struct solve_settings *settings, struct tool_option *row)
@@ -23,6 +23,9 @@ static void list_system(struct solve_settings *settings, struct tool_option *row
       {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
        TOOL_SWITCH,
        {.flag = &settings->stored_triangle}},
+      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
+       TOOL_TEXT,
+       {.text = &settings->duplicates}},
       {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
        TOOL_SWITCH,
        {.flag = &settings->insert_diagonal}},

@@ -11,6 +11,7 @@ struct solve_settings {
   const char *history, *solution; /* files to write, or NULL */
   const char *plot, *spy;         /* pictures to draw, or NULL */
   const char *options_file;       /* the last one, or NULL */
+  const char *duplicates;         /* sum or refuse; NULL: the library's default */
   const char *grid;               /* NXxNYxNZ or find; NULL: the one that came with the matrix */
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */

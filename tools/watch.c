@@ -1,6 +1,8 @@
 /* watch.c - draws progress and records history; see watch.h. */
 #include "watch.h"
 
+#include "output.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,8 +64,8 @@ int watch_open(struct watch *watch, karst_context *context, bool quiet, const ch
   tool_curve_begin(&watch->record.curve, TOOL_CURVE_ROOM);
   karst_context_set_message(context, receive, watch);
   if (!history) return TOOL_GO_ON;
-  watch->history = strcmp(history, "-") == 0 ? stdout : fopen(history, "w");
-  if (!watch->history) return tool_fail(TOOL_FAILED, "%s: %s", history, strerror(errno));
+  watch->history = strcmp(history, "-") == 0 ? stdout : tool_open_output(history);
+  if (!watch->history) return TOOL_FAILED;
   fputs("iteration\tresidual\n", watch->history);
   return TOOL_GO_ON;
 }

@@ -1,5 +1,6 @@
 /* Reads any bytes as a matrix file: Matrix Market, gzip, archive or binary, recognised by content. A matrix that is
- * read can be written in the binary form and read again, with the same bits and the same grid. */
+ * read, with entries that come twice or refusing them, can be written in the binary form and read again, with the same
+ * bits and the same grid. */
 #include "fuzz.h"
 
 #include <unistd.h>
@@ -36,9 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   karst_matrix *A = NULL, *again = NULL;
   karst_vector *beside = NULL;
   fuzz_input input = {data, size};
-  int b = fuzz_choice(&input, 6);
+  const int choice = fuzz_choice(&input, 12), b = choice % 6;
   const char *path = fuzz_file(input.data, input.size);
-  karst_status status = karst_matrix_read(context, path, b, &A);
+  karst_status status =
+      karst_context_set_duplicates(context, choice < 6 ? KARST_DUPLICATES_SUM : KARST_DUPLICATES_REFUSE);
+  fuzz_must(!status, "duplicates are refused");
+  status = karst_matrix_read(context, path, b, &A);
   fuzz_made(context, status, A);
   if (A) {
     fuzz_must(
