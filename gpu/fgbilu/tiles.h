@@ -119,23 +119,34 @@ karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting);
 
 #ifdef __CUDACC__
-/* An mbarrier for one arrival a phase. GPUs before compute capability 8.0 have none: there the arrivals are counted. */
+/* Who arrives at the mbarrier of a step: every lane of the warp that makes it, or, with 1, one lane for all of them after
+ * __syncwarp. */
+#ifndef KARST_STEP_ARRIVALS
+#define KARST_STEP_ARRIVALS 32
+#endif
+
+/* An mbarrier for a step's arrivals. GPUs before compute capability 8.0 have none: there they are counted. */
 static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(karst_shared_address(step)) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(karst_shared_address(step)), "n"(KARST_STEP_ARRIVALS)
+               : "memory");
 #else
   *step = 0;
 #endif
 }
 
-/* By one lane, after __syncwarp. */
-static __device__ __forceinline__ void karst_step_done(uint64_t *step)
+/* By the whole warp: what its lanes have stored in shared memory is seen by whoever waits for the step. */
+static __device__ __forceinline__ void karst_step_done(uint64_t *step, int lane)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
+  if (KARST_STEP_ARRIVALS == 1) __syncwarp();
+  if (lane < KARST_STEP_ARRIVALS)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
 #else
   volatile uint64_t *arrivals = step;
+  __syncwarp();
+  if (lane > 0) return;
   __threadfence_block();
   *arrivals = *arrivals + 1; /* nobody else arrives before whoever waits for this has gone on */
 #endif
