@@ -1,7 +1,8 @@
 #!/bin/sh
 # bundle.sh FOLDER JOINED PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an
 # NVIDIA driver: the programs (tools/NAME, tests/NAME), which are in JOINED, the file that bundle.mk makes; every
-# library they need with the C library and its loader, and run-tests. Only the driver's own library is the machine's.
+# library they need with the C library and its loader, run-tests and check. Only the driver's own library is the
+# machine's.
 # bundle.mk runs it in the build folder; LIBTOOL and STRIP come from there.
 #
 # cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what
@@ -46,6 +47,8 @@ for program; do
   chmod +x "$folder/$program"
 done
 rm "$folder/start"
+
+cp "${0%/*}/check.sh" "$folder/check"
 
 cat >"$folder/run-tests" <<'END'
 #!/bin/sh
