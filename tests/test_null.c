@@ -176,6 +176,7 @@ static void solvers(struct objects *o)
   karst_result result;
   karst_solver_info info;
   karst_order_cost cost;
+  karst_index row[2];
   REFUSED(karst_solver_create(o->context, o->options, NULL));
   REFUSED(karst_solver_setup(o->solver, NULL));
   REFUSED(karst_solver_setup_with(o->solver, NULL, o->analysis));
@@ -185,6 +186,7 @@ static void solvers(struct objects *o)
   REFUSED(karst_solver_solve(o->solver, o->x, NULL, &result));
   REFUSED(karst_solver_get_info(o->solver, NULL));
   REFUSED(karst_solver_order_cost(o->solver, NULL));
+  REFUSED(karst_solver_get_order(o->solver, NULL));
   SILENT(karst_solver_create(NULL, o->options, &o->no_solver));
   SILENT(karst_solver_set_tolerances(NULL, 1, 1, 1));
   SILENT(karst_solver_set_operator(NULL, NULL, NULL));
@@ -196,6 +198,7 @@ static void solvers(struct objects *o)
   SILENT(karst_solver_solve(NULL, o->x, o->y, &result));
   SILENT(karst_solver_get_info(NULL, &info));
   SILENT(karst_solver_order_cost(NULL, &cost));
+  SILENT(karst_solver_get_order(NULL, row));
   tap_ok(karst_solver_explain(NULL) && !karst_solver_report(NULL, 0, NULL) && !karst_solver_report(o->solver, 0, NULL),
          "no solver has nothing to report");
   karst_solver_monitor(NULL, NULL, NULL);

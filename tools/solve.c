@@ -253,7 +253,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   if (status == TOOL_GO_ON) status = set_up(run, watch, report);
   if (report->effective && settings->spy) {
     watch_phase(watch, "spy");
-    note_failure(report, solve_spy(run->context, report, run->A));
+    note_failure(report, solve_spy(run->context, report, status == TOOL_GO_ON ? run->solver : NULL, run->A));
   }
   if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
   if (status == TOOL_GO_ON) status = watch_close_history(watch);

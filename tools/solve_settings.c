@@ -58,7 +58,7 @@ static void list_reports(struct solve_settings *settings, struct tool_option *ro
       {{"plot", "FILE.svg|FILE.png", "", "draw the residual norm by iteration, with gnuplot"},
        TOOL_TEXT,
        {.text = &settings->plot}},
-      {{"spy", "FILE.png|FILE.svg", "", "draw the pattern with its blocks, fill and level sets, with gnuplot"},
+      {{"spy", "FILE.png|FILE.svg", "", "draw the pattern as it is factored, blocks, fill and level sets, with gnuplot"},
        TOOL_TEXT,
        {.text = &settings->spy}},
       {{"view", "", "", "print also what was chosen: each option that the methods read"},
