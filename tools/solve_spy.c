@@ -15,14 +15,11 @@
 #include <string.h>
 
 enum { SCALARS_MOST = 400, PIXELS = 800, BORDERS_MOST = 80 };
-enum {
-  LEFT = 90,
-  RIGHT = 150,
-  TOP = 95,
-  BOTTOM = 105
-};                       /* pixels around the plot, which is STRIP_ROOM wider than high */
-enum { STRIP = 2 };      /* pixels across the strip of levels: gnuplot's images have two at least */
-enum { STRIP_ROOM = 6 }; /* per cent of the side of the pattern, for the strip and a gap before it */
+/* Pixels around the plot. */
+enum { LEFT = 90, RIGHT = 150, TOP = 95, BOTTOM = 105 };
+/* The strip of levels has two pixels across, for gnuplot's images have two at least; it and the gap before it take so
+ * many per cent of the pattern's side. */
+enum { STRIP = 2, STRIP_ROOM = 6 };
 
 /* What one cell of the raster can hold. A block counts as one STORED; of scalars those that are not zero do, and the
  * zeros in blocks count as ZERO. */
