@@ -118,7 +118,7 @@ karst_status karst_vector_read(karst_context *context, const char *path, karst_v
 {
   karst_input *input;
   if (vector) *vector = NULL;
-  if (!context || !vector) return KARST_ERROR_ARGUMENT;
+  if (!context || !vector) return karst_missing(context, "the place for the vector");
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the vector is NULL");
   karst_status status = karst_input_open(context, path, NULL, &input);
   if (status) return status;
@@ -172,7 +172,7 @@ karst_status karst_vector_read_beside(karst_context *context, const char *matrix
 {
   bool archive;
   if (vector) *vector = NULL;
-  if (!context || !vector) return KARST_ERROR_ARGUMENT;
+  if (!context || !vector) return karst_missing(context, "the place for the vector");
   if (!matrix_path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
   karst_status status = read_inside(context, matrix_path, &archive, vector);
   if (status || archive || *vector) return status;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # bundle.sh FOLDER JOINED PROGRAM... - makes FOLDER (an absolute path), which runs on any x86-64 Linux machine with an
 # NVIDIA driver: the programs (tools/NAME, tests/NAME), which are in JOINED, the file that bundle.mk makes; every
-# library they need with the C library and its loader, and run-tests. Only the driver's own library is the machine's.
-# bundle.mk runs it in the build folder; LIBTOOL, STRIP and srcdir come from there.
+# library they need with the C library and its loader, run-tests and check. Only the driver's own library is the
+# machine's. bundle.mk runs it in the build folder; LIBTOOL, STRIP and srcdir come from there.
 #
 # cuSPARSE, which --precond cusparse and bench open when they are asked to, is left out for its size (260 MB with what
 # it needs). On a machine with CUDA, LD_LIBRARY_PATH=/usr/local/cuda/lib64 lets the programs find it; for another,
@@ -48,6 +48,8 @@ done
 rm "$folder/start"
 
 cp "$srcdir/tests/device_lock.sh" "$folder/"
+cp "${0%/*}/check.sh" "$folder/check"
+
 cat >"$folder/run-tests" <<'END'
 #!/bin/sh
 # Runs the tests, or those named (test_vector ...), and sums up; the full output goes into results/. Exit status 1 where

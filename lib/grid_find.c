@@ -116,10 +116,25 @@ karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)
                     (long long)size[2]);
 }
 
+/* Whether some block row couples with another one. */
+static bool has_couplings(const karst_matrix *A)
+{
+  for (karst_index i = 0; i < A->block_rows; i++)
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+      if (A->column[k] != i) return true;
+  return false;
+}
+
+/* A method that needs a grid takes any for block rows that do not couple; but nothing shows that they are one. */
 karst_status karst_matrix_find_grid(karst_matrix *matrix)
 {
   karst_grid grid;
   if (!matrix) return KARST_ERROR_ARGUMENT;
+  if (matrix->block_rows > 1 && !has_couplings(matrix))
+    return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                      "no block row couples with another one, so that the pattern shows no grid: give its sizes, such "
+                      "as %lldx1x1",
+                      (long long)matrix->block_rows);
   karst_status status = karst_grid_find(matrix, &grid);
   if (!status) karst_matrix_adopt_grid(matrix, grid.size, NULL);
   return status;

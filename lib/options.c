@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "matrix.h"
+#include "nearest.h"
 #include "number.h"
 #include "precond.h"
 
@@ -135,6 +136,18 @@ static karst_status refuse_number(karst_context *context, const karst_option *ro
                     is_too_large(row, number) ? ", at most 2147483647" : "");
 }
 
+/* The names that a row takes. */
+struct choices {
+  const karst_context *context;
+  const karst_option *row;
+};
+
+static const char *choice_of(const void *user, size_t i)
+{
+  const struct choices *choices = user;
+  return karst_option_choice(choices->context, choices->row, i);
+}
+
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
                                 karst_option_value *value)
 {
@@ -145,8 +158,10 @@ karst_status karst_option_check(karst_context *context, const karst_option *row,
                       row->name, karst_quote_text(text, word));
   if (!takes_name(row)) return refuse_number(context, row, text);
   karst_option_takes(context, row, choices, sizeof choices);
-  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s", row->name, karst_quote_text(text, word),
-                    choices);
+  const char *near = karst_nearest(text, choice_of, &(struct choices){context, row});
+  return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s%s%s%s", row->name,
+                    karst_quote_text(text, word), choices, near ? "; did you mean " : "", near ? near : "",
+                    near ? "?" : "");
 }
 
 karst_status karst_option_check_number(karst_context *context, const karst_option *row, double number)

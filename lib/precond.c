@@ -265,7 +265,8 @@ karst_status karst_precond_apply(const karst_precond *precond, const karst_vecto
   if (!precond) return karst_missing(r ? r->context : z ? z->context : NULL, "the preconditioner");
   karst_context *context = precond->context;
   int64_t rows = karst_matrix_rows(precond->A);
-  if (!r || !z || r->length != rows || z->length != rows || r->context != context || z->context != context)
+  if (!r || !z) return karst_missing(context, !r ? "the vector r" : "the vector z");
+  if (r->length != rows || z->length != rows || r->context != context || z->context != context)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "r and z must be vectors of length %lld", (long long)rows);
   if (karst_vectors_overlap(r, z))
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z overlap in memory");

@@ -106,7 +106,7 @@ typedef struct karst_rrb_arrays {
 
 /* What follows from the sizes of the grid, the pattern and the options. precond/rrb.c fills it, all but plan. */
 typedef struct karst_rrb {
-  karst_index size[2];     /* nodes along each axis of grid 0 */
+  karst_index size[2];     /* nodes along each axis of grid 0; exchanged where karst_rrb_turns says so */
   const karst_index *cell; /* [block rows] the node j nx + i of each block row, host; NULL: its number */
   karst_index rows;        /* block rows; fewer than nodes where the grid has holes, which are places without a node */
   bool nine_point;         /* the pattern couples nodes across corners, so that the first elimination is not exact */
@@ -129,6 +129,11 @@ void karst_rrb_lay_out(karst_rrb *rrb);
 
 /* The most levels that a grid has: after them one node is left. */
 int karst_rrb_levels_max(const karst_index size[2]);
+
+/* Whether a grid is to have its axes exchanged, so that rows are long: a row of an array has PITCH elements at least,
+ * however few nodes there are along the first axis. The method is the same for both axes. True where a quarter of the
+ * arrays and more is saved, which is more than the map from block rows to nodes takes. */
+bool karst_rrb_turns(const karst_index size[2]);
 
 /* The nodes that are left are numbered line by line along the shorter axis of grid levels / 2, so that the band is
  * narrow: node number q < rest is (*i, *j) there. */

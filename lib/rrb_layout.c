@@ -20,6 +20,24 @@ static karst_rrb_shape make_shape(karst_index nx, karst_index ny)
   return shape;
 }
 
+/* The elements of one array on each grid, to the last. */
+static int64_t count_elements(karst_index nx, karst_index ny)
+{
+  int64_t elements = 0;
+  while (nx > 1 || ny > 1) {
+    const karst_rrb_shape shape = make_shape(nx, ny);
+    elements += shape.array;
+    nx = shape.coarse[0];
+    ny = shape.coarse[1];
+  }
+  return elements;
+}
+
+bool karst_rrb_turns(const karst_index size[2])
+{
+  return size[0] < size[1] && count_elements(size[1], size[0]) <= count_elements(size[0], size[1]) / 4 * 3;
+}
+
 /* The axis along which the nodes that are left are numbered first: the shorter one. */
 static int rest_axis(const karst_index size[2]) { return size[0] <= size[1] ? 0 : 1; }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "gallery.h"
+#include "nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,16 +40,22 @@ static karst_status find_generator(karst_context *context, const char *spec, siz
                                    const struct karst_generator **generator)
 {
   char names[256] = "";
+  const char *near = NULL;
   size_t used = 0;
+  int nearest = 0;
   for (size_t i = 0; karst_generator_table[i]; i++) {
     const char *name = karst_generator_table[i]->name;
+    const int near_by = karst_nearness(spec, length, name);
+    if (near_by > nearest) near = name;
+    if (near_by > nearest) nearest = near_by;
     *generator = karst_generator_table[i];
     if (strlen(name) == length && strncmp(name, spec, length) == 0) return KARST_SUCCESS;
     if (used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
   }
-  return karst_fail(context, KARST_ERROR_OPTION, "the gallery has no problem \"%.*s\": it has %s",
-                    length < 64 ? (int)length : 64, spec, names);
+  return karst_fail(context, KARST_ERROR_OPTION, "the gallery has no problem \"%.*s\": it has %s%s%s%s",
+                    length < 64 ? (int)length : 64, spec, names, near ? "; did you mean " : "", near ? near : "",
+                    near ? "?" : "");
 }
 
 /* Reads the digits at *text as a number, which saturates above CELLS_MAX, and moves *text past them. */

@@ -10,7 +10,6 @@
 #include "rrb_kernels.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct settings {
   int levels; /* 0: the method's choice */
@@ -21,8 +20,8 @@ struct settings {
 /* The preconditioner's own state. */
 struct state {
   karst_rrb rrb;
-  karst_index
-      *cell; /* the copy of the matrix's map that rrb.cell is, for a matrix may be given another grid; or NULL */
+  bool turned;       /* the axes of rrb are those of the matrix's grid exchanged */
+  karst_index *cell; /* [block rows] what rrb.cell is, for a matrix may be given another grid; or NULL */
 };
 
 enum {
@@ -52,18 +51,48 @@ static karst_status read_sizes(karst_context *context, const karst_index size[3]
   return KARST_SUCCESS;
 }
 
+/* The number of node (i, j) is i ny + j where the axes are exchanged. nx, ny: of the matrix's grid. */
+static karst_index turn(karst_index node, karst_index nx, karst_index ny) { return node % nx * ny + node / nx; }
+
+/* cell: the matrix's map, or NULL. */
+static karst_status map_rows(const karst_precond *p, const karst_index *cell, const karst_index size[2],
+                             struct state *state)
+{
+  const karst_index rows = state->rrb.rows;
+  karst_status status = karst_allocate(p->context, &state->cell, rows, sizeof *state->cell, "the cells of rrb");
+  if (status) return status;
+  for (karst_index row = 0; row < rows; row++) {
+    const karst_index node = cell ? cell[row] : row;
+    state->cell[row] = state->turned ? turn(node, size[0], size[1]) : node;
+  }
+  state->rrb.cell = state->cell;
+  return KARST_SUCCESS;
+}
+
 static karst_status find_grid(const karst_precond *p, struct state *state)
 {
   karst_grid grid = p->A->grid;
+  karst_index size[2];
   karst_status status = karst_has_grid(p->A) ? KARST_SUCCESS : karst_grid_find(p->A, &grid);
-  if (!status) status = read_sizes(p->context, grid.size, state->rrb.size);
+  if (!status) status = read_sizes(p->context, grid.size, size);
   if (status) return status;
+  state->turned = karst_rrb_turns(size);
+  state->rrb.size[0] = size[state->turned];
+  state->rrb.size[1] = size[!state->turned];
   state->rrb.rows = p->A->block_rows;
-  if (!grid.cell) return KARST_SUCCESS;
-  status = karst_allocate(p->context, &state->cell, state->rrb.rows, sizeof *state->cell, "the cells of rrb");
-  if (!status && state->rrb.rows > 0) memcpy(state->cell, grid.cell, (size_t)state->rrb.rows * sizeof *state->cell);
-  state->rrb.cell = state->cell;
-  return status;
+  return grid.cell || state->turned ? map_rows(p, grid.cell, size, state) : KARST_SUCCESS;
+}
+
+/* A node and the size of the matrix's grid, whose axes are not exchanged, for sentences. */
+struct place {
+  long long i, j, nx, ny;
+};
+
+static struct place place_of(const struct state *state, karst_index node)
+{
+  const karst_index nx = state->rrb.size[0], ny = state->rrb.size[1];
+  if (state->turned) return (struct place){node / nx, node % nx, ny, nx};
+  return (struct place){node % nx, node / nx, nx, ny};
 }
 
 static karst_index node_of(const karst_rrb *rrb, karst_index row) { return rrb->cell ? rrb->cell[row] : row; }
@@ -78,24 +107,24 @@ static karst_index row_of(const karst_rrb *rrb, int64_t node)
 }
 
 /* Whether two places along an axis are its first and its last, and not beside each other. */
-static bool is_round(karst_index size, karst_index a, karst_index b)
+static bool is_round(long long size, long long a, long long b)
 {
   return size > 2 && (a - b == size - 1 || b - a == size - 1);
 }
 
-static karst_status refuse_pattern(const karst_precond *p, const karst_rrb *rrb, const karst_index misfit[2])
+static karst_status refuse_pattern(const karst_precond *p, const struct state *state, const karst_index misfit[2])
 {
-  const karst_index nx = rrb->size[0], ny = rrb->size[1];
-  const karst_index here = node_of(rrb, misfit[0]), there = node_of(rrb, misfit[1]);
-  if (is_round(nx, here % nx, there % nx) || is_round(ny, here / nx, there / nx))
+  const struct place here = place_of(state, node_of(&state->rrb, misfit[0]));
+  const struct place there = place_of(state, node_of(&state->rrb, misfit[1]));
+  if (is_round(here.nx, here.i, there.i) || is_round(here.ny, here.j, there.j))
     return karst_fail(p->context, KARST_ERROR_MATRIX,
                       "rrb is not for periodic boundaries, and block row %lld has an entry in column %lld, which joins "
                       "the first and the last node of an axis of the grid %lldx%lld",
-                      (long long)misfit[0], (long long)misfit[1], (long long)nx, (long long)ny);
+                      (long long)misfit[0], (long long)misfit[1], here.nx, here.ny);
   return karst_fail(p->context, KARST_ERROR_MATRIX,
                     "rrb is for stencils of 5 or 9 points on the grid %lldx%lld, and block row %lld has an entry in "
                     "column %lld",
-                    (long long)nx, (long long)ny, (long long)misfit[0], (long long)misfit[1]);
+                    here.nx, here.ny, (long long)misfit[0], (long long)misfit[1]);
 }
 
 /* ---- the pattern half ---- */
@@ -183,7 +212,7 @@ static karst_status setup(karst_precond *p)
   karst_rrb *rrb = &state->rrb;
   status = find_grid(p, state);
   if (!status) status = kernels_of(p)->inspect(p->context, p->A, rrb, &pattern);
-  if (!status && pattern.misfit[0] >= 0) status = refuse_pattern(p, rrb, pattern.misfit);
+  if (!status && pattern.misfit[0] >= 0) status = refuse_pattern(p, state, pattern.misfit);
   if (status) return status;
   rrb->nine_point = pattern.nine_point;
   status = lay_out(p, rrb);
@@ -194,25 +223,27 @@ static karst_status setup(karst_precond *p)
 /* ---- the numeric half ---- */
 
 /* Nodes are counted from 1 in sentences, as the paper does. */
-static karst_status refuse_unsymmetric(const karst_precond *p, const karst_rrb *rrb, karst_index row)
+static karst_status refuse_unsymmetric(const karst_precond *p, const struct state *state, karst_index row)
 {
-  const karst_index node = node_of(rrb, row), nx = rrb->size[0];
+  const struct place here = place_of(state, node_of(&state->rrb, row));
   return karst_fail(
       p->context, KARST_ERROR_MATRIX,
       "rrb is for symmetric matrices, and an entry of block row %lld, node (%lld, %lld), differs from its "
       "mirror image",
-      (long long)row, (long long)(node % nx) + 1, (long long)(node / nx) + 1);
+      (long long)row, here.i + 1, here.j + 1);
 }
 
-static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outcome *outcome)
+static void explain(karst_precond *p, const struct state *state, const karst_rrb_outcome *outcome)
 {
-  const long long i = outcome->node % rrb->size[0] + 1, j = outcome->node / rrb->size[0] + 1;
+  const struct place here = place_of(state, outcome->node);
+  const long long i = here.i + 1, j = here.j + 1;
+  const int levels = state->rrb.levels;
   const char *fault = outcome->reason == KARST_NOT_FINITE ? "finite" : "positive";
   if (outcome->level == 0)
     snprintf(p->explanation, sizeof p->explanation, "an entry in the row of node (%lld, %lld) is not finite", i, j);
-  else if (outcome->level > rrb->levels)
+  else if (outcome->level > levels)
     snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld), left after %d level%s, is not %s",
-             i, j, rrb->levels, rrb->levels == 1 ? "" : "s", fault);
+             i, j, levels, levels == 1 ? "" : "s", fault);
   else
     snprintf(p->explanation, sizeof p->explanation, "the pivot of node (%lld, %lld) at level %d is not %s", i, j,
              outcome->level, fault);
@@ -220,15 +251,15 @@ static void explain(karst_precond *p, const karst_rrb *rrb, const karst_rrb_outc
 
 static karst_status update(karst_precond *p)
 {
-  const karst_rrb *rrb = rrb_of(p);
+  struct state *state = p->data;
   karst_rrb_outcome outcome = {KARST_SOUND, 0, -1, -1};
-  const karst_status status = kernels_of(p)->factor(p->context, p->A, rrb_of(p), &outcome);
+  const karst_status status = kernels_of(p)->factor(p->context, p->A, &state->rrb, &outcome);
   if (status) return status;
-  if (outcome.unsymmetric >= 0) return refuse_unsymmetric(p, rrb, outcome.unsymmetric);
+  if (outcome.unsymmetric >= 0) return refuse_unsymmetric(p, state, outcome.unsymmetric);
   p->reason = outcome.reason;
   if (outcome.reason == KARST_SOUND || outcome.node < 0) return KARST_SUCCESS;
-  p->block_row = row_of(rrb, outcome.node);
-  explain(p, rrb, &outcome);
+  p->block_row = row_of(&state->rrb, outcome.node);
+  explain(p, state, &outcome);
   return KARST_SUCCESS;
 }
 

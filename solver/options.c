@@ -1,5 +1,6 @@
 /* options.c - the options that there are: those of the solver, of each driver and of each preconditioner. */
 #include "methods.h"
+#include "nearest.h"
 #include "number.h"
 
 #include <ctype.h>
@@ -130,17 +131,25 @@ const char *karst_options_method(const karst_context *context, const char *optio
 /* found: how far find_option has come. */
 static karst_status fail_unknown(karst_context *context, const char *name, const struct found *found)
 {
-  char names[400], word[KARST_WORD_SIZE];
+  char names[380], word[KARST_WORD_SIZE];
   size_t used = 0;
-  const karst_option *row;
+  const karst_option *row, *near = NULL;
+  const char *last = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+  int nearest = 0;
   if (found->too_deep)
     return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\": preconditioners stand at most %d inside one another",
                       karst_quote_text(name, word), (int)KARST_OPTION_DEPTH);
-  for (size_t i = 0; (row = row_at(context, i)) && used < sizeof names; i++)
-    if (!row->experiment && (!found->depth || find_inner_row(context, row->name, strlen(row->name)) == row))
+  for (size_t i = 0; (row = row_at(context, i)); i++) {
+    if (row->experiment || (found->depth && find_inner_row(context, row->name, strlen(row->name)) != row)) continue;
+    if (used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", row->name);
-  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s%s%s", karst_quote_text(name, word),
-                    found->depth ? found->name : "", found->depth ? " has " : "", names);
+    const int near_by = karst_nearness(last, strlen(last), row->name);
+    if (near_by > nearest) near = row;
+    if (near_by > nearest) nearest = near_by;
+  }
+  return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\" is unknown: %s%s%s%s%s%s", karst_quote_text(name, word),
+                    found->depth ? found->name : "", found->depth ? " has " : "", names, near ? "; did you mean " : "",
+                    near ? near->name : "", near ? "?" : "");
 }
 
 /* Checks a value by the row at hand, or by another method's of the name that takes it. Only the row at hand says what

@@ -78,3 +78,14 @@ karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cos
   cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
   return status;
 }
+
+karst_status karst_solver_get_order(const karst_solver *solver, karst_index *row)
+{
+  if (!solver || !row) return karst_missing(solver ? solver->context : NULL, "the place for the order");
+  const karst_status status = karst_solver_check_ready(solver);
+  if (status) return status;
+  const karst_ordered *ordered = solver->system.ordered;
+  const karst_index rows = solver->system.original->block_rows;
+  for (karst_index i = 0; i < rows; i++) row[i] = ordered ? ordered->permutation[i] : i;
+  return KARST_SUCCESS;
+}

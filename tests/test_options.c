@@ -297,6 +297,33 @@ static void test_sentences(void)
   karst_options_destroy(options);
 }
 
+/* The nearest name comes last: one that begins so, one with a slip in it, one that it is a part of. */
+static void test_nearest(void)
+{
+  static const char *const cases[][3] = {{"precond", "ilu", "; did you mean iluk?"},
+                                         {"precond", "fgbliu", "; did you mean fgbilu?"},
+                                         {"precond", "block-jacobi", "; did you mean jacobi?"},
+                                         {"precond", "two_stag", "; did you mean two-stage?"},
+                                         {"solver", "bicg", "; did you mean bicgstab?"},
+                                         {"solver", "gmre", "; did you mean gmres?"},
+                                         {"ordering", "color", "; did you mean colour?"},
+                                         {"trisolve", "levels", "; did you mean level?"},
+                                         {"precond", "multigrid", NULL},
+                                         {"precond", "", NULL}};
+  karst_options *options = make_options();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const karst_status status = karst_options_set(options, cases[i][0], cases[i][1]);
+    const char *sentence = karst_context_error(context), *meant = strstr(sentence, "; did you mean");
+    tap_ok(status == KARST_ERROR_OPTION && (cases[i][2] ? meant && strcmp(meant, cases[i][2]) == 0 : !meant),
+           "%s %s: %s", cases[i][0], cases[i][1], sentence);
+  }
+  karst_options_destroy(options);
+  karst_matrix *A;
+  tap_ok(karst_gallery_create(context, "poison2d:4x4", 0, &A, NULL) == KARST_ERROR_OPTION &&
+             strstr(karst_context_error(context), "; did you mean poisson2d?"),
+         "%s", karst_context_error(context));
+}
+
 static void test_null(void)
 {
   karst_options *options = make_options(), *none;
@@ -330,6 +357,9 @@ static void test_inside(void)
                                        {"first.first.first.first.nix", "first.first.first.first has precond, level"},
                                        {"level.level", "is unknown: solver, "},
                                        {"precond.level", "is unknown: solver, "},
+                                       {"levle", "; did you mean level?"},
+                                       {"trisolve_sweep", "; did you mean trisolve-sweeps?"},
+                                       {"first.sweep", "; did you mean sweeps?"},
                                        {"first..level", "first has "},
                                        {"first.", "first has "}};
   karst_options *options = make_options();
@@ -436,6 +466,7 @@ int main(void)
   }
   test_unknown();
   test_sentences();
+  test_nearest();
   test_null();
   test_copy();
   test_from_numbers();

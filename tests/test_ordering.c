@@ -334,6 +334,37 @@ static void test_grid_is_seen(karst_context *context)
   pattern_free(&shuffled);
 }
 
+/* A solver tells its order: block rows that come once each, and as they are with natural order. */
+static void test_order_of_solver(karst_context *context)
+{
+  static const char *const names[] = {"natural", "rcm", "colour", "tiles"};
+  enum { ROWS = 7 * 6 * 5 };
+  for (int o = 0; o < 4; o++) {
+    karst_index row[ROWS], same = 0;
+    bool seen[ROWS] = {false}, once = true;
+    karst_matrix *A;
+    karst_options *options;
+    karst_solver *solver;
+    tap_need(context, karst_gallery_create(context, "convdiff:7x6x5", 2, &A, NULL), "matrix");
+    tap_need(context, karst_options_create(context, &options), "options");
+    tap_need(context, karst_options_set(options, "ordering", names[o]), names[o]);
+    tap_need(context, karst_solver_create(context, options, &solver), "solver");
+    const bool early = karst_solver_get_order(solver, row) == KARST_ERROR_ARGUMENT;
+    tap_need(context, karst_solver_setup(solver, A), "set-up");
+    tap_need(context, karst_solver_get_order(solver, row), "order");
+    for (karst_index i = 0; i < ROWS; i++) {
+      same += row[i] == i;
+      once = once && row[i] >= 0 && row[i] < ROWS && !seen[row[i]];
+      if (once) seen[row[i]] = true;
+    }
+    tap_ok(early && once && (same == ROWS) == (o == 0),
+           "%s: a solver's order has each of %d block rows once, %ld in place", names[o], (int)ROWS, (long)same);
+    karst_solver_destroy(solver);
+    karst_options_destroy(options);
+    karst_matrix_destroy(A);
+  }
+}
+
 int main(void)
 {
   karst_context *context;
@@ -342,6 +373,7 @@ int main(void)
   test_bandwidth(context);
   test_components(context);
   tap_each_device(test_grid_is_seen, "an ordering that sees the grid");
+  tap_each_device(test_order_of_solver, "the order of a solver");
   static const char *const names[] = {"rcm", "amd", "metis", "colour", "tiles"};
   for (int i = 0; i < 5; i++) {
     const struct karst_ordering_ops *ops = find(names[i]);

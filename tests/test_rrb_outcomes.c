@@ -121,15 +121,18 @@ static void pivots(karst_context *context)
   static const char *const options[][2] = {
       {"rrb-grids", "64"}, {"rrb-grids", "0"}, {"rrb-grids", "1"}, {"rrb-precision", "float"}};
   static const int numbers[] = {1, 2, 3, 6};
+  static const karst_index sizes[][2] = {{7, 5}, {3, 11}}; /* the second is stored with its axes exchanged */
   if (lacks_kernels(context, "pivots")) return;
   for (int o = 0; o < 4; o++)
     for (int f = 0; f < 4; f++)
-      for (int l = 0; l < 4; l++) {
+      for (int k = 0; k < 8; k++) {
+        const int l = k % 4;
+        const karst_index *size = sizes[k / 4];
         const struct rrb_kind kind = {l % 2 == 0, l == 3, l == 3 ? 0.2 : 0, 1};
-        struct rrb_system system = rrb_random_system(context, 7, 5, &kind);
+        struct rrb_system system = rrb_random_system(context, size[0], size[1], &kind);
         tap_ok(names_each(context, &system, numbers[l], options[o][0], options[o][1], &faults[f]),
-               "%s %s, %d levels, diagonal entry %g: the node is named", options[o][0], options[o][1], numbers[l],
-               faults[f].diagonal);
+               "%s %s, %ldx%ld, %d levels, diagonal entry %g: the node is named", options[o][0], options[o][1],
+               (long)size[0], (long)size[1], numbers[l], faults[f].diagonal);
         rrb_system_free(&system);
       }
 }

@@ -43,6 +43,26 @@ static void test_exit_statuses(void)
   tap_ok(run->status == 0 && !run->err[0], "--quiet drops the note");
 }
 
+/* More threads than processors are taken, with a note. */
+static void test_threads(void)
+{
+  char as_many[20], more[20];
+  const int processors = karst_processors();
+  if (!strstr(karst_build_features(), "OpenMP") || processors >= 1024) {
+    tap_skip("no more threads than processors can be had", "a note of threads");
+    return;
+  }
+  snprintf(as_many, sizeof as_many, "%d", processors);
+  snprintf(more, sizeof more, "%d", processors + 1);
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:3x3", "--threads", as_many);
+  tap_ok(run->status == 0 && !run->err[0], "--threads %s: no note", as_many);
+  run = CLI_RUN("solve", "poisson2d:3x3", "--threads", more);
+  tap_ok(run->status == 0 && strstr(run->err, "note: --threads") && strstr(run->err, as_many), "--threads %s: %s", more,
+         run->err);
+  run = CLI_RUN("solve", "poisson2d:3x3", "--threads", more, "--quiet");
+  tap_ok(run->status == 0 && !run->err[0], "--quiet drops that note");
+}
+
 /* Reads a matrix (spec or file) as solve does and x from a file; returns |b - A x| with b = ones. */
 static double residual_of(const char *spec, const char *solution)
 {
@@ -643,6 +663,7 @@ int main(void)
   cli_need("bench");
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_exit_statuses();
+  test_threads();
   test_solution();
   test_solution_of_auto();
   test_profile();

@@ -30,7 +30,7 @@ report()
 }
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
-echo 1..26
+echo 1..27
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
   ${MAKE:-make} CC="$(variable CC)" CFLAGS="$(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" 2>&1 >/dev/null)"
 
@@ -146,6 +146,8 @@ report "--help names the settings" \
 # What cannot be written is refused before the run. Without a folder for programs gnuplot is not found, and the shell of
 # popen is.
 refuses "a folder for pictures that is missing is refused" --grid 5x5 --days 1 --pictures "$scratch/none"
+report "and named, whether there is a gnuplot or not" "$(grep -q 'no such folder' "$scratch/output" ||
+  cat "$scratch/output")"
 refuses "a solution that cannot be written is refused" --grid 5x5 --days 1 --solution "$scratch/none/solution.mtx"
 cp "$scratch/constant" "$scratch/rock"
 refuses "a solution that would replace the rock is refused" --grid 21x21 --perm "$scratch/rock" \
@@ -157,7 +159,8 @@ PATH=$scratch/empty
 run --grid 5x5 --days 1 --pictures "$scratch/pictures"
 status=$?
 PATH=$PATH_OF_PROGRAMS
-report "without gnuplot pictures are refused" "$([ $status = 2 ] && grep -q gnuplot "$scratch/output" &&
+report "without gnuplot pictures are refused, and what to install is said" "$([ $status = 2 ] &&
+  grep -q 'gnuplot, which is not there: install it' "$scratch/output" &&
   [ "$(wc -l <"$scratch/output")" = 1 ] || cat "$scratch/output")"
 if [ -c /dev/full ]; then
   "$scratch/twophase" --grid 5x5 --days 1 >/dev/full 2>"$scratch/output"

@@ -1,5 +1,6 @@
 /* load.c - loads matrices and vectors; see load.h. */
 #include "load.h"
+#include "option_list.h"
 #include "rutherford_boeing.h"
 
 #include <stdio.h>
@@ -19,11 +20,14 @@ static bool is_gallery_name(const char *name)
 static int fail_unknown(const char *name)
 {
   char list[1024] = "";
-  size_t used = 0;
-  const char *problem;
-  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
+  size_t used = 0, nearest = 0;
+  const char *problem, *near = NULL;
+  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++) {
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
-  return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s", name, list);
+    if (tool_is_nearer(name, strcspn(name, ":"), problem, &nearest)) near = problem;
+  }
+  return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s%s%s%s", name, list,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 int tool_check_matrix(const char *name)

@@ -115,19 +115,21 @@ static size_t distance(const char *a, size_t length, const char *b)
   return row[length % 3][width];
 }
 
+bool tool_is_nearer(const char *given, size_t length, const char *known, size_t *nearest)
+{
+  const bool begins = length < strlen(known) && strncmp(given, known, length) == 0;
+  const size_t away = begins ? least(distance(given, length, known), 1) : distance(given, length, known);
+  if (length < 2 || away >= (*nearest > 0 ? *nearest : length / 4 + 2)) return false;
+  *nearest = away > 0 ? away : 1;
+  return true;
+}
+
 const char *tool_option_nearest(const struct tool_option_list *list, const char *argument)
 {
   const char *given = argument + strspn(argument, "-"), *name = NULL;
   const size_t length = strcspn(given, "=");
-  size_t nearest = length / 4 + 2;
-  for (size_t i = 0; i < list->count && length > 1; i++) {
-    const char *known = list->option[i].name;
-    size_t away = distance(given, length, known);
-    const bool begins = length < strlen(known) && strncmp(given, known, length) == 0;
-    if (begins) away = least(away, 1);
-    if (away >= nearest) continue;
-    nearest = away;
-    name = known;
-  }
+  size_t nearest = 0;
+  for (size_t i = 0; i < list->count; i++)
+    if (tool_is_nearer(given, length, list->option[i].name, &nearest)) name = list->option[i].name;
   return name;
 }

@@ -32,6 +32,17 @@ static void release(struct run *run)
   karst_matrix_destroy(run->A);
 }
 
+/* Threads that wait for a processor keep the others waiting. */
+static void note_threads(const struct solve_settings *settings)
+{
+  char note[120];
+  const int processors = karst_processors();
+  if (settings->quiet || settings->threads <= processors) return;
+  snprintf(note, sizeof note, "--threads %d is more than the %d processor%s that it may use, and takes longer",
+           settings->threads, processors, processors == 1 ? "" : "s");
+  tool_message(NULL, KARST_MESSAGE_NOTE, note);
+}
+
 /* Selects the requested device and number of threads, which by default is tool_threads() if the library has threads. */
 static int choose_device(struct run *run, const struct solve_settings *settings)
 {
@@ -41,7 +52,9 @@ static int choose_device(struct run *run, const struct solve_settings *settings)
     return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
   }
   status = karst_context_set_threads(run->context, settings->threads ? settings->threads : tool_threads());
-  return status && settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  if (status) return settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  note_threads(settings);
+  return TOOL_GO_ON;
 }
 
 static int read_system(struct run *run, struct watch *watch, struct solve_report *report)
@@ -241,7 +254,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   if (status == TOOL_GO_ON) status = set_up(run, watch, report);
   if (report->effective && settings->spy) {
     watch_phase(watch, "spy");
-    note_failure(report, solve_spy(run->context, report, run->A));
+    note_failure(report, solve_spy(run->context, report, status == TOOL_GO_ON ? run->solver : NULL, run->A));
   }
   if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
   if (status == TOOL_GO_ON) status = watch_close_history(watch);

@@ -11,8 +11,10 @@
 int solve_plot(karst_context *context, const struct solve_report *report, const struct watch_record *record,
                const karst_vector *b);
 
-/* Draws the pattern of A, with its blocks, the fill of the factors and the level sets, to the file of --spy. */
-int solve_spy(karst_context *context, const struct solve_report *report, const karst_matrix *A);
+/* Draws the pattern of A, with its blocks, the fill of the factors and the level sets, to the file of --spy: in the
+ * order of a solver that has been set up, or with NULL in that of the file. */
+int solve_spy(karst_context *context, const struct solve_report *report, const karst_solver *solver,
+              const karst_matrix *A);
 
 /* Sets a title: lines for the matrix, the method, and last. */
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last);

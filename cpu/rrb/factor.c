@@ -31,7 +31,7 @@ struct share {
   bool first, last;
 };
 
-enum { STEPS = 4, LEAST_ROWS = 4 /* of a share: so many that its seams do not overlap */ };
+enum { STEPS = 4 };
 
 static bool is_between(const struct share *share, int step, int64_t J)
 {
@@ -62,7 +62,7 @@ static int choose_threads(const karst_context *context, const struct sweep *swee
   const karst_rrb_shape *shape = &sweep->rrb->shape[sweep->m];
   const int room = ((const karst_rrb_cpu *)sweep->rrb->plan)->threads;
   const int threads = karst_threads_for(context, 10 * shape->array);
-  if (shape->coarse[1] / LEAST_ROWS < threads) return 1;
+  if (shape->coarse[1] / KARST_RRB_LEAST_ROWS < threads) return 1;
   return threads < room ? threads : room;
 }
 

@@ -38,10 +38,13 @@ static karst_status plan_rows(karst_context *context, karst_rrb *rrb)
   return KARST_SUCCESS;
 }
 
+/* Lines of a narrow grid are long, and its rows too few for many threads. */
 static karst_status plan_lines(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
 {
   karst_rrb_cpu *plan = rrb->plan;
+  const karst_index shares = rrb->shape[0].coarse[1] / KARST_RRB_LEAST_ROWS;
   plan->threads = karst_crew_worth(context->threads, karst_entries(A));
+  if (shares < plan->threads) plan->threads = shares > 1 ? (int)shares : 1;
   const int64_t elements = karst_rrb_line_elements(rrb) * plan->threads;
   rrb->plan_memory += elements * (int64_t)sizeof(double);
   return karst_allocate_zero(context, &plan->lines, elements, sizeof *plan->lines, "the lines of rrb");

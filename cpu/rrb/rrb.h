@@ -22,6 +22,8 @@ typedef struct karst_rrb_cpu {
 /* What a row of nodes of a matrix has in a line: the parts of karst_rrb_straight, and the images of those couplings. */
 enum { KARST_RRB_WEST = KARST_RRB_PARTS, KARST_RRB_SOUTH, KARST_RRB_SOUTH_WEST, KARST_RRB_SOUTH_EAST, KARST_RRB_SLOTS };
 
+enum { KARST_RRB_LEAST_ROWS = 4 /* J of a thread's share of a factorization: so many that its seams do not overlap */ };
+
 /* A line has each slot of the nodes 0, 2, ... (parity 0) and of the nodes 1, 3, ... (parity 1) in pitch elements. A
  * thread has two lines and a row of a stencil. */
 KARST_INLINE int64_t karst_rrb_line_elements(const karst_rrb *rrb)

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { GRID, PERM, PERMZ, PORO, SEED, DAYS, INJECT, DEVICE, THREADS, RTOL, MOST, PICTURES, SOLUTION, FAIL, SETTINGS };
 static struct {
@@ -171,6 +172,15 @@ static bool draw(double day)
   return pclose(gnuplot) == 0;
 }
 
+/* What the first picture lacks. */
+static const char *why_no_picture(void)
+{
+  if (access(setting[PICTURES].value, W_OK | X_OK)) return "there is no such folder that files can be written into";
+  if (system("command -v gnuplot >/dev/null 2>&1")) // NOLINT(cert-env33-c): a fixed command
+    return "they are drawn by the program gnuplot, which is not there: install it";
+  return "gnuplot cannot draw into this folder";
+}
+
 /* Takes the state through all days, in steps that are cut where they fail and grow where they do not. */
 static void simulate(double days)
 {
@@ -223,7 +233,7 @@ int main(int argc, char **argv)
     if (strcmp(path, setting[k].value) == 0) stop(path, "the solution would replace a file that is read");
   FILE *file = *path ? fopen(path, "a") : NULL;
   if (*path && (!file || fclose(file))) stop(path, "cannot be written");
-  if (*setting[PICTURES].value && !draw(0)) stop("--pictures", "no gnuplot, or no such folder that it can write into");
+  if (*setting[PICTURES].value && !draw(0)) stop("--pictures", why_no_picture());
   printf("grid %s, seed %s, %s\n", setting[GRID].value, setting[SEED].value, karst_context_device(context));
   simulate(number(DAYS, 1e-6));
   must(context, karst_vector_set(b, karst_vector_length(b), x));

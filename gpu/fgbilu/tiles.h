@@ -119,30 +119,34 @@ karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting);
 
 #ifdef __CUDACC__
-/* An mbarrier for one arrival a phase. GPUs before compute capability 8.0 have none: there the arrivals are counted. */
+/* An mbarrier for one arrival of each lane of a warp a phase. One lane could arrive for all after __syncwarp, which
+ * orders what they have stored before its arrival; it is no faster, and compute-sanitizer's racecheck, which follows
+ * each lane's own arrival, reports hazards. GPUs before compute capability 8.0 have none: there steps are counted. */
 static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(karst_shared_address(step)) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"(karst_shared_address(step)) : "memory");
 #else
   *step = 0;
 #endif
 }
 
-/* By one lane, after __syncwarp. */
+/* By the whole warp: what its lanes have stored in shared memory is seen by whoever waits for the step. */
 static __device__ __forceinline__ void karst_step_done(uint64_t *step)
 {
 #if __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(karst_shared_address(step)) : "memory");
 #else
-  volatile uint64_t *arrivals = step;
+  volatile uint64_t *steps = step;
+  __syncwarp();
+  if (threadIdx.x % 32 > 0) return;
   __threadfence_block();
-  *arrivals = *arrivals + 1; /* nobody else arrives before whoever waits for this has gone on */
+  *steps = *steps + 1; /* nobody else counts before whoever waits for this has gone on */
 #endif
 }
 
 /* By the whole warp, which stays together: nvcc takes detours around shuffles that follow a loop which lanes leave one
- * by one. phase: the parity of the number, from 0, of the arrival to wait for. */
+ * by one. phase: the parity of the number, from 0, of the step to wait for among those of this mbarrier. */
 static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
 {
   uint32_t done;

@@ -324,8 +324,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
 #pragma unroll
     for (int k = 0; k < N; k++)
       if (l.active) result[(int)(inverse.columns >> 3 * k & 7U) * column_of<N> + inverse.row] = real ? d[k] : 0;
-    __syncwarp();
-    if (lane == 0) karst_step_done(desk->done + s % desk_type::STEPS);
+    karst_step_done(desk->done + s % desk_type::STEPS);
 #pragma unroll
     for (int k = 0; k < N; k++)
       if (real) karst_publish(to + (int)(inverse.columns >> 3 * k & 7U) * N + inverse.row, d[k]);

@@ -116,8 +116,7 @@ __global__ void __launch_bounds__(32 * warps_of_tile<N>)
 #pragma unroll
     for (int c = 0; c < N; c++) result += now.inverse[c] * (N > 1 ? __shfl_sync(~0U, sum, base + c) : sum);
     if (here) made[(s & (RING - 1)) * 32 + lane] = result;
-    __syncwarp();
-    if (lane == 0) karst_step_done(done + (s & (RING - 1)));
+    karst_step_done(done + (s & (RING - 1)));
     if (here) {
       if (gives_a) karst_publish(to_a + (int64_t)s * PLACES, result);
       if (gives_b) karst_publish(to_b + (int64_t)s * PLACES, result);

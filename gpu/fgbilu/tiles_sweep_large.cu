@@ -209,8 +209,7 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     const double solved = (upward ? now.right : 0) + row_times(inverse, sums + p * LANES);
     const double result = now.row >= 0 ? solved : 0;
     made[(s & (RING - 1)) * 32 + lane] = result;
-    __syncwarp();
-    if (lane == 0) karst_step_done(done + (s & (RING - 1)));
+    karst_step_done(done + (s & (RING - 1)));
     if (here) {
       if (gives_a) karst_publish(to_a + (int64_t)s * places, result);
       if (gives_b) karst_publish(to_b + (int64_t)s * places, result);
