@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -203,12 +204,21 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
   karst_end(context, &piece);
 }
 
+/* a / b, or 0 where that is not finite: found without a division that would raise an exception, for simulators trap
+ * these. */
+static double divide(double a, double b)
+{
+  const double size = fabs(b);
+  if (size == 0 || (size < 1 && fabs(a) > DBL_MAX * size)) return 0;
+  return a / b;
+}
+
 void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
                         const double *d, double *result)
 {
-  double value = sign * (*a / *b);
+  double value = sign * divide(*a, *b);
   (void)context;
-  if (c && d) value *= *c / *d;
+  if (c && d) value *= divide(*c, *d);
   *result = isfinite(value) ? value : 0;
 }
 
