@@ -247,7 +247,8 @@ karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_s
 /* Counts how many cycles in a row have gained nothing, the one just ended included. */
 static void judge_progress(karst_krylov *k)
 {
-  bool gained = k->claimed ? isless(k->merit, gain_claimed * k->best_merit) : k->measure < gain_unclaimed * k->best_measure;
+  bool gained =
+      k->claimed ? isless(k->merit, gain_claimed * k->best_merit) : k->measure < gain_unclaimed * k->best_measure;
   k->idle = gained ? 0 : k->idle + 1;
   k->best_measure = fmin(k->measure, k->best_measure);
 }
