@@ -190,7 +190,9 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
 
 void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
 {
-  double norm = sqrt(*norm2), inverse = norm > 0 && isfinite(norm) ? 1 / norm : 0;
+  const double norm = sqrt(*norm2);
+  const bool usable = norm > 0 && isfinite(norm);
+  const double divisor = usable ? norm : 1, inverse = usable ? 1 / divisor : 0;
   karst_piece piece = karst_begin(context, KARST_KIND_NORMALISE, n);
 #pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
@@ -205,12 +207,13 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
 }
 
 /* a / b, or 0 where that is not finite: found without a division that would raise an exception, for simulators trap
- * these. */
+ * these. A divisor that is not used is 1, for clang divides before it looks at a condition. */
 static double divide(double a, double b)
 {
   const double size = fabs(b);
-  if (size == 0 || (size < 1 && fabs(a) > DBL_MAX * size)) return 0;
-  return a / b;
+  const bool usable = size >= 1 || (size > 0 && fabs(a) <= DBL_MAX * size);
+  const double divisor = usable ? b : 1;
+  return usable ? a / divisor : 0;
 }
 
 void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
