@@ -69,7 +69,7 @@ void karst_diagonal_scale_cpu(karst_context *context, const karst_matrix *A, con
   for (karst_index i = 0; i < A->block_rows; i++)
     for (int r = 0; r < b; r++) {
       double size = fabs(A->value[karst_block_offset(b, diagonal[i]) + r * b + r]);
-      d[(int64_t)i * b + r] = size > 0 && size <= DBL_MAX ? 1 / sqrt(size) : 1;
+      d[(int64_t)i * b + r] = 1 / sqrt(size > 0 && size <= DBL_MAX ? size : 1);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "dense.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -189,7 +190,9 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
 
 void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
 {
-  double norm = sqrt(*norm2), inverse = norm > 0 && isfinite(norm) ? 1 / norm : 0;
+  const double norm = sqrt(*norm2);
+  const bool usable = norm > 0 && isfinite(norm);
+  const double divisor = usable ? norm : 1, inverse = usable ? 1 / divisor : 0;
   karst_piece piece = karst_begin(context, KARST_KIND_NORMALISE, n);
 #pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (int s = 0; s < SEGMENTS; s++) {
@@ -203,12 +206,22 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
   karst_end(context, &piece);
 }
 
+/* a / b, or 0 where that is not finite: found without a division that would raise an exception, for simulators trap
+ * these. A divisor that is not used is 1, for clang divides before it looks at a condition. */
+static double divide(double a, double b)
+{
+  const double size = fabs(b);
+  const bool usable = size >= 1 || (size > 0 && fabs(a) <= DBL_MAX * size);
+  const double divisor = usable ? b : 1;
+  return usable ? a / divisor : 0;
+}
+
 void karst_quotient_cpu(karst_context *context, double sign, const double *a, const double *b, const double *c,
                         const double *d, double *result)
 {
-  double value = sign * (*a / *b);
+  double value = sign * divide(*a, *b);
   (void)context;
-  if (c && d) value *= *c / *d;
+  if (c && d) value *= divide(*c, *d);
   *result = isfinite(value) ? value : 0;
 }
 

@@ -199,11 +199,13 @@ static double norm_of(const double *h, int count)
 }
 
 /* A pass has taken the products h[0..count-1] with the first vectors out of one, of which next is left as the norm of
- * number count: what the recurrence has for its products with them now. Returns the largest. */
+ * number count: what the recurrence has for its products with them now. Returns the largest, and infinity where only
+ * rounding is left: dividing by that would overflow. */
 static double follow_loss(karst_arnoldi *a, const double *h, int count, double next)
 {
   const int64_t m = a->norm2 - 1;
-  const double noise = DBL_EPSILON * hypot(norm_of(h, count), next);
+  const double length = hypot(norm_of(h, count), next), noise = DBL_EPSILON * length;
+  if (next <= negligible * length) return INFINITY;
   double *made = a->overlap + count * m, largest = 0;
   for (int i = 0; i < count; i++) made[i] = noise * (2 * karst_random_uniform(&a->noise) - 1);
   for (int l = 0; l < count; l++) {

@@ -4,15 +4,16 @@
 #include <float.h>
 #include <math.h>
 
-/* How many eigenvalues are less than a number, from the signs of the Sturm sequence's ratios. */
-static int count_below(int count, const double *diagonal, const double *beside, double number)
+/* How many eigenvalues are less than a number, from the signs of the Sturm sequence's ratios. None of them is smaller
+ * than least, by which the squares of beside can be divided without overflow, as in LAPACK's dlaebz. */
+static int count_below(int count, const double *diagonal, const double *beside, double number, double least)
 {
   int below = 0;
   double ratio = 1;
   for (int i = 0; i < count; i++) {
     const double square = i > 0 ? beside[i - 1] * beside[i - 1] : 0;
     ratio = diagonal[i] - number - (square > 0 ? square / ratio : 0);
-    if (ratio == 0) ratio = -DBL_MIN;
+    if (fabs(ratio) <= least) ratio = -least;
     below += ratio < 0;
   }
   return below;
@@ -22,10 +23,12 @@ static int count_below(int count, const double *diagonal, const double *beside, 
  * high. */
 static double bisect(int count, const double *diagonal, const double *beside, int wanted, double low, double high)
 {
+  double least = DBL_MIN;
+  for (int i = 0; i + 1 < count; i++) least = fmax(least, DBL_MIN * (beside[i] * beside[i]));
   for (;;) {
     const double middle = low + (high - low) / 2;
     if (!(low < middle && middle < high) || high - low <= DBL_EPSILON * fabs(middle)) return middle;
-    if (count_below(count, diagonal, beside, middle) >= wanted)
+    if (count_below(count, diagonal, beside, middle, least) >= wanted)
       high = middle;
     else
       low = middle;

@@ -107,11 +107,11 @@ static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
   const struct karst_backend *backend = k->context->backend;
   const karst_residual_space space = {k->r, q, k->norm2};
-  double norm;
+  double norm, error;
   bool precise = false;
   backend->copy(k->context, k->n, k->x, p);
   if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
-  karst_status status = k->A.residual(&k->A, k->b, p, -1, false, &space, &precise, &norm);
+  karst_status status = k->A.residual(&k->A, k->b, p, -1, false, &space, &precise, &norm, &error);
   if (!status) status = karst_krylov_precondition(k, k->r, p);
   if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;

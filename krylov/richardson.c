@@ -11,9 +11,9 @@
  * the working precision.
  *
  * A step may make the residual larger, and the x with the smallest one is kept without a copy: three vectors take turns
- * in being x, the least so far, and the place of the next. The iteration has diverged where the residual is 1/eps of
- * the least: the corrections have then wiped out every digit of the x that had it. Where it is so small and falls no
- * further that it must be rounding, the cycle claims to have converged: the drive goes on as iterative refinement.
+ * in being x, the least so far, and the place of the next. Whether the iteration has diverged is judged by the least.
+ * Where a residual is so small and falls no further that it must be rounding, the cycle claims to have converged: the
+ * drive goes on as iterative refinement.
  *
  * Vectors read (r) and written (w) in a step, besides the apply of M:
  *     x' = x + w z      2 r, 1 w     z = M^-1 r is overwritten by x'
@@ -92,7 +92,8 @@ static karst_status compute_residual(const karst_krylov *k, const struct places 
 {
   const karst_residual_space space = {p->r, k->vector[SPACE], k->scalar + NORM2};
   bool precise = false;
-  return k->A.residual(&k->A, p->rhs, x, -1, false, &space, &precise, norm);
+  double error;
+  return k->A.residual(&k->A, p->rhs, x, -1, false, &space, &precise, norm, &error);
 }
 
 /* z = x + w z */
@@ -138,14 +139,14 @@ static karst_status advance(karst_krylov *k, struct places *p, karst_reason *rea
     p->x = next;
     if (norm < p->norm) {
       p->least = next;
+      k->divergent *= norm / p->norm;
       p->norm = norm;
     }
     if (karst_krylov_compares(k, norm)) status = karst_krylov_compare(k, norm, p->r);
     if (status || karst_krylov_step(k, norm, k->goal)) return status;
-    if (norm > p->norm / DBL_EPSILON) *reason = KARST_DIVERGED;
-    const bool rounding = stands_still(k, p, norm);
-    if (rounding) k->claimed = !k->base;
-    if (rounding || *reason != KARST_SOUND) return KARST_SUCCESS;
+    if (!stands_still(k, p, norm)) continue;
+    k->claimed = !k->base;
+    return KARST_SUCCESS;
   }
 }
 

@@ -56,9 +56,12 @@ struct karst_krylov_ops {
 typedef struct karst_krylov_outer {
   void *user;
   /* The norm of the caller's residual, computed from the scaled system's x; the rest as in karst_residual_norm. */
-  karst_status (*measure)(void *user, const double *x, double target, bool expected, bool precise, double *norm);
+  karst_status (*measure)(void *user, const double *x, double target, bool bounded, bool *precise, double *norm,
+                          double *error);
   /* The caller's norm of r, a residual of the scaled system. NULL: it is |r|. */
   karst_status (*norm)(void *user, const double *r, double *norm);
+  /* As that of an operator, for the caller's system and the x measured last. */
+  karst_status (*is_rounding)(void *user, bool *yes);
 } karst_krylov_outer;
 
 struct karst_krylov {
@@ -88,6 +91,7 @@ struct karst_krylov {
   const karst_krylov_outer *outer; /* or NULL: A is the caller's system */
   double wanted;                   /* norm of the caller's true residual to reach; by_precond: that of atol alone */
   double judged;                   /* norm of the caller's true residual at the start of the cycle */
+  double error;                    /* bound of what rounding has done to it, as from karst_residual_norm */
   double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
   bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, wanted_merit, and each step's residual */
   double merit;       /* the norm that says which x is best: judged, or sqrt(r'M^-1 r) of the true residual */
@@ -96,21 +100,28 @@ struct karst_krylov {
   double wanted_merit; /* by_precond: the merit to reach */
   double target;       /* norm of the true residual to reach, as far as the ratio of both norms tells */
   double goal;         /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double divergent;    /* that above which the solve has diverged; a method whose cycle keeps a better x lowers it */
   double compared_at;  /* norm of the recursive residual when it was last compared with the caller's */
   double measure;      /* the norm that the method lowers, at the start: residual unless cycle sets another */
   int iterations;
   bool claimed;     /* the cycle believes to have reached its goal */
+  bool diverged;    /* the recursive residual has been above divergent */
   bool precise;     /* the true residual was computed to twice the working precision */
+  bool rounding;    /* by_precond: the true residual is rounding, component by component */
   int false_claims; /* cycles of this solve that believed so and were wrong */
   int idle;         /* cycles in a row that have gained nothing */
+  bool better;      /* x is better than the best so far */
   double best_merit, best_measure;
-  double best_judged;             /* of the x whose merit is best_merit */
+  double best_judged, best_error; /* of the x whose merit is best_merit */
+  bool best_precise;              /* likewise */
   int best_iteration;             /* after how many iterations best was x */
-  bool kept_start;                /* the solve has ended with the start as the best x */
+  bool kept_start;                /* x is the start, though cycles have run */
   bool measured;                  /* x is what outer->measure has been given last */
   const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
   char not_finite_text[96];       /* where that text is, if it had to be composed */
   karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
+  const char *out_of_range;       /* which norm it was that cannot be squared, where the solve has ended for that */
+  double out_of_range_norm;
   karst_monitor_function monitor; /* or NULL */
   void *monitor_user;
   karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
@@ -130,11 +141,12 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
 
 /* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
  * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set. A
- * solve that is judged by sqrt(r'M^-1 r) has converged at rtol times that of the start instead.
+ * solve that is judged by sqrt(r'M^-1 r) has converged at rtol times that of the start instead, or, with an rtol
+ * above 0, where each component of r is within the rounding errors of computing it.
  * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
- * if it was at the start, and the residual that is judged is never larger than at the start: also where the call fails,
- * with the status of a product, of an apply of M or of the device, or because the monitor's value is no decision, in
- * the middle of a cycle. */
+ * if it was at the start, and the norm of its residual that is judged, computed precisely where an operator can, is
+ * never larger than at the start: also where the call fails, with the status of a product, of an apply of M or of the
+ * device, or because the monitor's value is no decision, in the middle of a cycle. */
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
@@ -204,8 +216,8 @@ static inline karst_status karst_krylov_hear(karst_krylov *k)
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
  * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
- * fallen so far in this cycle that it is no more than rounding, because the iteration limit is reached, or because the
- * monitor wants no more. */
+ * fallen so far in this cycle that it is no more than rounding, because it has grown out of all bounds, because the
+ * iteration limit is reached, or because the monitor wants no more. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual

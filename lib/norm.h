@@ -19,6 +19,11 @@ typedef struct karst_survey {
  * 1 MiB of host memory if available. */
 karst_status karst_survey_elements(karst_context *context, int64_t n, const double *x, karst_survey *survey);
 
+/* Whether each of n elements is finite and at most factor * size[i] in magnitude. x, size: device memory; looks on the
+ * host, as above. */
+karst_status karst_survey_bound(karst_context *context, int64_t n, const double *x, const double *size, double factor,
+                                bool *within);
+
 /* Computes |x| from x . x. If square lies outside the trusted range, it looks at the elements. *norm is not finite if
  * an element is not finite or the norm is too large. */
 karst_status karst_norm_of_square(karst_context *context, int64_t n, const double *x, double square, double *norm);

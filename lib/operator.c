@@ -16,10 +16,16 @@ static karst_status multiply_dots(const karst_operator *A, const double *x, doub
   return KARST_SUCCESS;
 }
 
-static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool expected,
-                             const karst_residual_space *space, bool *precise, double *norm)
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
+                             const karst_residual_space *space, bool *precise, double *norm, double *error)
 {
-  return karst_residual_norm(A->data, A->unit, b, x, target, expected, space, precise, norm);
+  return karst_residual_norm(A->data, A->unit, b, x, target, bounded, space, precise, norm, error);
+}
+
+static karst_status is_rounding(const karst_operator *A, const double *b, const double *x,
+                                const karst_residual_space *space, bool *yes)
+{
+  return karst_residual_is_rounding(A->data, A->unit, b, x, space, yes);
 }
 
 static karst_status find_not_finite(const karst_operator *A, karst_index *block_row)
@@ -38,5 +44,6 @@ karst_operator karst_operator_of_matrix(const karst_matrix *A)
                           .multiply = multiply,
                           .multiply_dots = multiply_dots,
                           .residual = residual,
+                          .is_rounding = is_rounding,
                           .find_not_finite = find_not_finite};
 }

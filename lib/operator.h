@@ -24,9 +24,13 @@ typedef struct karst_operator {
   karst_status (*multiply_dot)(const struct karst_operator *A, const double *x, double *y, double *dot);
   karst_status (*multiply_dots)(const struct karst_operator *A, const double *x, double *y, int count,
                                 const double *const *with, double *result);
-  /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise. */
+  /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise, without error. */
   karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,
-                           bool expected, const karst_residual_space *space, bool *precise, double *norm);
+                           bool bounded, const karst_residual_space *space, bool *precise, double *norm, double *error);
+  /* Whether each component of r = b - A x is at most unit times that of |b| + |A| |x|: so small that nothing in working
+   * precision tells it from zero. NULL: that is not known. Not the fast path. */
+  karst_status (*is_rounding)(const struct karst_operator *A, const double *b, const double *x,
+                              const karst_residual_space *space, bool *yes);
   /* The first block row in which a number of the operator's own is not finite, or -1. NULL: it has none to be looked
    * at, and what is not finite in a residual of finite vectors is its product. */
   karst_status (*find_not_finite)(const struct karst_operator *A, karst_index *block_row);

@@ -12,39 +12,56 @@ double karst_residual_unit(const karst_matrix *A)
   return ((double)karst_matrix_widest_row(A) * A->block_size + 2) * (DBL_EPSILON / 2);
 }
 
-enum accuracy { PLAIN, BOUNDED, PRECISE };
-
-/* *size: the norm of |b| + |A| |x| where the accuracy is BOUNDED, else 0. */
-static karst_status compute(const karst_matrix *A, const double *b, const double *x, enum accuracy accuracy,
-                            const karst_residual_space *space, double *norm, double *size)
+/* r = b - A x and *norm = |r|. size, unless NULL: the norm of |b| + |A| |x|. */
+static karst_status compute(const karst_matrix *A, const double *b, const double *x, const karst_residual_space *space,
+                            double *norm, double *size)
 {
   karst_context *context = A->context;
   double norm2[2] = {0};
-  if (accuracy == BOUNDED)
+  if (size)
     karst_sums_residual_bounded(context, A, b, x, space->r, space->size, space->norm2);
-  else if (accuracy == PRECISE)
-    karst_sums_residual_precise(context, A, b, x, space->r, space->norm2);
   else
     karst_sums_residual(context, A, b, x, space->r, space->norm2);
-  karst_status status =
-      context->backend->download(context, norm2, space->norm2, (accuracy == BOUNDED ? 2 : 1) * sizeof *norm2);
-  *size = sqrt(norm2[1]);
+  const karst_status status = context->backend->download(context, norm2, space->norm2, (size ? 2 : 1) * sizeof *norm2);
+  if (size) *size = sqrt(norm2[1]);
   return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2[0], norm);
 }
 
-karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
-                                 bool expected, const karst_residual_space *space, bool *precise, double *norm)
+static karst_status compute_precisely(const karst_matrix *A, const double *b, const double *x,
+                                      const karst_residual_space *space, double *norm)
 {
-  double size;
-  enum accuracy accuracy = *precise ? PRECISE : expected ? BOUNDED : PLAIN;
-  karst_status status = compute(A, b, x, accuracy, space, norm, &size);
-  if (!status && accuracy == PLAIN && *norm <= target) {
-    accuracy = BOUNDED;
-    status = compute(A, b, x, accuracy, space, norm, &size);
+  karst_context *context = A->context;
+  double norm2;
+  karst_sums_residual_precise(context, A, b, x, space->r, space->norm2);
+  const karst_status status = context->backend->download(context, &norm2, space->norm2, sizeof norm2);
+  return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2, norm);
+}
+
+karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
+                                 bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                 double *error)
+{
+  if (!*precise) {
+    double size = INFINITY;
+    karst_status status = compute(A, b, x, space, norm, bounded ? &size : NULL);
+    if (!status && !bounded && *norm <= target) status = compute(A, b, x, space, norm, &size);
+    *error = unit * size;
+    if (status || !(*norm <= target) || *norm + *error <= target) return status;
   }
-  if (status || accuracy != BOUNDED || !(*norm <= target) || *norm + unit * size <= target) return status;
   *precise = true;
-  return compute(A, b, x, PRECISE, space, norm, &size);
+  *error = 0;
+  return compute_precisely(A, b, x, space, norm);
+}
+
+karst_status karst_residual_is_rounding(const karst_matrix *A, double unit, const double *b, const double *x,
+                                        const karst_residual_space *space, bool *yes)
+{
+  double norm, size;
+  *yes = false;
+  karst_status status = compute(A, b, x, space, &norm, &size);
+  if (status || !(norm <= 2 * unit * size)) return status;
+  status = compute_precisely(A, b, x, space, &norm);
+  return status ? status : karst_survey_bound(A->context, karst_matrix_rows(A), space->r, space->size, unit, yes);
 }
 
 karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row)

@@ -17,10 +17,18 @@ double karst_residual_unit(const karst_matrix *A);
 
 /* r = b - A x, norm2[0] = r . r and *norm = |r|. *precise: to twice the working precision. If it is not asked for, but
  * the norm is at most target and its rounding errors could hide that it is not, r is computed so all the same, and
- * *precise becomes true. expected: that the norm will be at most target; tells which way is the shorter one. unit:
- * karst_residual_unit of A. */
+ * *precise becomes true. *error: a bound of what rounding has done to *norm; 0 where r was computed precisely, and
+ * infinity where the bound was neither asked for nor needed. bounded: it is asked for. unit: karst_residual_unit of
+ * A. */
 karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
-                                 bool expected, const karst_residual_space *space, bool *precise, double *norm);
+                                 bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                 double *error);
+
+/* Whether each component of r = b - A x, computed precisely, is at most unit times that of |b| + |A| |x|: x solves a
+ * system exactly whose numbers differ from the given ones by so little (Oettli and Prager, Numer. Math. 6 (1964),
+ * 405-409). Not the fast path: looks at the elements on the host. */
+karst_status karst_residual_is_rounding(const karst_matrix *A, double unit, const double *b, const double *x,
+                                        const karst_residual_space *space, bool *yes);
 
 /* The first block row with a value that is NaN or infinite, or -1. Not the fast path: looks at them on the host. */
 karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row);

@@ -45,6 +45,8 @@ const char *karst_reason_text(karst_reason reason)
     return "converged: accepted by the monitor";
   case KARST_CONVERGED_PRECONDITIONED:
     return "converged in the preconditioned norm";
+  case KARST_CONVERGED_ROUNDING:
+    return "converged to rounding";
   case KARST_ITERATION_LIMIT:
     return "iteration limit";
   case KARST_STAGNATED:

@@ -141,6 +141,7 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
 static double count_digits(const karst_krylov *krylov)
 {
   if (!(krylov->start_merit > 0)) return 0;
+  if (!(krylov->merit > 0)) return 16;
   return fmin(log10(krylov->start_merit / krylov->merit), 16);
 }
 

@@ -73,16 +73,17 @@ static karst_status multiply_for_system(const karst_operator *A, const double *x
   return status;
 }
 
-static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool expected,
-                             const karst_residual_space *space, bool *precise, double *norm)
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
+                             const karst_residual_space *space, bool *precise, double *norm, double *error)
 {
   const karst_product *product = A->data;
   const struct karst_backend *backend = A->context->backend;
   const int64_t n = karst_layout_scalars(A->layout);
   double square = 0;
   (void)target;
-  (void)expected;
+  (void)bounded;
   *precise = true;
+  *error = 0;
   karst_status status = A->multiply(A, x, space->size);
   if (status) return status;
   backend->copy(A->context, n, b, space->r);

@@ -62,8 +62,8 @@ static karst_status multiply(const karst_operator *A, const double *x, double *y
 
 /* Without factors there is no system, and so no residual.
  * NOLINTBEGIN(readability-non-const-parameter): it shares a type with those that write to precise */
-static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool expected,
-                             const karst_residual_space *space, bool *precise, double *norm)
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
+                             const karst_residual_space *space, bool *precise, double *norm, double *error)
 /* NOLINTEND(readability-non-const-parameter) */
 {
   const karst_reduced *reduced = A->data;
@@ -71,8 +71,9 @@ static karst_status residual(const karst_operator *A, const double *b, const dou
   const int64_t n = reduced->elements;
   double square = 0;
   (void)target;
-  (void)expected;
+  (void)bounded;
   (void)precise;
+  *error = 0;
   *norm = NAN;
   if (reduced->precond->reason != KARST_SOUND) return KARST_SUCCESS;
   multiply_dot(A, x, space->size, NULL);

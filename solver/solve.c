@@ -27,18 +27,35 @@ static karst_status norm_of(const karst_solver *solver, const double *x, double 
 struct outer {
   const karst_solver *solver;
   const double *b;
-  double *x;         /* the caller's, which each measurement after the start's brings up to date: where the driver has
-                      * measured the x that it ends with, nothing is left to be done */
-  double start_norm; /* of a reduced system: that of the caller's residual at the start, a NaN before it is known */
+  double *x; /* the caller's, which each measurement after the start's brings up to date: where the driver has measured
+              * the x that it ends with, nothing is left to be done */
 };
 
-static karst_status measure(void *user, const double *x, double target, bool expected, bool precise, double *norm)
+/* The norm of the caller's residual, as in karst_residual_norm. */
+static karst_status measure_caller(const struct outer *outer, double target, bool bounded, bool *precise, double *norm,
+                                   double *error)
 {
-  const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
   const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
-  if (solver->krylov->iterations > 0) karst_system_leave(&solver->system, x, solver->residual, outer->x);
-  return solver->caller.residual(&solver->caller, outer->b, outer->x, target, expected, &space, &precise, norm);
+  return solver->caller.residual(&solver->caller, outer->b, outer->x, target, bounded, &space, precise, norm, error);
+}
+
+/* The caller's x from the ordered and scaled system's. */
+static void leave_system(const struct outer *outer, const double *x)
+{
+  const karst_solver *solver = outer->solver;
+  if (solver->krylov->kept_start)
+    karst_system_restore(&solver->system, x, outer->x);
+  else
+    karst_system_leave(&solver->system, x, solver->residual, outer->x);
+}
+
+static karst_status measure(void *user, const double *x, double target, bool bounded, bool *precise, double *norm,
+                            double *error)
+{
+  const struct outer *outer = user;
+  if (outer->solver->krylov->iterations > 0) leave_system(outer, x);
+  return measure_caller(outer, target, bounded, precise, norm, error);
 }
 
 static karst_status outer_norm(void *user, const double *r, double *norm)
@@ -48,63 +65,71 @@ static karst_status outer_norm(void *user, const double *r, double *norm)
   return norm_of(outer->solver, outer->solver->residual, norm);
 }
 
-/* How a residual of the caller's system is to be computed, as in karst_residual_norm. */
-struct accuracy {
-  double target;
-  bool expected, precise;
-};
-
-static karst_status measure_caller(const struct outer *outer, struct accuracy how, double *norm)
+static karst_status is_rounding(void *user, bool *yes)
 {
+  const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
   const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
-  return solver->caller.residual(&solver->caller, outer->b, outer->x, how.target, how.expected, &space, &how.precise,
-                                 norm);
+  *yes = false;
+  if (!solver->caller.is_rounding) return KARST_SUCCESS;
+  return solver->caller.is_rounding(&solver->caller, outer->b, outer->x, &space, yes);
 }
 
-/* The caller's x from the reduced start: with what was eliminated computed, or as it was where that is better. */
-static karst_status settle_start(const struct outer *outer, const double *reduced_x, struct accuracy how, double *norm)
+/* The caller's x from the reduced start: with what was eliminated computed, or as it was where that is better. Both
+ * residuals are computed precisely, for rounding must not hide which one is. */
+static karst_status settle_start(const struct outer *outer, const double *reduced_x, double *norm, double *error)
 {
   const karst_reduced *reduced = &outer->solver->reduced;
-  karst_reduced_leave(reduced, outer->b, reduced_x, outer->x);
-  const karst_status status = measure_caller(outer, how, norm);
-  if (!status && *norm <= outer->start_norm) return KARST_SUCCESS;
+  double start_norm;
+  bool precise = true;
   karst_reduced_restore(reduced, outer->x);
-  return status ? status : measure_caller(outer, how, norm);
+  karst_status status = measure_caller(outer, -1, false, &precise, &start_norm, error);
+  if (status) return status;
+  karst_reduced_leave(reduced, outer->b, reduced_x, outer->x);
+  status = measure_caller(outer, -1, false, &precise, norm, error);
+  if (!status && *norm <= start_norm) return KARST_SUCCESS;
+  karst_reduced_restore(reduced, outer->x);
+  *norm = start_norm;
+  return status;
 }
 
 /* The caller's norm of a reduced system, whose start is the caller's x as it is: what was eliminated counts too. Where
  * the rest of the start needs no iteration, leave makes a solution of it, unless what it replaces is not finite, which
  * is for the caller to know. */
-static karst_status measure_reduced(void *user, const double *x, double target, bool expected, bool precise,
-                                    double *norm)
+static karst_status measure_reduced(void *user, const double *x, double target, bool bounded, bool *precise,
+                                    double *norm, double *error)
 {
-  struct outer *outer = user;
+  const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
   const karst_krylov *krylov = solver->krylov;
-  const struct accuracy how = {target, expected, precise};
-  if (krylov->kept_start) return settle_start(outer, x, how, norm);
-  if (krylov->iterations > 0) {
-    karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
-    return measure_caller(outer, how, norm);
+  bool settles = krylov->kept_start;
+  if (!settles) {
+    if (krylov->iterations > 0) karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
+    const karst_status status = measure_caller(outer, target, bounded, precise, norm, error);
+    settles = krylov->iterations == 0 && solver->precond->reason == KARST_SOUND && isfinite(*norm) && *norm > target &&
+              krylov->residual <= target;
+    if (status || !settles) return status;
   }
-  karst_status status = measure_caller(outer, how, norm);
-  if (isnan(outer->start_norm)) outer->start_norm = *norm;
-  if (status || solver->precond->reason != KARST_SOUND || *norm <= target || !isfinite(*norm) ||
-      !(krylov->residual <= target))
-    return status;
-  return settle_start(outer, x, how, norm);
+  *precise = true;
+  return settle_start(outer, x, norm, error);
 }
 
-/* A start so large that it is no longer finite once it was scaled and unscaled, and that no iteration has improved. */
-static karst_status check_start(const karst_solver *solver, const double *x, karst_result *result, const char **place)
+/* What the sentence of a solve needs besides the result: what a NaN was first seen in, or which norm it was that cannot
+ * be squared. */
+struct finding {
+  const char *what;
+  double norm;
+};
+
+/* Names the row of a start that is not finite in unknowns that a reduced system lacks. */
+static karst_status check_start(const karst_solver *solver, const double *x, karst_result *result,
+                                struct finding *found)
 {
   karst_survey survey;
   karst_status status = karst_survey_elements(solver->context, karst_matrix_rows(solver->system.original), x, &survey);
   if (status || survey.finite) return status;
-  result->reason = KARST_NOT_FINITE;
   result->block_row = karst_layout_block_row(karst_matrix_layout(solver->system.original), survey.where);
-  *place = "the start";
+  found->what = "the start";
   return KARST_SUCCESS;
 }
 
@@ -115,8 +140,8 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
 {
   const karst_reduced *reduced = &solver->reduced;
   karst_krylov *krylov = solver->krylov;
-  struct outer outer = {solver, b, x, NAN};
-  const karst_krylov_outer caller = {&outer, measure_reduced, NULL};
+  struct outer outer = {solver, b, x};
+  const karst_krylov_outer caller = {&outer, measure_reduced, NULL, is_rounding};
   krylov->outer = &caller;
   karst_reduced_enter(reduced, b, x);
   const karst_status status =
@@ -127,21 +152,21 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
     karst_reduced_leave(reduced, b, reduced->solution, x);
     return status;
   }
-  if (!status)
-    return settle_start(&outer, reduced->solution, (struct accuracy){krylov->wanted, false, krylov->precise},
-                        &result->residual);
+  double error;
+  if (!status) return settle_start(&outer, reduced->solution, &result->residual, &error);
   karst_reduced_restore(reduced, x);
   return status;
 }
 
-/* A solve that ends before its first iteration leaves the caller's x as it is: scaling would round it. */
+/* A solve that ends before its first iteration, or with its start, leaves the caller's x as it is: scaling would round
+ * it. */
 static karst_status solve_system(karst_solver *solver, const double *b, double *x, double rtol_target,
                                  karst_result *result)
 {
   const karst_system *system = &solver->system;
   karst_krylov *krylov = solver->krylov;
-  struct outer outer = {solver, b, x, NAN};
-  const karst_krylov_outer scaled = {&outer, measure, outer_norm};
+  struct outer outer = {solver, b, x};
+  const karst_krylov_outer scaled = {&outer, measure, outer_norm, is_rounding};
   const double atol = solver->limits.atol;
   krylov->monitor = solver->monitor;
   krylov->monitor_user = solver->monitor_user;
@@ -152,12 +177,12 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   karst_status status = karst_krylov_solve(krylov, system->rhs, system->solution, rtol_target, atol, result);
   krylov->outer = NULL;
   if (krylov->iterations == 0 || krylov->measured) return status;
-  karst_system_leave(system, system->solution, solver->residual, x);
+  leave_system(&outer, system->solution);
   return status;
 }
 
-/* The sentence of karst_solver_explain. place: what a NaN was first seen in. */
-static void explain(karst_solver *solver, const karst_result *result, const char *place)
+/* The sentence of karst_solver_explain. */
+static void explain(karst_solver *solver, const karst_result *result, const struct finding *found)
 {
   char *text = solver->explanation;
   size_t size = sizeof solver->explanation;
@@ -172,8 +197,14 @@ static void explain(karst_solver *solver, const karst_result *result, const char
         "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
         "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
         result->iterations, result->iterations == 1 ? "" : "s",
-        solver->krylov->start_merit > 0 ? solver->krylov->merit / solver->krylov->start_merit : 0, result->residual,
-        result->relative_residual);
+        isgreater(solver->krylov->start_merit, 0) ? solver->krylov->merit / solver->krylov->start_merit : 0,
+        result->residual, result->relative_residual);
+  else if (result->reason == KARST_CONVERGED_ROUNDING)
+    karst_print(
+        text, size,
+        "converged to rounding after %d iteration%s: each component of the true residual is within the rounding "
+        "errors of computing it; its norm is %.3e, %.3e of the right-hand side's norm",
+        result->iterations, result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
   else if (result->reason > 0)
     karst_print(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
                 result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
@@ -181,13 +212,12 @@ static void explain(karst_solver *solver, const karst_result *result, const char
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)
-    snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s, block row %lld", place, row);
+    snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s, block row %lld", found->what, row);
   else if (result->reason == KARST_NOT_FINITE)
-    snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s", place);
+    snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s", found->what);
   else if (result->reason == KARST_OUT_OF_RANGE)
-    snprintf(text, size,
-             "not solved: the right-hand side, the residual of the start or the one to reach is so small or large that "
-             "its norm cannot be computed; the system should be scaled");
+    karst_print(text, size, "not solved: %s is %.3e, which double precision cannot square; the system should be scaled",
+                found->what, found->norm);
   else
     karst_print(text, size,
                 "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
@@ -222,10 +252,9 @@ static karst_status check_arguments(const karst_solver *solver, const karst_vect
 }
 
 /* The outcome where b says it all: it is not finite, or of a size whose norm, or the norm to reach, has a square that
- * double precision cannot hold, so that a residual would look converged that is not. Else result->reason stays. place:
- * see explain. */
+ * double precision cannot hold, so that a residual would look converged that is not. Else result->reason stays. */
 static karst_status judge_rhs(const karst_solver *solver, const double *b, double rhs_norm, double target,
-                              karst_result *result, const char **place)
+                              karst_result *result, struct finding *found)
 {
   karst_survey survey;
   if (rhs_norm <= karst_norm_largest && fmax(target, DBL_EPSILON * rhs_norm) >= karst_norm_smallest)
@@ -234,9 +263,14 @@ static karst_status judge_rhs(const karst_solver *solver, const double *b, doubl
   if (status) return status;
   result->residual = result->relative_residual = NAN;
   result->reason = survey.finite ? KARST_OUT_OF_RANGE : KARST_NOT_FINITE;
-  if (survey.finite) return KARST_SUCCESS;
+  if (survey.finite) {
+    const bool large = !(rhs_norm <= karst_norm_largest);
+    *found = (struct finding){large ? "the norm of the right-hand side" : "the residual norm to reach",
+                              large ? rhs_norm : fmax(target, DBL_EPSILON * rhs_norm)};
+    return KARST_SUCCESS;
+  }
   result->block_row = karst_layout_block_row(karst_matrix_layout(solver->system.original), survey.where);
-  *place = "the right-hand side";
+  found->what = "the right-hand side";
   return KARST_SUCCESS;
 }
 
@@ -247,7 +281,8 @@ static karst_status plain_residual(const karst_solver *solver, const double *b, 
   const karst_residual_space space =
       solver->residual ? (karst_residual_space){solver->residual, solver->size, solver->norm2} : own;
   bool precise = false;
-  return solver->caller.residual(&solver->caller, b, x, -1, false, &space, &precise, norm);
+  double error;
+  return solver->caller.residual(&solver->caller, b, x, -1, false, &space, &precise, norm, &error);
 }
 
 /* b = 0: x = 0, and converged, unless an entry of A is not finite, which is left to the driver. */
@@ -260,8 +295,8 @@ static karst_status answer_zero(const karst_solver *solver, const double *b, dou
   return status;
 }
 
-/* Fills the result; place: see explain. */
-static karst_status solve(karst_solver *solver, const double *b, double *x, karst_result *result, const char **place)
+/* Fills the result, and what its sentence needs. */
+static karst_status solve(karst_solver *solver, const double *b, double *x, karst_result *result, struct finding *found)
 {
   const karst_system *system = &solver->system;
   double rhs_norm;
@@ -273,7 +308,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   if (status || result->reason != KARST_SOUND) return status;
   const double rtol_target = fmin(solver->limits.rtol * rhs_norm, DBL_MAX);
   if (rhs_norm != 0 && sound)
-    status = judge_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->limits.atol), result, place);
+    status = judge_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->limits.atol), result, found);
   if (status || result->reason != KARST_SOUND) return status;
   if (system->reason != KARST_SOUND) {
     result->reason = system->reason;
@@ -282,14 +317,14 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   } else {
     status = solve_system(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
-    if (solver->krylov->not_finite_in) *place = solver->krylov->not_finite_in;
-    const bool doubtful = karst_solver_is_scaled(solver)
-                              ? solver->krylov->kept_start
-                              : karst_solver_is_reduced(solver) && result->reason == KARST_NOT_FINITE &&
-                                    result->block_row < 0 && result->iterations == 0;
-    if (!status && doubtful) status = check_start(solver, x, result, place);
+    if (solver->krylov->not_finite_in) found->what = solver->krylov->not_finite_in;
+    if (result->reason == KARST_OUT_OF_RANGE)
+      *found = (struct finding){solver->krylov->out_of_range, solver->krylov->out_of_range_norm};
+    const bool doubtful = karst_solver_is_reduced(solver) && result->reason == KARST_NOT_FINITE &&
+                          result->block_row < 0 && result->iterations == 0;
+    if (!status && doubtful) status = check_start(solver, x, result, found);
   }
-  result->relative_residual = result->residual == 0 ? 0 : result->residual / rhs_norm;
+  result->relative_residual = result->residual == 0 ? 0 : rhs_norm > 0 ? result->residual / rhs_norm : INFINITY;
   return status;
 }
 
@@ -306,7 +341,7 @@ static void measure_choice(karst_solver *solver, const karst_result *result)
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
-  const char *place = "the matrix";
+  struct finding found = {"the matrix", NAN};
   if (!solver || !b || !x || !result)
     return karst_missing(solver ? solver->context : NULL,
                          result ? "a vector of the solve" : "the place for the result");
@@ -317,7 +352,7 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   if (status) return status;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   solver->busy = "a solve";
-  status = solve(solver, b->values, x->values, result, &place);
+  status = solve(solver, b->values, x->values, result, &found);
   solver->busy = NULL;
   const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
   if (!status) status = waited;
@@ -325,7 +360,7 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
     result->reason = KARST_SOUND;
     snprintf(solver->explanation, sizeof solver->explanation, "not solved: the call failed");
   } else {
-    explain(solver, result, place);
+    explain(solver, result, &found);
   }
   solver->time_solve = karst_clock() - begin;
   if (!status && solver->given) measure_choice(solver, result);

@@ -27,6 +27,10 @@ static karst_status make_vectors(karst_system *s, karst_scale scale)
   karst_status status = karst_device_doubles(context, rows, "the ordered right-hand side", &s->rhs);
   if (!status) status = karst_device_doubles(context, rows, "the ordered solution", &s->solution);
   s->memory += 2 * rows * (int64_t)sizeof(double);
+  if (!status && scale == KARST_SCALE_DIAGONAL) {
+    status = karst_device_doubles(context, rows, "the ordered start", &s->start);
+    s->memory += rows * (int64_t)sizeof(double);
+  }
   if (status || scale == KARST_SCALE_NONE) return status;
   status = karst_matrix_locate_diagonal(s->copy, &s->diagonal);
   const bool block = scale == KARST_SCALE_BLOCK;
@@ -119,6 +123,7 @@ void karst_system_destroy(karst_system *s)
   context->backend->release(context, s->block_unscale);
   context->backend->release(context, s->rhs);
   context->backend->release(context, s->solution);
+  context->backend->release(context, s->start);
   karst_matrix_destroy(s->copy);
   karst_ordered_release(s->ordered);
   *s = (karst_system){0};
@@ -143,10 +148,11 @@ void karst_system_enter(const karst_system *s, const double *b, const double *x)
 {
   const struct karst_backend *backend = s->context->backend;
   const karst_matrix *A = s->original;
+  double *start = s->start ? s->start : s->solution;
   karst_system_enter_rhs(s, b, s->solution, s->rhs);
-  backend->gather(s->context, A->block_rows, A->block_size, s->ordered->device_permutation, x, s->solution);
+  backend->gather(s->context, A->block_rows, A->block_size, s->ordered->device_permutation, x, start);
   if (s->diagonal_scale)
-    backend->divide_elements(s->context, karst_matrix_rows(A), s->diagonal_scale, s->solution, s->solution);
+    backend->divide_elements(s->context, karst_matrix_rows(A), s->diagonal_scale, start, s->solution);
 }
 
 void karst_system_leave(const karst_system *s, const double *solution, double *space, double *x)
@@ -158,6 +164,12 @@ void karst_system_leave(const karst_system *s, const double *solution, double *s
   }
   backend->scatter(s->context, s->original->block_rows, s->original->block_size, s->ordered->device_permutation,
                    solution, x);
+}
+
+void karst_system_restore(const karst_system *s, const double *solution, double *x)
+{
+  s->context->backend->scatter(s->context, s->original->block_rows, s->original->block_size,
+                               s->ordered->device_permutation, s->start ? s->start : solution, x);
 }
 
 void karst_system_unscale(const karst_system *s, const double *r, double *unscaled)

@@ -19,10 +19,11 @@ typedef struct karst_system {
   double *block_scale;    /* [b*b*block_rows] S, device; NULL unless scale is block */
   double *block_unscale;  /* [b*b*block_rows] the diagonal blocks themselves, likewise */
   double *rhs, *solution; /* [rows] work vectors in the new order, device; NULL for the caller's own system */
-  double fingerprint;     /* of the values that the copy was made from, where the matrix refers to the caller's */
-  karst_reason reason;    /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
-  karst_index block_row;  /* in the caller's order */
-  int64_t memory;         /* bytes held */
+  double *start;      /* [rows] the caller's in the new order, device; NULL unless scale is diagonal, which rounds it */
+  double fingerprint; /* of the values that the copy was made from, where the matrix refers to the caller's */
+  karst_reason reason;   /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
+  karst_index block_row; /* in the caller's order */
+  int64_t memory;        /* bytes held */
   double time_order;
 } karst_system;
 
@@ -42,6 +43,8 @@ void karst_system_enter(const karst_system *system, const double *b, const doubl
 void karst_system_enter_rhs(const karst_system *system, const double *b, double *space, double *rhs);
 /* The caller's x from a solution of the system; space: [rows] device memory, used where the system is scaled. */
 void karst_system_leave(const karst_system *system, const double *solution, double *space, double *x);
+/* The caller's x of the last enter, exactly; solution: the start as the system has it. */
+void karst_system_restore(const karst_system *system, const double *solution, double *x);
 /* What a residual r of the scaled system is without its scaling, still in the system's order. */
 void karst_system_unscale(const karst_system *system, const double *r, double *unscaled);
 /* A block row of the system in the caller's order; -1 stays. */

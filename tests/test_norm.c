@@ -177,6 +177,30 @@ static void test_ends(const struct problem *p)
   karst_solver_destroy(solver);
 }
 
+/* A time loop starts each solve from its last answer. What cannot be improved has converged, to rounding, in the end
+ * without an iteration; where the residual is large nothing has. */
+static void test_warm(const struct problem *p, const struct run *run)
+{
+  tap_settings settings = settings_for(run, 1e-8);
+  karst_solver *solver = make_solver(p, &settings);
+  karst_result result = {0};
+  double norm;
+  tap_need(p->context, karst_vector_norm(p->b, &norm), "|b|");
+  tap_need(p->context, karst_vector_fill(p->x, 0), "start");
+  for (int i = 0; i < 6; i++) {
+    tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
+    const bool rounding = result.reason == KARST_CONVERGED_ROUNDING;
+    tap_ok(result.reason > 0 && (!rounding || tap_residual(p->A, p->b, p->x) <= 1e-12 * norm), "%s, solve %d: %s",
+           run->precond, i + 1, karst_solver_explain(solver));
+  }
+  tap_ok(result.reason == KARST_CONVERGED_ROUNDING && result.iterations == 0, "the last one needs no iteration");
+  tap_need(p->context, karst_solver_set_tolerances(solver, 1e-8, 1e-6 * norm, 500), "atol");
+  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
+  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "atol comes first: %s",
+         karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+}
+
 /* A NaN in the start, and a matrix that is not positive definite. */
 static void test_wrong(const struct problem *p)
 {
@@ -205,6 +229,10 @@ static void test(karst_context *context)
   for (int i = 0; i < RUNS; i++) test_meets(&p, &runs[i]);
   const struct run scaled = {"iluk", "rcm", "diagonal"};
   test_meets(&p, &scaled);
+  for (int i = 0; i < RUNS; i++) test_warm(&p, &runs[i]);
+  const struct run reduced = {"rrb", "natural", "none"};
+  test_warm(&p, &scaled);
+  test_warm(&p, &reduced);
   test_plain(&p);
   test_ends(&p);
   test_wrong(&p);

@@ -55,7 +55,10 @@ static void check(const fuzz_system *s, const karst_options *options, bool reduc
   if (result->reason <= 0 && (!isfinite(result->residual) || result->reason == KARST_NOT_FINITE)) return;
   long double rhs_norm, rounding, norm = judge(s, x, &rhs_norm, &rounding);
   long double few = 64 * DBL_EPSILON, tiny = MOST * (long double)DBL_TRUE_MIN;
-  if (result->reason > 0 && result->reason != KARST_CONVERGED_PRECONDITIONED) {
+  fuzz_must(result->reason != KARST_CONVERGED_ROUNDING || norm <= rounding * (1 + few) + tiny,
+            "converged to rounding with |b - A x| = %.17Lg, rounding %.3Lg", norm, rounding);
+  if (result->reason > 0 && result->reason != KARST_CONVERGED_PRECONDITIONED &&
+      result->reason != KARST_CONVERGED_ROUNDING) {
     long double relative = number_of(options, "rtol") * rhs_norm, absolute = number_of(options, "atol");
     long double goal = relative > absolute ? relative : absolute;
     fuzz_must(norm <= goal * (1 + few) + few * rounding + tiny,

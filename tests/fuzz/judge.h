@@ -2,7 +2,7 @@
  * are true in 113 bits:
  *
  *   - converged means |b - A x| <= max(rtol |b|, atol), as far as twice the working precision tells, unless the reason
- *     is KARST_CONVERGED_PRECONDITIONED;
+ *     is KARST_CONVERGED_PRECONDITIONED, or KARST_CONVERGED_ROUNDING: then |b - A x| is within rounding errors;
  *   - result.residual is |b - A x| within the rounding errors of computing it in the working precision;
  *   - x is finite if the start is, unless the reason is KARST_NOT_FINITE;
  *   - x is the start if there was no iteration, unless b = 0, or a part of the unknowns was eliminated and the rest of
