@@ -41,7 +41,7 @@ static karst_status plan_rows(karst_context *context, karst_rrb *rrb)
 static karst_status plan_lines(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
 {
   karst_rrb_cpu *plan = rrb->plan;
-  plan->threads = karst_crew_worth(context->threads, karst_entries(A));
+  plan->threads = karst_threads_worth(context, karst_entries(A));
   const int64_t elements = karst_rrb_line_elements(rrb) * plan->threads;
   rrb->plan_memory += elements * (int64_t)sizeof(double);
   return karst_allocate_zero(context, &plan->lines, elements, sizeof *plan->lines, "the lines of rrb");
