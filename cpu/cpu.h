@@ -1,5 +1,4 @@
-/* cpu.h - what the CPU kernels share: processor dispatch, threads that wait for each other, and pieces of work that are
- * measured.
+/* cpu.h - what the CPU kernels share: processor dispatch, and threads that wait for each other.
  *
  * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
  * its own in the whole library, static or not: what clang names the loader's function for it by is global. */
@@ -9,7 +8,6 @@
 #include "config.h"
 
 #include "backend.h"
-#include "clock.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -60,31 +58,6 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
 #endif
     if (turns > PATIENCE) nanosleep(&nap, NULL);
   }
-}
-
-/* A piece of work that is measured from karst_begin to karst_end, which stand around its parallel region. threads may
- * be lowered before the region. work counts scalars. */
-typedef struct karst_piece {
-  karst_kind kind;
-  int threads;
-  int64_t work;
-  double start;
-} karst_piece;
-
-static inline karst_piece karst_begin(karst_context *context, karst_kind kind, int64_t work)
-{
-  karst_piece piece = {kind, 1, work, 0};
-  if (karst_crew_worth(context->threads, work) == 1) return piece;
-  piece.start = karst_clock();
-  piece.threads = karst_crew_choose(&context->crew, context->threads, kind, work, piece.start);
-  return piece;
-}
-
-static inline void karst_end(karst_context *context, const karst_piece *piece)
-{
-  if (piece->start > 0)
-    karst_crew_note(&context->crew, context->threads, piece->kind, piece->work, piece->threads, piece->start,
-                    karst_clock());
 }
 
 /* vector.c */

@@ -11,21 +11,26 @@ karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matri
   int b = A->block_size;
   karst_reason first_reason = KARST_SOUND;
   karst_index first = A->block_rows;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
-  for (karst_index i = 0; i < A->block_rows; i++) {
-    double work[2 * b];
-    int pivot[b];
-    double *block = inverse + karst_block_offset(b, i);
-    memcpy(block, A->value + karst_block_offset(b, diagonal[i]), (size_t)b * (size_t)b * sizeof *block);
-    karst_reason found = karst_block_invert(b, block, work, pivot);
-    if (found == KARST_SOUND) continue;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index i = part.first; i < part.last; i++) {
+      double work[2 * b];
+      int pivot[b];
+      double *block = inverse + karst_block_offset(b, i);
+      memcpy(block, A->value + karst_block_offset(b, diagonal[i]), (size_t)b * (size_t)b * sizeof *block);
+      karst_reason found = karst_block_invert(b, block, work, pivot);
+      if (found == KARST_SOUND) continue;
 #pragma omp critical(karst_invert_diagonal)
-    if (i < first) {
-      first = i;
-      first_reason = found;
+      if (i < first) {
+        first = i;
+        first_reason = found;
+      }
     }
+    karst_part_end(&piece, &part);
   }
+  karst_end(context, &piece);
   if (first_reason != KARST_SOUND) {
     *reason = first_reason;
     *block_row = first;
@@ -48,41 +53,56 @@ void karst_multiply_diagonal_cpu(karst_context *context, karst_index count, int 
 void karst_scale_rows_cpu(karst_context *context, karst_matrix *A, const double *S)
 {
   int b = A->block_size;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
-  for (karst_index i = 0; i < A->block_rows; i++)
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
-      double *block = A->value + karst_block_offset(b, k), column[b];
-      for (int c = 0; c < b; c++) {
-        memcpy(column, block + (int64_t)c * b, (size_t)b * sizeof *column);
-        for (int r = 0; r < b; r++) block[c * b + r] = 0;
-        karst_block_add_product(b, S + karst_block_offset(b, i), column, block + (int64_t)c * b);
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index i = part.first; i < part.last; i++)
+      for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+        double *block = A->value + karst_block_offset(b, k), column[b];
+        for (int c = 0; c < b; c++) {
+          memcpy(column, block + (int64_t)c * b, (size_t)b * sizeof *column);
+          for (int r = 0; r < b; r++) block[c * b + r] = 0;
+          karst_block_add_product(b, S + karst_block_offset(b, i), column, block + (int64_t)c * b);
+        }
       }
-    }
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 }
 
 void karst_diagonal_scale_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d)
 {
   int b = A->block_size;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
-  for (karst_index i = 0; i < A->block_rows; i++)
-    for (int r = 0; r < b; r++) {
-      double size = fabs(A->value[karst_block_offset(b, diagonal[i]) + r * b + r]);
-      d[(int64_t)i * b + r] = 1 / sqrt(size > 0 && size <= DBL_MAX ? size : 1);
-    }
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index i = part.first; i < part.last; i++)
+      for (int r = 0; r < b; r++) {
+        double size = fabs(A->value[karst_block_offset(b, diagonal[i]) + r * b + r]);
+        d[(int64_t)i * b + r] = 1 / sqrt(size > 0 && size <= DBL_MAX ? size : 1);
+      }
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 }
 
 void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const double *d)
 {
   int b = A->block_size;
-  (void)context;
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)
-  for (karst_index i = 0; i < A->block_rows; i++)
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-      for (int c = 0; c < b; c++)
-        for (int r = 0; r < b; r++)
-          A->value[karst_block_offset(b, k) + c * b + r] *= d[(int64_t)i * b + r] * d[(int64_t)A->column[k] * b + c];
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index i = part.first; i < part.last; i++)
+      for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+        for (int c = 0; c < b; c++)
+          for (int r = 0; r < b; r++)
+            A->value[karst_block_offset(b, k) + c * b + r] *= d[(int64_t)i * b + r] * d[(int64_t)A->column[k] * b + c];
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 }
 
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y)

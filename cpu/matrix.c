@@ -77,6 +77,9 @@ static void multiply(karst_context *context, const karst_matrix *A, const double
   multiply_rows_function *rows =
       A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? instance[A->block_size][size != NULL] : multiply_rows_any;
   karst_piece piece = karst_begin(context, KARST_KIND_PRODUCT, karst_entries(A));
+  if (piece.threads == 1)
+    rows(A, 0, A->block_rows, x, right, y, size);
+  else
 #pragma omp parallel num_threads(piece.threads)
   {
     karst_index first = karst_share_rows(A->block_rows, A->row_start, karst_thread(), karst_team());

@@ -6,6 +6,7 @@
 #include "profile.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 karst_status karst_context_create(const karst_allocator *allocator, karst_context **context)
 {
@@ -16,7 +17,8 @@ karst_status karst_context_create(const karst_allocator *allocator, karst_contex
   if (!allocator->allocate || !allocator->release) return KARST_ERROR_ARGUMENT;
   karst_context *created = allocator->allocate(allocator->user, sizeof *created);
   if (!created) return KARST_ERROR_NO_MEMORY;
-  *created = (karst_context){.allocator = *allocator, .backend = karst_backends[0], .threads = 1};
+  *created =
+      (karst_context){.allocator = *allocator, .backend = karst_backends[0], .threads = 1, .process = (int)getpid()};
   if (pthread_mutex_init(&created->failing, NULL) != 0) {
     allocator->release(allocator->user, created);
     return KARST_ERROR_NO_MEMORY;

@@ -20,6 +20,8 @@ struct karst_context {
   const struct karst_backend *backend;
   void *device; /* the backend's own state, or NULL */
   int threads;
+  int process;                      /* that made the context, by its number; threads.h */
+  bool told_forked;                 /* whether the context has said that another process uses it */
   karst_crew crew;                  /* how many of the threads work at present */
   int64_t objects;                  /* made with this context and not yet destroyed; karst_count_object changes it */
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */

@@ -69,12 +69,12 @@ static void go_up(karst_crew *crew, double now)
 
 int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t work, double now)
 {
-  if (karst_crew_worth(threads, work) == 1) return 1;
+  if (karst_crew_worth(crew, threads, kind, work) == 1) return 1;
   if (crew->steady) return threads;
   go_up(crew, now);
   int present = karst_crew_present(crew, threads);
-  if (kind >= KARST_KIND_FORWARD && now - load(&crew->raised) < settled) present = 1;
-  if (present == 1 || kind == KARST_KIND_FACTOR) return present;
+  if (kind >= KARST_KIND_FORWARD && kind <= KARST_KIND_FACTOR && now - load(&crew->raised) < settled) present = 1;
+  if (present == 1 || kind >= KARST_KIND_FACTOR) return present;
   return is_trial(__atomic_add_fetch(&record_of(crew, kind, work)->pieces, 1, __ATOMIC_RELAXED)) ? 1 : present;
 }
 
@@ -100,17 +100,24 @@ static void go_down(karst_crew *crew, double now)
   store_int(&crew->halvings, load_int(&crew->halvings) + 1);
 }
 
-void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, int used, double start, double now)
+/* Returns the seconds that one thread would have needed; 0 if they are not known. */
+static double seconds_alone(const karst_crew_record *record, int64_t work, const karst_crew_cost *cost)
 {
-  if (karst_crew_worth(threads, work) == 1 || crew->steady) return;
+  return cost->own > 0 ? cost->own : load_cost(&record->alone) * (double)work;
+}
+
+void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, const karst_crew_cost *cost)
+{
+  if (karst_crew_worth(crew, threads, kind, work) == 1 || crew->steady) return;
   karst_crew_record *record = record_of(crew, kind, work);
-  if (used == 1) {
-    note_alone(record, (now - start) / (double)work);
+  const double seconds = cost->now - cost->start;
+  if (cost->used == 1) {
+    note_alone(record, seconds / (double)work);
     return;
   }
-  double alone = load_cost(&record->alone) * (double)work;
+  const double alone = seconds_alone(record, work, cost);
   if (alone <= 0) return;
-  double lost = load(&crew->lost) + (now - start) - alone;
+  double lost = load(&crew->lost) + seconds - alone;
   store(&crew->lost, lost > -most_saved ? lost : -most_saved);
-  if (lost > most_lost && karst_crew_present(crew, threads) > 1) go_down(crew, now);
+  if (lost > most_lost && karst_crew_present(crew, threads) > 1) go_down(crew, cost->now);
 }

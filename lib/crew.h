@@ -9,6 +9,10 @@
  * times. Pauses grow as long as this fails. So in each pause, several threads lose at most the limit and the time of
  * the last piece against one thread.
  *
+ * Pieces of the analysis are made once and are of unlike cost, and factorizations are too long and too rare to spend one
+ * on one thread as a trial. What one thread would need is for them what the processors have worked for all threads
+ * together, which is less than the time that has passed if the threads have waited for other programs.
+ *
  * Several threads may use objects of one context at a time, so that the fields are loaded and stored atomically. The
  * order is relaxed: no other data depend on them, and a lost update changes times but no results. */
 #ifndef KARST_LIB_CREW_H
@@ -32,12 +36,14 @@ typedef enum karst_kind {
   KARST_KIND_PRECISE,
   KARST_KIND_FORWARD, /* in this kind and the next, threads wait for each other many times in a piece */
   KARST_KIND_BACKWARD,
-  KARST_KIND_FACTOR, /* too long and too rare to spend a piece on one thread as a trial */
+  KARST_KIND_FACTOR, /* in this kind and the next, no piece is spent on one thread as a trial */
+  KARST_KIND_ONCE,   /* the analysis and whatever else is done once, of unlike cost */
   KARST_KINDS
 } karst_kind;
 
 enum {
   KARST_CREW_LEAST = 8192, /* scalars: starting threads takes as long as some thousand additions */
+  KARST_CREW_ONCE = 16,    /* times as much in the kind of that name, whose threads sleep before each piece */
   KARST_CREW_SIZES = 12    /* classes of amounts, each up to four times the one before */
 };
 
@@ -59,8 +65,9 @@ typedef struct karst_crew {
 
 /* Returns threads if the work, in scalars, is worth them, else 1. Numbers between are not used, because OpenMP ends the
  * threads that a team leaves out and starts them again for the next team. */
-static inline int karst_crew_worth(int threads, int64_t work)
+static inline int karst_crew_worth(const karst_crew *crew, int threads, karst_kind kind, int64_t work)
 {
+  if (kind == KARST_KIND_ONCE && !crew->steady) work /= KARST_CREW_ONCE;
   return work / KARST_CREW_LEAST + 1 >= (threads + 1) / 2 && work >= KARST_CREW_LEAST ? threads : 1;
 }
 
@@ -70,7 +77,13 @@ int karst_crew_present(const karst_crew *crew, int threads);
 /* Returns how many of these threads a piece of work gets that begins at time now, in seconds on some clock. */
 int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t work, double now);
 
-/* Records the cost of a piece of work that began at start and ran on used threads. */
-void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, int used, double start, double now);
+/* What a piece has cost. */
+typedef struct karst_crew_cost {
+  int used;          /* threads */
+  double start, now; /* seconds on the clock of karst_crew_choose */
+  double own;        /* seconds that the processors have worked for it in all, 0: not known */
+} karst_crew_cost;
+
+void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, const karst_crew_cost *cost);
 
 #endif

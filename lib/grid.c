@@ -114,7 +114,6 @@ karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index 
   if (grid->cell) {
     karst_status status = karst_allocate(to->context, &cell, to->block_rows, sizeof *cell, "the cells of block rows");
     if (status) return status;
-#pragma omp parallel for num_threads(karst_threads_for(to->context, to->block_rows)) schedule(static)
     for (karst_index i = 0; i < to->block_rows; i++) cell[i] = grid->cell[permutation ? permutation[i] : i];
   }
   karst_matrix_adopt_grid(to, grid->size, cell);

@@ -47,13 +47,16 @@ static distances collect_distances(const karst_matrix *A)
 {
   const karst_index rows = A->block_rows;
   distances all = {.count = 0};
-#pragma omp parallel num_threads(karst_threads_for(A->context, rows))
+  karst_piece piece = karst_begin(A->context, KARST_KIND_ONCE, A->row_start[rows]);
+#pragma omp parallel num_threads(piece.threads)
   {
-    const distances own = collect_rows(A, (karst_index)karst_share(rows, karst_thread(), karst_team()),
-                                       (karst_index)karst_share(rows, karst_thread() + 1, karst_team()));
+    const karst_part part = karst_part_begin(&piece, rows);
+    const distances own = collect_rows(A, part.first, part.last);
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_grid_find)
     for (int k = 0; k < own.count; k++) add_distance(&all, own.distance[k]);
   }
+  karst_end(A->context, &piece);
   return all.count < DISTANCES_MAX ? all : collect_rows(A, 0, rows);
 }
 

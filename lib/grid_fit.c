@@ -88,10 +88,12 @@ static struct fit fit_all(const karst_matrix *matrix, const karst_grid *grid)
 {
   const karst_index rows = matrix->block_rows;
   struct fit all = {0, rows, 0};
-#pragma omp parallel num_threads(karst_threads_for(matrix->context, rows))
+  karst_piece piece = karst_begin(matrix->context, KARST_KIND_ONCE, matrix->row_start[rows]);
+#pragma omp parallel num_threads(piece.threads)
   {
-    const struct fit own = fit_rows(matrix, grid, (karst_index)karst_share(rows, karst_thread(), karst_team()),
-                                    (karst_index)karst_share(rows, karst_thread() + 1, karst_team()));
+    const karst_part part = karst_part_begin(&piece, rows);
+    const struct fit own = fit_rows(matrix, grid, part.first, part.last);
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_grid_fits)
     {
       if (own.axes > all.axes) all.axes = own.axes;
@@ -101,6 +103,7 @@ static struct fit fit_all(const karst_matrix *matrix, const karst_grid *grid)
       }
     }
   }
+  karst_end(matrix->context, &piece);
   return all;
 }
 

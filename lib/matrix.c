@@ -72,9 +72,15 @@ static karst_index search_missing_diagonal(const karst_matrix *matrix)
       !backend->missing_diagonal(matrix->context, matrix, &first))
     return first;
   first = rows;
-#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(min : first)
-  for (karst_index i = 0; i < rows; i++)
-    if (i < first && find_diagonal(matrix, i) < 0) first = i;
+  karst_piece piece = karst_begin(matrix->context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads) reduction(min : first)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    for (karst_index i = part.first; i < part.last; i++)
+      if (i < first && find_diagonal(matrix, i) < 0) first = i;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(matrix->context, &piece);
   return first;
 }
 
@@ -96,7 +102,6 @@ karst_index karst_matrix_widest_row(const karst_matrix *matrix)
   const karst_index rows = matrix->block_rows;
   if (answer == 0) {
     karst_index widest = 0;
-#pragma omp parallel for num_threads(karst_threads_for(matrix->context, rows)) reduction(max : widest)
     for (karst_index i = 0; i < rows; i++) {
       const karst_index width = matrix->row_start[i + 1] - matrix->row_start[i];
       if (width > widest) widest = width;

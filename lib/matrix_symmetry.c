@@ -70,9 +70,15 @@ karst_status karst_matrix_find_asymmetry(const karst_matrix *A, karst_index *blo
   status = karst_matrix_host_value(A, &value);
   if (!status) {
     measure_diagonal(A, value, size);
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) reduction(min : first)
-    for (karst_index i = 0; i < A->block_rows; i++)
-      if (i < first && !is_symmetric_row(A, value, size, i)) first = i;
+    karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads) reduction(min : first)
+    {
+      const karst_part part = karst_part_begin(&piece, A->block_rows);
+      for (karst_index i = part.first; i < part.last; i++)
+        if (i < first && !is_symmetric_row(A, value, size, i)) first = i;
+      karst_part_end(&piece, &part);
+    }
+    karst_end(context, &piece);
     if (first < A->block_rows) *block_row = first;
     karst_matrix_host_value_done(A, value);
   }

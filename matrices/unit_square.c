@@ -69,10 +69,16 @@ static karst_status make_vector(karst_context *context, const karst_index size[3
   double *host;
   karst_status status = karst_allocate(context, &host, nodes, sizeof *host, "the values at the nodes");
   if (status) return status;
-#pragma omp parallel for schedule(static) num_threads(karst_threads_for(context, nodes))
-  for (karst_index j = 0; j < size[1]; j++)
-    for (karst_index i = 0; i < size[0]; i++)
-      host[i + size[0] * j] = factor * function(coordinate(i, size[0]), coordinate(j, size[1]));
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, nodes);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, size[1]);
+    for (karst_index j = part.first; j < part.last; j++)
+      for (karst_index i = 0; i < size[0]; i++)
+        host[i + size[0] * j] = factor * function(coordinate(i, size[0]), coordinate(j, size[1]));
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   status = karst_vector_create(context, nodes, vector);
   if (!status) status = karst_vector_set(*vector, nodes, host);
   karst_release(context, host);
@@ -88,8 +94,14 @@ static karst_status build(karst_context *context, const karst_gallery_spec *spec
   karst_status status = karst_parameters_read(context, "unitsquare", spec->parameters, 0, NULL);
   if (!status) status = karst_grid_allocate(context, nodes, 1, entries, &arrays);
   if (status) return status;
-#pragma omp parallel for schedule(static) num_threads(karst_threads_for(context, entries))
-  for (karst_index j = 0; j < size[1]; j++) write_line(size, j, &arrays);
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, entries);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, size[1]);
+    for (karst_index j = part.first; j < part.last; j++) write_line(size, j, &arrays);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   arrays.row_start[nodes] = (karst_index)entries;
   status = karst_grid_adopt(context, size, 1, &arrays, matrix);
   if (status || !rhs) return status;

@@ -229,11 +229,49 @@ static karst_status find_rows(karst_context *context, karst_index rows, struct s
   if (!grid->cell) return KARST_SUCCESS;
   karst_status status = karst_allocate(context, &s->row, cells, sizeof *s->row, what);
   if (status) return status;
-#pragma omp parallel for num_threads(karst_threads_for(context, cells)) schedule(static)
   for (karst_index c = 0; c < cells; c++) s->row[c] = -1;
-#pragma omp parallel for num_threads(karst_threads_for(context, cells)) schedule(static)
-  for (karst_index i = 0; i < rows; i++) s->row[grid->cell[i]] = i;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    for (karst_index i = part.first; i < part.last; i++) s->row[grid->cell[i]] = i;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   return KARST_SUCCESS;
+}
+
+/* Looks at the boxes of all parts or, where start is given, puts them in their places. */
+static void go_through_boxes(karst_context *context, int64_t work, struct sorting *s, karst_index *start)
+{
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, work, s->parts);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, s->parts);
+    for (int p = (int)part.first; p < (int)part.last; p++)
+      if (start)
+        place_boxes(s, p, start);
+      else
+        look_at_boxes(s, p);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+}
+
+static void list_all_rows(karst_context *context, karst_index rows, const struct sorting *s, const karst_tiling *tiling,
+                          karst_index *permutation)
+{
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, tiling->tiles);
+    for (karst_index place = part.first; place < part.last; place++) {
+      const karst_cell box = karst_grid_cell(s->boxes->pieces, s->box[place]);
+      list_rows(s, box.position, permutation + tiling->start[place]);
+    }
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 }
 
 karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, const karst_tile_boxes *boxes,
@@ -242,7 +280,8 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
   struct sorting s = {.boxes = boxes, .tiles = karst_grid_cells(boxes->pieces)};
   karst_status status;
   /* A box is little work, unless its rows are looked at. */
-  s.parts = karst_threads_for(context, boxes->grid->cell ? rows : s.tiles);
+  const int64_t work = boxes->grid->cell ? rows : s.tiles;
+  s.parts = karst_threads_for(context, work);
   if ((status = find_rows(context, rows, &s)) ||
       (status = karst_allocate(context, &s.size, s.tiles, sizeof *s.size, what)) ||
       (status = karst_allocate(context, &s.colour, s.tiles, sizeof *s.colour, what)) ||
@@ -251,19 +290,13 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
       (status = karst_allocate(context, &tiling->colour_start, (int64_t)boxes->colours + 1,
                                sizeof *tiling->colour_start, what)))
     goto finish;
-#pragma omp parallel for num_threads(s.parts) schedule(static)
-  for (int part = 0; part < s.parts; part++) look_at_boxes(&s, part);
+  go_through_boxes(context, work, &s, NULL);
   place_colours(&s, tiling);
   if ((status = karst_allocate(context, &tiling->start, (int64_t)tiling->tiles + 1, sizeof *tiling->start, what)))
     goto finish;
-#pragma omp parallel for num_threads(s.parts) schedule(static)
-  for (int part = 0; part < s.parts; part++) place_boxes(&s, part, tiling->start);
+  go_through_boxes(context, work, &s, tiling->start);
   if ((status = karst_counts_to_starts(context, tiling->tiles, tiling->start, "the tiles of a grid"))) goto finish;
-#pragma omp parallel for num_threads(karst_threads_for(context, rows)) schedule(static)
-  for (karst_index place = 0; place < tiling->tiles; place++) {
-    const karst_cell box = karst_grid_cell(boxes->pieces, s.box[place]);
-    list_rows(&s, box.position, permutation + tiling->start[place]);
-  }
+  list_all_rows(context, rows, &s, tiling, permutation);
 
 finish:
   karst_release(context, s.row);

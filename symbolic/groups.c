@@ -54,10 +54,16 @@ karst_status karst_list_groups(karst_context *context, karst_index count, const 
   karst_index *next; /* [chunks][groups] where each chunk's next vertex of a group goes */
   karst_status status = karst_allocate_zero(context, &next, (int64_t)chunks * groups, sizeof *next, what);
   if (status) return status;
-#pragma omp parallel for num_threads(chunks) schedule(static, 1)
-  for (int c = 0; c < chunks; c++)
-    for (int64_t v = karst_share(count, c, chunks); v < karst_share(count, c + 1, chunks); v++)
-      if (group[v] >= 0) next[c * (int64_t)groups + group[v]]++;
+  karst_piece counting = karst_begin_at_most(context, KARST_KIND_ONCE, count, chunks);
+#pragma omp parallel num_threads(counting.threads)
+  {
+    const karst_part part = karst_part_begin(&counting, chunks);
+    for (karst_index c = part.first; c < part.last; c++)
+      for (int64_t v = karst_share(count, (int)c, chunks); v < karst_share(count, (int)c + 1, chunks); v++)
+        if (group[v] >= 0) next[c * (int64_t)groups + group[v]]++;
+    karst_part_end(&counting, &part);
+  }
+  karst_end(context, &counting);
   first[0] = 0;
   for (karst_index g = 0; g < groups; g++) {
     first[g + 1] = first[g];
@@ -68,10 +74,16 @@ karst_status karst_list_groups(karst_context *context, karst_index count, const 
       first[g + 1] += size;
     }
   }
-#pragma omp parallel for num_threads(chunks) schedule(static, 1)
-  for (int c = 0; c < chunks; c++)
-    for (int64_t v = karst_share(count, c, chunks); v < karst_share(count, c + 1, chunks); v++)
-      if (group[v] >= 0) member[next[c * (int64_t)groups + group[v]]++] = (karst_index)v;
+  karst_piece filling = karst_begin_at_most(context, KARST_KIND_ONCE, count, chunks);
+#pragma omp parallel num_threads(filling.threads)
+  {
+    const karst_part part = karst_part_begin(&filling, chunks);
+    for (karst_index c = part.first; c < part.last; c++)
+      for (int64_t v = karst_share(count, (int)c, chunks); v < karst_share(count, (int)c + 1, chunks); v++)
+        if (group[v] >= 0) member[next[c * (int64_t)groups + group[v]]++] = (karst_index)v;
+    karst_part_end(&filling, &part);
+  }
+  karst_end(context, &filling);
   karst_release(context, next);
   return KARST_SUCCESS;
 }
@@ -158,16 +170,21 @@ static void search_share(const struct walk *walk, int thread, int team, karst_in
 }
 
 /* Searches from all groups; returns whether the result is small enough. */
-static bool search_all(const struct walk *walk, karst_index *start, karst_index *neighbour)
+static bool search_all(karst_context *context, const struct walk *walk, karst_index *start, karst_index *neighbour)
 {
+  const karst_graph *graph = walk->graph;
   int64_t looks = 0, total = 0;
-#pragma omp parallel num_threads(walk->threads) reduction(+ : looks, total)
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, graph->start[graph->vertices], walk->threads);
+#pragma omp parallel num_threads(piece.threads) reduction(+ : looks, total)
   {
+    const karst_part part = karst_part_begin(&piece, walk->groups);
     struct trail trail;
     search_share(walk, karst_thread(), karst_team(), start, neighbour, &trail);
     looks += trail.looks;
     total += trail.total;
+    karst_part_end(&piece, &part);
   }
+  karst_end(context, &piece);
   return walk->distance == 1 || (total <= walk->most && looks <= walk->most_looks);
 }
 
@@ -202,12 +219,12 @@ karst_status karst_graph_of_groups(karst_context *context, const karst_graph *gr
   *result = (karst_graph){.vertices = groups};
   if (status || (status = karst_allocate(context, &result->start, (int64_t)groups + 1, sizeof *result->start, what)))
     goto finish;
-  while (!search_all(&walk, result->start, NULL)) walk.distance--;
+  while (!search_all(context, &walk, result->start, NULL)) walk.distance--;
   *distance = walk.distance;
   if ((status = karst_counts_to_starts(context, groups, result->start, what)) ||
       (status = karst_allocate(context, &result->neighbour, result->start[groups], sizeof *result->neighbour, what)))
     goto finish;
-  search_all(&walk, result->start, result->neighbour);
+  search_all(context, &walk, result->start, result->neighbour);
 
 finish:
   karst_release(context, walk.first);

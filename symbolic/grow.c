@@ -180,15 +180,28 @@ static karst_index grow_part(const struct field *f, karst_index begin, karst_ind
 static void grow_parts(const struct field *f, int parts, karst_index *first)
 {
   const karst_index n = f->graph->vertices;
-#pragma omp parallel for num_threads(karst_threads_for(f->context, f->graph->start[n])) schedule(dynamic, 1)
-  for (int p = 0; p < parts; p++)
-    first[p + 1] = grow_part(f, (karst_index)karst_share(n, p, parts), (karst_index)karst_share(n, p + 1, parts));
+  karst_piece growth = karst_begin(f->context, KARST_KIND_ONCE, f->graph->start[n]);
+#pragma omp parallel num_threads(growth.threads)
+  {
+    const karst_part part = karst_part_begin(&growth, parts);
+#pragma omp for schedule(dynamic, 1) nowait
+    for (int p = 0; p < parts; p++)
+      first[p + 1] = grow_part(f, (karst_index)karst_share(n, p, parts), (karst_index)karst_share(n, p + 1, parts));
+    karst_part_end(&growth, &part);
+  }
+  karst_end(f->context, &growth);
   first[0] = 0;
   for (int p = 0; p < parts; p++) first[p + 1] += first[p];
-#pragma omp parallel for num_threads(karst_threads_for(f->context, n)) schedule(static)
-  for (int p = 0; p < parts; p++)
-    for (karst_index v = (karst_index)karst_share(n, p, parts); v < (karst_index)karst_share(n, p + 1, parts); v++)
-      f->tile[v] = f->tile[v] == HUB ? -1 : f->tile[v] + first[p];
+  karst_piece numbering = karst_begin(f->context, KARST_KIND_ONCE, n);
+#pragma omp parallel num_threads(numbering.threads)
+  {
+    const karst_part part = karst_part_begin(&numbering, parts);
+    for (int p = (int)part.first; p < (int)part.last; p++)
+      for (karst_index v = (karst_index)karst_share(n, p, parts); v < (karst_index)karst_share(n, p + 1, parts); v++)
+        f->tile[v] = f->tile[v] == HUB ? -1 : f->tile[v] + first[p];
+    karst_part_end(&numbering, &part);
+  }
+  karst_end(f->context, &numbering);
 }
 
 /* Returns how many parts the rows are cut into. */

@@ -98,21 +98,29 @@ static void sort_row(karst_index count, karst_index *row)
   }
 }
 
+/* The entries that are looked at, about: those of A, in each further level some more for each of them. */
+static int64_t work_of(const struct graph *A, int level)
+{
+  enum { MORE = 4, DEEPEST = 8 };
+  return A->start[A->n] * (int64_t)(1 + MORE * (level < DEEPEST ? level : DEEPEST));
+}
+
 /* Searches all rows. Stores their lengths in start[1 .. n] if column is NULL, else their entries in column. Returns
  * false, with the rest undone, if counting has walked too many entries. memory: [2 n threads] work space. */
-static bool search_all(const struct graph *A, int level, int threads, karst_index *memory, karst_index *start,
-                       karst_index *column)
+static bool search_all(karst_context *context, const struct graph *A, int level, int threads, karst_index *memory,
+                       karst_index *start, karst_index *column)
 {
   atomic_bool given_up = false;
   double walk_an_entry = MOST_ROWS_AN_ENTRY * (1 + (double)A->start[A->n] / (double)A->n);
-  (void)threads;
-#pragma omp parallel num_threads(threads)
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, work_of(A, level), threads);
+#pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_begin(&piece, A->n);
     karst_index *seen = memory + 2 * (int64_t)A->n * karst_thread(), *queue = seen + A->n;
     int64_t walked = 0, found = 0; /* of this thread */
     double given = (double)A->start[A->n] / karst_team();
     for (karst_index i = 0; i < A->n; i++) seen[i] = A->n;
-#pragma omp for schedule(dynamic, ROWS_AT_A_TIME)
+#pragma omp for schedule(dynamic, ROWS_AT_A_TIME) nowait
     for (karst_index i = 0; i < A->n; i++) {
       if (column) {
         search_row(A, level, i, seen, queue, column + start[i], &walked);
@@ -122,7 +130,9 @@ static bool search_all(const struct graph *A, int level, int threads, karst_inde
         if ((double)walked > walk_an_entry * (given + (double)found)) given_up = true;
       }
     }
+    karst_part_end(&piece, &part);
   }
+  karst_end(context, &piece);
   return !given_up;
 }
 
@@ -133,16 +143,17 @@ static karst_status upper_factor(karst_context *context, const struct graph *A, 
 {
   karst_index *memory = NULL;
   karst_status status;
-  int threads = context->threads < MOST_THREADS ? context->threads : MOST_THREADS;
+  int threads = karst_threads_for(context, work_of(A, level));
+  if (threads > MOST_THREADS) threads = MOST_THREADS;
   if (A->n / ROWS_AT_A_TIME < threads) threads = 1 + (int)(A->n / ROWS_AT_A_TIME);
   if ((status = karst_allocate(context, &memory, 2 * (int64_t)A->n * threads, sizeof *memory, "the search for fill")) ||
       (status = karst_allocate(context, start, (int64_t)A->n + 1, sizeof **start, "the pattern of the factors")))
     goto finish;
-  *cheap = search_all(A, level, threads, memory, *start, NULL);
+  *cheap = search_all(context, A, level, threads, memory, *start, NULL);
   if (!*cheap || (status = karst_counts_to_starts(context, A->n, *start, "the factors")) ||
       (status = karst_allocate(context, column, (*start)[A->n], sizeof **column, "the pattern of the factors")))
     goto finish;
-  search_all(A, level, threads, memory, *start, *column);
+  search_all(context, A, level, threads, memory, *start, *column);
 
 finish:
   karst_release(context, memory);
@@ -295,28 +306,40 @@ static karst_status split(karst_context *context, const struct graph *A, karst_i
   if ((status = karst_allocate(context, &pattern->lower_start, (int64_t)n + 1, sizeof(karst_index), what)) ||
       (status = karst_allocate(context, &pattern->upper_start, (int64_t)n + 1, sizeof(karst_index), what)))
     return status;
-#pragma omp parallel for num_threads(karst_threads_for(context, A->start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++) {
-    karst_index lower = A->start[i], upper;
-    while (lower < A->start[i + 1] && A->column[lower] < i) lower++;
-    upper = lower < A->start[i + 1] && A->column[lower] == i ? lower + 1 : lower;
-    pattern->lower_start[i + 1] = lower - A->start[i];
-    pattern->upper_start[i + 1] = A->start[i + 1] - upper;
+  karst_piece counting = karst_begin(context, KARST_KIND_ONCE, A->start[n]);
+#pragma omp parallel num_threads(counting.threads)
+  {
+    const karst_part part = karst_part_begin(&counting, n);
+    for (karst_index i = part.first; i < part.last; i++) {
+      karst_index lower = A->start[i], upper;
+      while (lower < A->start[i + 1] && A->column[lower] < i) lower++;
+      upper = lower < A->start[i + 1] && A->column[lower] == i ? lower + 1 : lower;
+      pattern->lower_start[i + 1] = lower - A->start[i];
+      pattern->upper_start[i + 1] = A->start[i + 1] - upper;
+    }
+    karst_part_end(&counting, &part);
   }
+  karst_end(context, &counting);
   if ((status = karst_counts_to_starts(context, n, pattern->lower_start, "the factors")) ||
       (status = karst_counts_to_starts(context, n, pattern->upper_start, "the factors")) ||
       (status = karst_allocate(context, &pattern->lower_column, pattern->lower_start[n], sizeof(karst_index), what)) ||
       (status = karst_allocate(context, &pattern->upper_column, pattern->upper_start[n], sizeof(karst_index), what)))
     return status;
-#pragma omp parallel for num_threads(karst_threads_for(context, A->start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++) {
-    karst_index lower = pattern->lower_start[i + 1] - pattern->lower_start[i];
-    karst_index upper = pattern->upper_start[i + 1] - pattern->upper_start[i];
-    for (karst_index k = 0; k < lower; k++)
-      pattern->lower_column[pattern->lower_start[i] + k] = A->column[A->start[i] + k];
-    for (karst_index k = 0; k < upper; k++)
-      pattern->upper_column[pattern->upper_start[i] + k] = A->column[A->start[i + 1] - upper + k];
+  karst_piece filling = karst_begin(context, KARST_KIND_ONCE, A->start[n]);
+#pragma omp parallel num_threads(filling.threads)
+  {
+    const karst_part part = karst_part_begin(&filling, n);
+    for (karst_index i = part.first; i < part.last; i++) {
+      karst_index lower = pattern->lower_start[i + 1] - pattern->lower_start[i];
+      karst_index upper = pattern->upper_start[i + 1] - pattern->upper_start[i];
+      for (karst_index k = 0; k < lower; k++)
+        pattern->lower_column[pattern->lower_start[i] + k] = A->column[A->start[i] + k];
+      for (karst_index k = 0; k < upper; k++)
+        pattern->upper_column[pattern->upper_start[i] + k] = A->column[A->start[i + 1] - upper + k];
+    }
+    karst_part_end(&filling, &part);
   }
+  karst_end(context, &filling);
   return KARST_SUCCESS;
 }
 

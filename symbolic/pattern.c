@@ -47,24 +47,28 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
       (status = karst_allocate(context, &transposed, row_start[n], sizeof *transposed, "a transposed pattern")))
     goto fail;
 
-    /* Every thread reads the whole pattern and keeps the columns of its share. No two threads write to the same place,
+  /* Every thread reads the whole pattern and keeps the columns of its share. No two threads write to the same place,
      * and the result does not depend on the number of threads. */
-#pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
+  karst_piece counting = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
+#pragma omp parallel num_threads(counting.threads)
   {
-    karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
-    karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());
+    const karst_part part = karst_part_begin(&counting, n);
     for (karst_index k = 0; k < row_start[n]; k++)
-      if (column[k] >= first && column[k] < last) start[column[k] + 1]++;
+      if (column[k] >= part.first && column[k] < part.last) start[column[k] + 1]++;
+    karst_part_end(&counting, &part);
   }
+  karst_end(context, &counting);
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a transposed pattern"))) goto fail;
-#pragma omp parallel num_threads(karst_threads_for(context, row_start[n]))
+  karst_piece filling = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
+#pragma omp parallel num_threads(filling.threads)
   {
-    karst_index first = (karst_index)karst_share(n, karst_thread(), karst_team());
-    karst_index last = (karst_index)karst_share(n, karst_thread() + 1, karst_team());
+    const karst_part part = karst_part_begin(&filling, n);
     for (karst_index i = 0; i < n; i++)
       for (karst_index k = row_start[i]; k < row_start[i + 1]; k++)
-        if (column[k] >= first && column[k] < last) transposed[start[column[k]]++] = i;
+        if (column[k] >= part.first && column[k] < part.last) transposed[start[column[k]]++] = i;
+    karst_part_end(&filling, &part);
   }
+  karst_end(context, &filling);
   rewind_starts(n, start);
   *transposed_start = start;
   *transposed_column = transposed;
@@ -76,19 +80,23 @@ fail:
   return status;
 }
 
-bool karst_pattern_is_symmetric(const karst_context *context, karst_index n, const karst_index *row_start,
+bool karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
                                 const karst_index *column)
 {
-  const int threads = karst_threads_for(context, row_start[n]);
   int64_t missing = 0, excess = 0; /* entries above the diagonal without a mirror image, and those more than below it */
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : missing, excess)
-  for (int t = 0; t < threads; t++)
-    for (int64_t i = karst_share(n, t, threads); i < karst_share(n, t + 1, threads) && missing == 0; i++)
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
+#pragma omp parallel num_threads(piece.threads) reduction(+ : missing, excess)
+  {
+    const karst_part part = karst_part_begin(&piece, n);
+    for (karst_index i = part.first; i < part.last && missing == 0; i++)
       for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
         const karst_index j = column[k];
         excess += j > i ? 1 : j < i ? -1 : 0;
-        missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], (karst_index)i) < 0;
+        missing += j > i && karst_find_column(column, row_start[j], row_start[j + 1], i) < 0;
       }
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   return missing == 0 && excess == 0;
 }
 
@@ -180,13 +188,27 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
   if (!symmetric) status = karst_pattern_transpose(context, n, row_start, column, &t_start, &t_column);
   if (status || (status = karst_allocate(context, &start, (int64_t)n + 1, sizeof *start, "a symmetric pattern")))
     goto finish;
-#pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++) start[i + 1] = symmetrise_row(i, row_start, column, t_start, t_column, NULL);
+  karst_piece counting = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
+#pragma omp parallel num_threads(counting.threads)
+  {
+    const karst_part part = karst_part_begin(&counting, n);
+    for (karst_index i = part.first; i < part.last; i++)
+      start[i + 1] = symmetrise_row(i, row_start, column, t_start, t_column, NULL);
+    karst_part_end(&counting, &part);
+  }
+  karst_end(context, &counting);
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a symmetric pattern")) ||
       (status = karst_allocate(context, &merged, start[n], sizeof *merged, "a symmetric pattern")))
     goto finish;
-#pragma omp parallel for num_threads(karst_threads_for(context, row_start[n])) schedule(static)
-  for (karst_index i = 0; i < n; i++) symmetrise_row(i, row_start, column, t_start, t_column, merged + start[i]);
+  karst_piece filling = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
+#pragma omp parallel num_threads(filling.threads)
+  {
+    const karst_part part = karst_part_begin(&filling, n);
+    for (karst_index i = part.first; i < part.last; i++)
+      symmetrise_row(i, row_start, column, t_start, t_column, merged + start[i]);
+    karst_part_end(&filling, &part);
+  }
+  karst_end(context, &filling);
   *symmetric_start = start;
   *symmetric_column = merged;
   start = NULL;

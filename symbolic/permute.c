@@ -29,22 +29,41 @@ static karst_status find_fault(karst_context *context, karst_index n, const kars
   return KARST_SUCCESS;
 }
 
+/* Counts the entries in range that do not find themselves. If all do, they are all different. */
+static karst_index count_repeated(karst_context *context, karst_index n, const karst_index *permutation,
+                                  const karst_index *inverse)
+{
+  karst_index repeated = 0;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, n);
+#pragma omp parallel num_threads(piece.threads) reduction(+ : repeated)
+  {
+    const karst_part part = karst_part_begin(&piece, n);
+    for (karst_index i = part.first; i < part.last; i++) repeated += inverse[permutation[i]] != i;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+  return repeated;
+}
+
 karst_status karst_permutation_invert(karst_context *context, karst_index n, const karst_index *permutation,
                                       karst_index *inverse)
 {
   karst_index faults = 0;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static) reduction(+ : faults)
-  for (karst_index i = 0; i < n; i++) {
-    const karst_index from = permutation[i];
-    if (from < 0 || from >= n)
-      faults++;
-    else
-      __atomic_store_n(&inverse[from], i, __ATOMIC_RELAXED); /* by two threads where an entry comes twice */
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, n);
+#pragma omp parallel num_threads(piece.threads) reduction(+ : faults)
+  {
+    const karst_part part = karst_part_begin(&piece, n);
+    for (karst_index i = part.first; i < part.last; i++) {
+      const karst_index from = permutation[i];
+      if (from < 0 || from >= n)
+        faults++;
+      else
+        __atomic_store_n(&inverse[from], i, __ATOMIC_RELAXED); /* by two threads where an entry comes twice */
+    }
+    karst_part_end(&piece, &part);
   }
-  /* Entries in range that all find themselves are all different. */
-  if (faults == 0)
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static) reduction(+ : faults)
-    for (karst_index i = 0; i < n; i++) faults += inverse[permutation[i]] != i;
+  karst_end(context, &piece);
+  if (faults == 0) faults = count_repeated(context, n, permutation, inverse);
   return faults > 0 ? find_fault(context, n, permutation, inverse) : KARST_SUCCESS;
 }
 
@@ -161,13 +180,17 @@ karst_status karst_pattern_permute(karst_context *context, karst_index n, const 
       (status = karst_allocate(context, &block, entries, sizeof *block, what)) ||
       (status = karst_permutation_invert(context, n, permutation, inverse)))
     goto finish;
-#pragma omp parallel for num_threads(karst_threads_for(context, entries)) schedule(static)
   for (karst_index i = 0; i < n; i++) start[i + 1] = row_start[permutation[i] + 1] - row_start[permutation[i]];
   if ((status = karst_counts_to_starts(context, n, start, "the rows of a permuted pattern"))) goto finish;
   const struct row all = {entries, permuted, block};
-#pragma omp parallel num_threads(karst_threads_for(context, entries))
-  fill_rows(row_start, column, permutation, inverse, karst_share_rows(n, start, karst_thread(), karst_team()),
-            karst_share_rows(n, start, karst_thread() + 1, karst_team()), start, &all);
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, entries);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, n, start);
+    fill_rows(row_start, column, permutation, inverse, part.first, part.last, start, &all);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   *permuted_start = start;
   *permuted_column = permuted;
   *source = block;

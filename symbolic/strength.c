@@ -83,12 +83,18 @@ static karst_status judge_all(const karst_ordering_pattern *pattern, float *rela
   double *value;
   karst_status status = karst_matrix_host_value(A, &value);
   if (status) return status;
-#pragma omp parallel for num_threads(karst_threads_for(A->context, karst_entries(A))) schedule(static)
-  for (karst_index i = 0; i < A->block_rows; i++) {
-    const karst_index begin = A->row_start[i];
-    judge_row(i, A->row_start[i + 1] - begin, A->column + begin, A->block_size,
-              value + karst_block_offset(A->block_size, begin), relative + begin);
+  karst_piece piece = karst_begin(A->context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index i = part.first; i < part.last; i++) {
+      const karst_index begin = A->row_start[i];
+      judge_row(i, A->row_start[i + 1] - begin, A->column + begin, A->block_size,
+                value + karst_block_offset(A->block_size, begin), relative + begin);
+    }
+    karst_part_end(&piece, &part);
   }
+  karst_end(A->context, &piece);
   karst_matrix_host_value_done(A, value);
   return KARST_SUCCESS;
 }
@@ -98,18 +104,24 @@ static void join_entries(const karst_ordering_pattern *pattern, const karst_grap
                          const float *relative, float *strength)
 {
   const karst_index *row_start = pattern->row_start, *column = pattern->column;
-#pragma omp parallel for num_threads(karst_threads_for(pattern->context, graph->start[graph->vertices]))               \
-    schedule(static)
-  for (karst_index i = 0; i < graph->vertices; i++) {
-    karst_index own = row_start[i];
-    for (karst_index e = graph->start[i]; e < graph->start[i + 1]; e++) {
-      const karst_index j = graph->neighbour[e], mirror = karst_find_column(column, row_start[j], row_start[j + 1], i);
-      while (own < row_start[i + 1] && column[own] < j) own++;
-      float sum = own < row_start[i + 1] && column[own] == j ? relative[source ? source[own] : own] : 0;
-      if (mirror >= 0) sum += relative[source ? source[mirror] : mirror];
-      strength[e] = sum / 2;
+  karst_piece piece = karst_begin(pattern->context, KARST_KIND_ONCE, graph->start[graph->vertices]);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, graph->vertices);
+    for (karst_index i = part.first; i < part.last; i++) {
+      karst_index own = row_start[i];
+      for (karst_index e = graph->start[i]; e < graph->start[i + 1]; e++) {
+        const karst_index j = graph->neighbour[e];
+        const karst_index mirror = karst_find_column(column, row_start[j], row_start[j + 1], i);
+        while (own < row_start[i + 1] && column[own] < j) own++;
+        float sum = own < row_start[i + 1] && column[own] == j ? relative[source ? source[own] : own] : 0;
+        if (mirror >= 0) sum += relative[source ? source[mirror] : mirror];
+        strength[e] = sum / 2;
+      }
     }
+    karst_part_end(&piece, &part);
   }
+  karst_end(pattern->context, &piece);
 }
 
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,

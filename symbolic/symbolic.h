@@ -104,7 +104,7 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
                                      karst_index **transposed_column);
 
 /* Returns whether each entry off the diagonal has its mirror image. Columns ascend. */
-bool karst_pattern_is_symmetric(const karst_context *context, karst_index n, const karst_index *row_start,
+bool karst_pattern_is_symmetric(karst_context *context, karst_index n, const karst_index *row_start,
                                 const karst_index *column);
 
 /* Computes mirror[k] for entry k = (i,j) of a symmetric pattern: the number of entry (j,i). A diagonal entry is its own

@@ -62,10 +62,16 @@ karst_status karst_tiling_sort(karst_context *context, karst_index rows, const k
       (status = karst_list_groups(context, set->tiles, set->colour, set->colours, colour, tile)))
     goto finish;
   sort_tiles(set, colour, first, tile, tiling);
-#pragma omp parallel for num_threads(karst_threads_for(context, rows)) schedule(static)
-  for (karst_index t = 0; t < tiling->tiles; t++)
-    for (karst_index i = tiling->start[t], k = first[tile[t]]; i < tiling->start[t + 1]; i++, k++)
-      permutation[i] = set->sequence ? set->sequence[member[k]] : member[k];
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, tiling->tiles);
+    for (karst_index t = part.first; t < part.last; t++)
+      for (karst_index i = tiling->start[t], k = first[tile[t]]; i < tiling->start[t + 1]; i++, k++)
+        permutation[i] = set->sequence ? set->sequence[member[k]] : member[k];
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 
 finish:
   karst_release(context, first);
@@ -104,7 +110,6 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
   karst_status status = karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, what);
   if (!status) status = karst_allocate(context, &group, n, sizeof *group, what);
   if (status) return status;
-#pragma omp parallel for num_threads(karst_threads_for(context, n)) schedule(static)
   for (karst_index i = 0; i < n; i++) group[i] = set->tile[i] < hubs ? set->tile[i] : -1;
   status = karst_graph_of_groups(context, graph, hubs, group, &reach, &tiles);
   karst_release(context, group);

@@ -3,8 +3,11 @@
 #include "crew.h"
 
 #include "context.h"
+#include "matrix.h"
+#include "symbolic.h"
 #include "tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +22,15 @@ struct machine {
 static const int64_t work = 10000000; /* scalars */
 static const double one_takes = 1e-3; /* seconds of a piece on one thread */
 
-/* Does a piece of work that takes factor times as long with several threads as with one. */
+/* Does a piece of work that takes factor times as long with several threads as with one. Of the kinds that are not
+ * tried with one thread, the threads' own work is known, which takes them as long together as it takes one. */
 static int do_piece(struct machine *m, karst_kind kind, double factor)
 {
+  const double own = kind >= KARST_KIND_FACTOR ? one_takes : 0;
   const double start = m->now;
   const int used = karst_crew_choose(&m->crew, m->threads, kind, work, start);
   m->now += one_takes * (used > 1 ? factor : 1);
-  karst_crew_note(&m->crew, m->threads, kind, work, used, start, m->now);
+  karst_crew_note(&m->crew, m->threads, kind, work, &(karst_crew_cost){used, start, m->now, own});
   m->now += 1e-5;
   m->spent += m->now - start;
   if (used < m->least) m->least = used;
@@ -86,7 +91,7 @@ static void test_disturbed(void)
 {
   struct machine m = {.threads = 2, .now = 100};
   const int used = karst_crew_choose(&m.crew, 2, KARST_KIND_PRODUCT, work, 0);
-  karst_crew_note(&m.crew, 2, KARST_KIND_PRODUCT, work, used, 0, 100 * one_takes);
+  karst_crew_note(&m.crew, 2, KARST_KIND_PRODUCT, work, &(karst_crew_cost){used, 0, 100 * one_takes, 0});
   do_pieces(&m, 200, KARST_KIND_PRODUCT, 3);
   tap_ok(used == 1 && m.alone > 150,
          "a first measurement that was disturbed is corrected: %d of %d pieces have one thread", m.alone, m.pieces);
@@ -133,9 +138,15 @@ static void test_steady(void)
 static void test_small(void)
 {
   karst_crew crew = {0};
-  tap_ok(karst_crew_choose(&crew, 2, KARST_KIND_COPY, 1000, 0) == 1 && karst_crew_worth(2, 0) == 1 &&
-             karst_crew_worth(16, 20000) == 1 && karst_crew_worth(16, 100000) == 16 && karst_crew_worth(1, work) == 1,
+  tap_ok(karst_crew_choose(&crew, 2, KARST_KIND_COPY, 1000, 0) == 1 &&
+             karst_crew_worth(&crew, 2, KARST_KIND_COPY, 0) == 1 &&
+             karst_crew_worth(&crew, 16, KARST_KIND_COPY, 20000) == 1 &&
+             karst_crew_worth(&crew, 16, KARST_KIND_COPY, 100000) == 16 &&
+             karst_crew_worth(&crew, 1, KARST_KIND_COPY, work) == 1,
          "little work gets one thread, and else all are worth it");
+  tap_ok(karst_crew_choose(&crew, 2, KARST_KIND_ONCE, 100000, 0) == 1 &&
+             karst_crew_choose(&crew, 2, KARST_KIND_ONCE, 200000, 0) == 2,
+         "work that is done once gets several threads from a larger amount on");
 }
 
 /* All threads in every other iteration, and one in between. */
@@ -193,10 +204,56 @@ static void test_bits(void)
   free(changing);
 }
 
+/* Returns how many threads this process has: those of OpenMP stay once they have been started. 0 if it is not known. */
+static int count_threads(void)
+{
+  int threads = 0;
+  char line[256];
+  FILE *status = fopen("/proc/self/status", "r");
+  if (!status) return 0;
+  while (fgets(line, sizeof line, status))
+    if (sscanf(line, "Threads: %d", &threads) == 1) break;
+  fclose(status);
+  return threads;
+}
+
+/* Makes a problem of the gallery and analyses it for ILU of level 1, with three threads. Returns how many the process
+ * has then. */
+static int analyse(const char *problem, karst_crew crew)
+{
+  karst_context *context;
+  karst_matrix *A;
+  karst_ilu_pattern pattern;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_context_set_threads(context, 3), "threads");
+  context->crew = crew;
+  tap_need(context, karst_gallery_create(context, problem, 0, &A, NULL), problem);
+  tap_need(context, karst_ilu_symbolic(context, A->block_rows, A->row_start, A->column, 1, &pattern), "symbolic");
+  karst_ilu_pattern_destroy(context, &pattern);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  return count_threads();
+}
+
+/* No thread has been started before. */
+static void test_analysis(void)
+{
+  static const char small[] = "blackoil:20x20x5", large[] = "blackoil:30x30x30";
+  const karst_crew waiting = {.halvings = 10, .resume = 1e300}, quiet = {.steady = true};
+  if (!strstr(karst_build_features(), "OpenMP") || count_threads() != 1) {
+    tap_skip("built without OpenMP, or threads cannot be counted", "threads of the analysis");
+    return;
+  }
+  tap_ok(analyse(small, (karst_crew){0}) == 1, "the analysis of a small system has one thread");
+  tap_ok(analyse(large, waiting) == 1, "so has that of a large one while other programs keep threads waiting");
+  tap_ok(analyse(large, quiet) == 3, "else it has all");
+}
+
 int main(void)
 {
+  test_analysis();
   test_bits();
-  for (karst_kind kind = KARST_KIND_FILL; kind < KARST_KIND_FACTOR; kind++) {
+  for (karst_kind kind = KARST_KIND_FILL; kind < KARST_KINDS; kind++) {
     test_quiet(kind);
     test_busy(kind);
   }

@@ -1,6 +1,8 @@
 #!/bin/sh
 # A room includes only what the plan of the house allows (doc/design.md): its own headers and those of the rooms named.
-# And what drivers see of the system that they solve is an operator and sums.
+# What drivers see of the system that they solve is an operator and sums. And the number of threads of each parallel
+# region is that of a piece of work (lib/threads.h), which has one thread where the work is small, where other programs
+# keep threads waiting, and after a fork.
 number=0
 
 # find_header FILE NAME prints the file that FILE includes as NAME. The compiler finds it beside FILE, from the top, or
@@ -54,4 +56,13 @@ if [ -z "$wrong" ]; then
   echo "ok $number - a driver knows an operator and no matrix, and takes its sums through lib/sums.h"
 else
   echo "not ok $number - a driver knows a matrix, or takes a sum by itself:" $wrong
+fi
+
+number=$((number + 1))
+wrong=$(grep -rn 'pragma omp parallel' lib format matrices symbolic cpu precond krylov solver --include='*.[ch]' |
+  grep -v 'num_threads([a-z]*\.threads)')
+if [ -z "$wrong" ]; then
+  echo "ok $number - each parallel region has the threads of a piece of work"
+else
+  echo "not ok $number - parallel regions take threads that no piece of work has:" $wrong
 fi

@@ -148,6 +148,7 @@ karst_status karst_dilu_factor_cpu(karst_context *context, const karst_matrix *A
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_begin(&piece, n);
     karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = n};
     if (karst_team() == 1) rows(A, dilu, 0, n, shift, modified, 0, &mine);
     for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
@@ -157,6 +158,7 @@ karst_status karst_dilu_factor_cpu(karst_context *context, const karst_matrix *A
       for (; run < end; run++)
         rows(A, dilu, schedule->run_first[run], schedule->run_last[run], shift, modified, karst_thread(), &mine);
     }
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_dilu_factor)
     {
       karst_ilu_find(&all, mine.reason, mine.block_row);

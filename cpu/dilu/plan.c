@@ -33,7 +33,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
   analysis->plan = runs;
   status = karst_ilu_symbolic(context, rows, A->row_start, A->column, 0, &triangles);
   if (status) return status;
-  const int threads = karst_crew_worth(context->threads, karst_entries(A));
+  const int threads = karst_threads_worth(context, karst_entries(A));
   status = find_schedules(context, &triangles, A->tiling, threads, analysis, runs);
   runs->lower = triangles.lower_start;
   triangles.lower_start = NULL;

@@ -46,7 +46,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
   analysis->plan = schedule;
   analysis->plan_memory = (int64_t)sizeof *schedule;
   schedule->triangles = style == KARST_FGBILU_SEQUENTIAL;
-  schedule->threads = schedule->triangles ? 1 : karst_crew_worth(context->threads, karst_entries(A));
+  schedule->threads = schedule->triangles ? 1 : karst_threads_worth(context, karst_entries(A));
   if (schedule->triangles || (style != KARST_FGBILU_WAVEFRONT && schedule->threads == 1)) return KARST_SUCCESS;
   return make_boxes(context, style, analysis);
 }

@@ -19,6 +19,8 @@
 #include "dense.h"
 #include "search.h"
 
+#include <string.h>
+
 /* Numbers the columns of row i (L, diagonal, U) in w->position and returns their count; forget undoes it. */
 KARST_INLINE karst_index number_columns(const karst_ilu *ilu, karst_index i, karst_ilu_workspace *w)
 {
@@ -38,10 +40,16 @@ KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
 }
 
-/* Spreads row i of A over the pattern, into w->row. */
+/* Spreads row i of A over the pattern, into w->row. A row without fill has all of it, in the same order. */
 KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_index width, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
+  if (A->row_start[i + 1] - A->row_start[i] == width) {
+    const double *value = A->value + A->row_start[i] * bb;
+    for (karst_index k = 0; k < width; k++)
+      for (int64_t v = 0; v < bb; v++) w->row[k * bb + v] = value[k * bb + v];
+    return;
+  }
   for (int64_t v = 0; v < width * bb; v++) w->row[v] = 0;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
     for (int64_t v = 0; v < bb; v++) w->row[w->position[A->column[k]] * bb + v] = A->value[k * bb + v];
@@ -239,6 +247,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_begin(&piece, ilu->rows);
     karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
     if (karst_team() == 1) rows(A, ilu, 0, ilu->rows, shift, modified, &plan->workspace[0], &mine);
     for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
@@ -249,6 +258,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
         rows(A, ilu, schedule->run_first[run], schedule->run_last[run], shift, modified,
              &plan->workspace[karst_thread()], &mine);
     }
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_ilu_factor)
     {
       karst_ilu_find(&all, mine.reason, mine.block_row);

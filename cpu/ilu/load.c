@@ -58,18 +58,17 @@ karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, c
   const karst_ilu_plan *plan = ilu->plan;
   load_rows_function *rows = instance[ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0];
   karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = ilu->rows};
-  const int present = karst_threads_for(context, karst_entries(A));
-  const int threads = present < plan->threads ? present : plan->threads;
-  (void)threads;
-#pragma omp parallel num_threads(threads)
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, karst_entries(A), plan->threads);
+#pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_rows(&piece, ilu->rows, A->row_start);
     karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
-    karst_index first = karst_share_rows(ilu->rows, A->row_start, karst_thread(), karst_team());
-    karst_index last = karst_share_rows(ilu->rows, A->row_start, karst_thread() + 1, karst_team());
-    rows(value, ilu, first, last, &plan->workspace[karst_thread()], &mine);
+    rows(value, ilu, part.first, part.last, &plan->workspace[karst_thread()], &mine);
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_ilu_load)
     karst_ilu_find(&all, mine.reason, mine.block_row);
   }
+  karst_end(context, &piece);
   karst_ilu_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

@@ -75,7 +75,7 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
 {
   const karst_index rows = analysis->rows;
   const int64_t blocks = rows + analysis->lower_blocks + analysis->upper_blocks;
-  const int threads = karst_crew_worth(context->threads, karst_block_offset(analysis->block_size, blocks));
+  const int threads = karst_threads_worth(context, karst_block_offset(analysis->block_size, blocks));
   karst_ilu_plan *made;
   (void)A; /* the analysis has the pattern */
   karst_status status = count_levels(context, analysis);

@@ -9,7 +9,6 @@ struct sweep {
   const karst_matrix *A;
   const karst_rrb *rrb;
   int m;
-  int threads;
   int steps; /* 2 where b1 is not eliminated, else 4 */
   int64_t bad[2];
   karst_index unsymmetric, not_finite;
@@ -57,25 +56,27 @@ static void sweep_share(const struct sweep *sweep, const struct share *share, ka
 }
 
 /* As many as there is room and work for. */
-static int choose_threads(const karst_context *context, const struct sweep *sweep)
+static karst_piece begin(karst_context *context, const struct sweep *sweep)
 {
   const karst_rrb_shape *shape = &sweep->rrb->shape[sweep->m];
   const int room = ((const karst_rrb_cpu *)sweep->rrb->plan)->threads;
-  const int threads = karst_threads_for(context, 10 * shape->array);
-  if (shape->coarse[1] / KARST_RRB_LEAST_ROWS < threads) return 1;
-  return threads < room ? threads : room;
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_FACTOR, 10 * shape->array, room);
+  if (shape->coarse[1] / KARST_RRB_LEAST_ROWS < piece.threads) piece.threads = 1;
+  return piece;
 }
 
 /* Of two numbers that are -1 where there is none. */
 static karst_index lower(karst_index a, karst_index b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
-static void sweep_grid(struct sweep *sweep)
+static void sweep_grid(karst_context *context, struct sweep *sweep)
 {
   const karst_rrb *rrb = sweep->rrb;
   const karst_rrb_cpu *plan = rrb->plan;
   const int64_t J_end = rrb->shape[sweep->m].coarse[1], pitch = rrb->shape[0].pitch;
-#pragma omp parallel num_threads(sweep->threads)
+  karst_piece piece = begin(context, sweep);
+#pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_begin(&piece, (karst_index)J_end);
     const int thread = karst_thread(), team = karst_team();
     double *room = plan->lines + thread * karst_rrb_line_elements(rrb);
     karst_rrb_rows rows = {
@@ -83,6 +84,7 @@ static void sweep_grid(struct sweep *sweep)
     const struct share share = {karst_share(J_end, thread, team), karst_share(J_end, thread + 1, team), thread == 0,
                                 thread == team - 1};
     sweep_share(sweep, &share, &rows);
+    karst_part_end(&piece, &part);
 #pragma omp critical(karst_rrb_found)
     {
       sweep->bad[0] += rows.bad[0];
@@ -91,6 +93,7 @@ static void sweep_grid(struct sweep *sweep)
       sweep->not_finite = lower(sweep->not_finite, rows.not_finite);
     }
   }
+  karst_end(context, &piece);
 }
 
 /* 1 / d of an eliminated node: 0 for a pivot of 0, and NaN for one that is not finite or too large for a float. */
@@ -132,8 +135,7 @@ static bool factor_grids(karst_context *context, const karst_matrix *A, const ka
   for (int m = 0; m < rrb->grouped; m++) {
     struct sweep sweep = {
         .A = A, .rrb = rrb, .m = m, .steps = 2 * m + 2 <= rrb->levels ? 4 : 2, .unsymmetric = -1, .not_finite = -1};
-    sweep.threads = choose_threads(context, &sweep);
-    sweep_grid(&sweep);
+    sweep_grid(context, &sweep);
     outcome->unsymmetric = sweep.unsymmetric;
     if (sweep.unsymmetric >= 0) return false;
     if (sweep.not_finite >= 0) *outcome = entry_of(sweep.not_finite);

@@ -29,13 +29,15 @@ karst_status karst_rrb_inspect_cpu(karst_context *context, const karst_matrix *A
 {
   karst_index misfit = A->block_rows;
   bool corners = false;
-  (void)context; /* without OpenMP */
-#pragma omp parallel for num_threads(karst_threads_for(context, karst_entries(A))) schedule(static)                    \
-    reduction(min                                                                                                      \
-              : misfit) reduction(||                                                                                   \
-                                  : corners)
-  for (karst_index row = 0; row < A->block_rows; row++)
-    if (row < misfit && look_at_row(A, rrb, row, &corners) >= 0) misfit = row;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
+#pragma omp parallel num_threads(piece.threads) reduction(min : misfit) reduction(|| : corners)
+  {
+    const karst_part part = karst_part_begin(&piece, A->block_rows);
+    for (karst_index row = part.first; row < part.last; row++)
+      if (row < misfit && look_at_row(A, rrb, row, &corners) >= 0) misfit = row;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
   *pattern = (karst_rrb_pattern){corners, {-1, -1}};
   if (misfit == A->block_rows) return KARST_SUCCESS;
   pattern->misfit[0] = misfit;

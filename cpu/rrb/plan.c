@@ -43,7 +43,7 @@ static karst_status plan_lines(karst_context *context, const karst_matrix *A, ka
 {
   karst_rrb_cpu *plan = rrb->plan;
   const karst_index shares = rrb->shape[0].coarse[1] / KARST_RRB_LEAST_ROWS;
-  plan->threads = karst_crew_worth(context->threads, karst_entries(A));
+  plan->threads = karst_threads_worth(context, karst_entries(A));
   if (shares < plan->threads) plan->threads = shares > 1 ? (int)shares : 1;
   const int64_t elements = karst_rrb_line_elements(rrb) * plan->threads;
   rrb->plan_memory += elements * (int64_t)sizeof(double);

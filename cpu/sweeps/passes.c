@@ -15,7 +15,7 @@ static karst_status plan(karst_context *context, const karst_parilu_analysis *an
   karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "the sweeps");
   if (status) return status;
   s->plan = made;
-  int threads = karst_crew_worth(context->threads, karst_entries(F));
+  int threads = karst_threads_worth(context, karst_entries(F));
   if (analysis->limit > 0 && analysis->limit < threads) threads = analysis->limit;
   for (karst_index i = 0; i < F->block_rows; i++)
     if (F->row_start[i + 1] - F->row_start[i] > widest) widest = F->row_start[i + 1] - F->row_start[i];
@@ -52,25 +52,26 @@ static const karst_parilu_method *method_of(const karst_parilu *s)
                         : karst_parilu_methods_cpu)[b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? b : 0];
 }
 
-/* Returns how many of the plan's threads are to work at present. */
-static int threads_for(const karst_context *context, const karst_parilu *s)
+/* Begins a pass, which has the plan's threads at most. */
+static karst_piece begin(karst_context *context, const karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;
-  const int threads = karst_threads_for(context, karst_entries(s->F));
-  return threads < made->threads ? threads : made->threads;
+  return karst_begin_at_most(context, KARST_KIND_FACTOR, karst_entries(s->F), made->threads);
 }
 
 /* Runs a pass over all rows, which are shared out by their entries. */
-static void run(const karst_context *context, karst_parilu_rows *rows, const karst_parilu_pass *pass)
+static void run(karst_context *context, karst_parilu_rows *rows, const karst_parilu_pass *pass)
 {
   const karst_matrix *F = pass->s->F;
   const karst_parilu_plan *made = pass->s->plan;
-  const int threads = threads_for(context, pass->s);
-  (void)threads;
-#pragma omp parallel num_threads(threads)
-  rows(pass, karst_share_rows(F->block_rows, F->row_start, karst_thread(), karst_team()),
-       karst_share_rows(F->block_rows, F->row_start, karst_thread() + 1, karst_team()),
-       &made->workspace[karst_thread()]);
+  karst_piece piece = begin(context, pass->s);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, F->block_rows, F->row_start);
+    rows(pass, part.first, part.last, &made->workspace[karst_thread()]);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
 }
 
 static void guess(karst_context *context, bool scaled, karst_parilu *s)
@@ -84,32 +85,34 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
 
 /* Takes one asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
  * done. */
-static void sweep_in_place(const karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
+static void sweep_in_place(karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
 {
   enum { ROWS = 64, TASKS = 128 };
   const karst_matrix *F = s->F;
   const karst_parilu_plan *made = s->plan;
   const karst_parilu_pass pass = {.s = s, .in_place = true, .to = s->value};
-  const int threads = threads_for(context, s);
-  (void)threads;
-#pragma omp parallel num_threads(threads)
+  karst_piece piece = begin(context, s);
+#pragma omp parallel num_threads(piece.threads)
   {
+    const karst_part part = karst_part_begin(&piece, F->block_rows);
     karst_ilu_workspace *w = &made->workspace[karst_thread()];
 #pragma omp for schedule(dynamic)
     for (int64_t first = 0; first < (made->task ? 0 : F->block_rows); first += ROWS)
       method->sweep(&pass, (karst_index)first,
                     F->block_rows - first > ROWS ? (karst_index)(first + ROWS) : F->block_rows, w);
-#pragma omp for schedule(dynamic, TASKS)
+#pragma omp for schedule(dynamic, TASKS) nowait
     for (int64_t t = 0; t < made->tasks; t++) {
       const karst_index k = made->task[t];
       method->update(s, karst_parilu_row_of(F, k), k, w);
     }
+    karst_part_end(&piece, &part);
   }
+  karst_end(context, &piece);
 }
 
 /* Takes one synchronous sweep. Where measured is true, it sums up the residual of the factors that it starts from,
  * too. */
-static void sweep_once(const karst_context *context, const karst_parilu_method *method, bool measured, karst_parilu *s)
+static void sweep_once(karst_context *context, const karst_parilu_method *method, bool measured, karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;
   const karst_parilu_pass pass = {.s = s, .to = s->next, .row_sum = measured ? made->row_sum : NULL};
