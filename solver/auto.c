@@ -70,7 +70,7 @@ static karst_auto_freedom find_freedom(const karst_options *given)
       freedom.precond = freedom.precond && !karst_options_find(given, row->name);
   karst_methods_read(given, &chosen);
   const char *driver = karst_krylov_table[chosen.solver]->name;
-  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0;
+  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0 || strcmp(driver, "auto") == 0;
   freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
   freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && strcmp(driver, "bicgstab") != 0;
   return freedom;

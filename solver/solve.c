@@ -2,6 +2,7 @@
  *
  * Allocates nothing, but on a GPU up to 1 MiB of host memory where the elements of a vector have to be looked at. */
 #include "clock.h"
+#include "next.h"
 #include "norm.h"
 #include "solver.h"
 #include "vector.h"
@@ -36,7 +37,7 @@ static karst_status measure(void *user, const double *x, double target, bool exp
   const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
   const karst_residual_space space = {solver->residual, solver->size, solver->norm2};
-  if (solver->krylov->iterations > 0) karst_system_leave(&solver->system, x, solver->residual, outer->x);
+  if (solver->running->iterations > 0) karst_system_leave(&solver->system, x, solver->residual, outer->x);
   return solver->caller.residual(&solver->caller, outer->b, outer->x, target, expected, &space, &precise, norm);
 }
 
@@ -80,7 +81,7 @@ static karst_status measure_reduced(void *user, const double *x, double target, 
 {
   struct outer *outer = user;
   const karst_solver *solver = outer->solver;
-  const karst_krylov *krylov = solver->krylov;
+  const karst_krylov *krylov = solver->running;
   const struct accuracy how = {target, expected, precise};
   if (krylov->kept_start) return settle_start(outer, x, how, norm);
   if (krylov->iterations > 0) {
@@ -113,7 +114,7 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
                                   karst_result *result)
 {
   const karst_reduced *reduced = &solver->reduced;
-  karst_krylov *krylov = solver->krylov;
+  karst_krylov *krylov = solver->running;
   struct outer outer = {solver, b, x, NAN};
   const karst_krylov_outer caller = {&outer, measure_reduced, NULL};
   krylov->outer = &caller;
@@ -138,12 +139,11 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
                                  karst_result *result)
 {
   const karst_system *system = &solver->system;
-  karst_krylov *krylov = solver->krylov;
+  karst_krylov *krylov = solver->running;
   struct outer outer = {solver, b, x, NAN};
   const karst_krylov_outer scaled = {&outer, measure, outer_norm};
   const double atol = solver->limits.atol;
-  krylov->monitor = solver->monitor;
-  krylov->monitor_user = solver->monitor_user;
+  karst_next_set_monitor(solver);
   if (karst_solver_is_reduced(solver)) return solve_reduced(solver, b, x, rtol_target, result);
   if (!system->copy) return karst_krylov_solve(krylov, b, x, rtol_target, atol, result);
   krylov->outer = karst_solver_is_scaled(solver) ? &scaled : NULL;
@@ -152,6 +152,19 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   krylov->outer = NULL;
   if (krylov->iterations == 0 || krylov->measured) return status;
   karst_system_leave(system, system->solution, solver->residual, x);
+  return status;
+}
+
+/* The second of two drivers goes on from the x of the first, which has failed. Where there is no memory for it, the
+ * outcome is the first one's. */
+static karst_status go_on(karst_solver *solver, const double *b, double *x, double rtol_target, karst_result *result)
+{
+  const int before = result->iterations;
+  karst_status status = karst_next_begin(solver, result);
+  if (status) return status == KARST_ERROR_NO_MEMORY ? KARST_SUCCESS : status;
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
+  status = solve_system(solver, b, x, rtol_target, result);
+  result->iterations += before;
   return status;
 }
 
@@ -170,7 +183,7 @@ static void explain(karst_solver *solver, const karst_result *result, const char
              "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
              "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
              result->iterations, result->iterations == 1 ? "" : "s",
-             solver->krylov->start_merit > 0 ? solver->krylov->merit / solver->krylov->start_merit : 0,
+             solver->running->start_merit > 0 ? solver->running->merit / solver->running->start_merit : 0,
              result->residual, result->relative_residual);
   else if (result->reason > 0)
     snprintf(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
@@ -191,7 +204,11 @@ static void explain(karst_solver *solver, const karst_result *result, const char
              "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
              result->iterations, result->iterations == 1 ? "" : "s", karst_reason_text(result->reason),
              result->residual, result->relative_residual);
-  const size_t length = strlen(text);
+  size_t length = strlen(text);
+  if (solver->running == solver->next)
+    length += (size_t)snprintf(text + length, size - length, "; %s went on where %s had ended after %d: %s",
+                               solver->next->ops->name, solver->krylov->ops->name, solver->failed.iterations,
+                               karst_reason_text(solver->failed.reason));
   if (!factored && result->reason == precond->reason && precond->explanation[0])
     snprintf(text + length, size - length, ": %s", precond->explanation);
 }
@@ -264,6 +281,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   const karst_system *system = &solver->system;
   double rhs_norm;
   solver->krylov->report.count = 0;
+  karst_next_share(solver);
   karst_status status = norm_of(solver, b, &rhs_norm);
   if (status) return status;
   const bool sound = system->reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
@@ -279,10 +297,11 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
     status = plain_residual(solver, b, x, &result->residual);
   } else {
     status = solve_system(solver, b, x, rtol_target, result);
+    if (!status && karst_next_is_due(solver, result)) status = go_on(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
-    if (solver->krylov->not_finite_in) *place = solver->krylov->not_finite_in;
+    if (solver->running->not_finite_in) *place = solver->running->not_finite_in;
     const bool doubtful = karst_solver_is_scaled(solver)
-                              ? solver->krylov->kept_start
+                              ? solver->running->kept_start
                               : karst_solver_is_reduced(solver) && result->reason == KARST_NOT_FINITE &&
                                     result->block_row < 0 && result->iterations == 0;
     if (!status && doubtful) status = check_start(solver, x, result, place);
@@ -295,7 +314,7 @@ static void measure_choice(karst_solver *solver, const karst_result *result)
 {
   karst_auto_measure(&solver->automatic,
                      &(karst_auto_sample){.A = solver->system.matrix,
-                                          .krylov = solver->krylov,
+                                          .krylov = solver->running,
                                           .result = result,
                                           .time_update = solver->time_transfer + solver->precond->time_factor,
                                           .time_solve = solver->time_solve});

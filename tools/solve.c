@@ -106,6 +106,7 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   watch_phase(watch, "solve");
   karst_status status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
+  if (!status) status = tool_effective_driver(report->settings->options, run->solver, report->effective);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
   return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
