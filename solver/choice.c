@@ -348,6 +348,13 @@ static karst_status update_choice(karst_solver *solver)
   return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
 }
 
+karst_status karst_choice_change(karst_solver *solver, int before, bool *other)
+{
+  const karst_status status = exchange(solver);
+  *other = status == KARST_SUCCESS;
+  return *other || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
+}
+
 karst_status karst_choice_update(karst_solver *solver)
 {
   return solver->given ? update_choice(solver) : factor(solver);

@@ -16,16 +16,15 @@ enum { FEW = 2000 };
 void karst_next_share(karst_solver *solver)
 {
   solver->running = solver->krylov;
-  if (!karst_next_may_come(solver)) return;
-  solver->share = solver->limits;
-  if (solver->share.max_iterations > FEW) solver->share.max_iterations /= 2;
+  solver->share = solver->allowed;
+  if (karst_next_may_come(solver) && solver->share.max_iterations > FEW) solver->share.max_iterations /= 2;
   solver->krylov->limits = &solver->share;
 }
 
 /* With no norm to reach, stagnation is what the caller waits for. */
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
 {
-  const karst_krylov_limits *limits = &solver->limits;
+  const karst_krylov_limits *limits = &solver->allowed;
   if (!karst_next_may_come(solver) || solver->running != solver->krylov) return false;
   if (result->iterations >= limits->max_iterations || (limits->rtol == 0 && limits->atol == 0)) return false;
   switch (result->reason) {
@@ -74,7 +73,8 @@ karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
   const karst_status status = solver->next ? KARST_SUCCESS : make(solver);
   if (status) return status;
   solver->failed = *result;
-  solver->share = solver->limits;
+  solver->before += result->iterations;
+  solver->share = solver->allowed;
   solver->share.max_iterations -= result->iterations;
   solver->next->limits = &solver->share;
   solver->next->A = solver->krylov->A;
@@ -82,17 +82,17 @@ karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
   return KARST_SUCCESS;
 }
 
-/* The start of the second driver is where the first has ended, of which the monitor knows. */
+/* The start of a driver that goes on is where the one before has ended, of which the monitor knows. */
 static karst_decision count_on(void *user, int iteration, double residual)
 {
   const karst_solver *solver = user;
   if (iteration == 0) return KARST_GO_ON;
-  return solver->monitor(solver->monitor_user, solver->failed.iterations + iteration, residual);
+  return solver->monitor(solver->monitor_user, solver->before + iteration, residual);
 }
 
 void karst_next_set_monitor(karst_solver *solver)
 {
-  const bool counts_on = solver->monitor && solver->running == solver->next;
+  const bool counts_on = solver->monitor && solver->before > 0;
   solver->running->monitor = counts_on ? count_on : solver->monitor;
   solver->running->monitor_user = counts_on ? solver : solver->monitor_user;
 }

@@ -1,6 +1,7 @@
 /* solve.c - one solve: the caller's vectors into the solver's order and scaling, the Krylov method, and back.
  *
  * Allocates nothing, but on a GPU up to 1 MiB of host memory where the elements of a vector have to be looked at. */
+#include "choice.h"
 #include "clock.h"
 #include "next.h"
 #include "norm.h"
@@ -310,20 +311,47 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   return status;
 }
 
-static void measure_choice(karst_solver *solver, const karst_result *result)
+static karst_auto_sample sample_of(const karst_solver *solver, const karst_result *result, double seconds)
 {
-  karst_auto_measure(&solver->automatic,
-                     &(karst_auto_sample){.A = solver->system.matrix,
-                                          .krylov = solver->running,
-                                          .result = result,
-                                          .time_update = solver->time_transfer + solver->precond->time_factor,
-                                          .time_solve = solver->time_solve});
+  return (karst_auto_sample){.A = solver->system.matrix,
+                             .krylov = solver->running,
+                             .result = result,
+                             .time_update = solver->time_transfer + solver->precond->time_factor,
+                             .time_solve = seconds};
+}
+
+/* One solve with the choice at hand. *goes_on: of auto, another choice is to go on from its x, which is made; or this
+ * one, where that could not be made and this one was broken off. */
+static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result,
+                            const char **place, bool *goes_on)
+{
+  const double begin = karst_clock();
+  const int most = solver->limits.max_iterations - solver->before, done = solver->before, rung = solver->automatic.at;
+  karst_auto_sample sample = sample_of(solver, NULL, 0);
+  *goes_on = false;
+  *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
+  solver->allowed = solver->limits;
+  solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
+  karst_status status = solve(solver, b->values, x->values, result, place);
+  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
+  if (!status) status = waited;
+  solver->before = done + result->iterations;
+  if (status || !solver->given) return status;
+  sample = sample_of(solver, result, karst_clock() - begin);
+  if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
+  status = karst_choice_change(solver, rung, goes_on);
+  if (*goes_on || status) return status;
+  solver->automatic.due = false; /* so that it is not broken off again */
+  *goes_on = solver->allowed.max_iterations < most && result->reason == KARST_ITERATION_LIMIT;
+  return KARST_SUCCESS;
 }
 
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
   const char *place = "the matrix";
+  bool goes_on = true;
   if (!solver || !b || !x || !result)
     return karst_missing(solver ? solver->context : NULL,
                          result ? "a vector of the solve" : "the place for the result");
@@ -332,12 +360,11 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   if (!status) status = karst_solver_check_idle(solver);
   if (!status) status = check_arguments(solver, b, x);
   if (status) return status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   solver->busy = "a solve";
-  status = solve(solver, b->values, x->values, result, &place);
+  solver->before = 0;
+  while (!status && goes_on) status = attempt(solver, b, x, result, &place, &goes_on);
   solver->busy = NULL;
-  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
-  if (!status) status = waited;
+  result->iterations = solver->before;
   if (status) {
     result->reason = KARST_SOUND;
     snprintf(solver->explanation, sizeof solver->explanation, "not solved: the call failed");
@@ -345,7 +372,6 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
     explain(solver, result, place);
   }
   solver->time_solve = karst_clock() - begin;
-  if (!status && solver->given) measure_choice(solver, result);
   return status;
 }
 

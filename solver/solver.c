@@ -44,6 +44,7 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
     status = karst_option_check_number(solver->context, &karst_krylov_limits_rows[i], number[i]);
   if (status) return status;
   solver->limits = (karst_krylov_limits){rtol, atol, max_iterations};
+  if (solver->krylov) solver->krylov->limits = &solver->limits;
   if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
   if (status) solver->limits = before;
   if (solver->krylov) karst_next_clear(solver);

@@ -24,12 +24,14 @@ struct karst_solver {
   karst_parts *parts;    /* held; NULL: the preconditioner is that of the whole system */
   karst_matrix *apart;   /* what the preconditioner is made from where there are parts, else NULL */
   karst_precond *precond;
-  karst_krylov *krylov;      /* NULL before setup has succeeded */
-  karst_krylov *next;        /* of a driver made of two: the other one, made where the first has failed; else NULL */
-  karst_krylov *running;     /* krylov or next: the one that the solve under way, or the last one, has come to */
-  karst_krylov_limits share; /* what of the limits the running one of two drivers may use */
-  karst_result failed;       /* how krylov has ended where next has gone on */
-  karst_reduced reduced;     /* what krylov works on where it is the preconditioner's reduced system */
+  karst_krylov *krylov;  /* NULL before setup has succeeded */
+  karst_krylov *next;    /* of a driver made of two: the other one, made where the first has failed; else NULL */
+  karst_krylov *running; /* krylov or next: the one that the solve under way, or the last one, has come to */
+  karst_krylov_limits allowed, share; /* what of the limits the solve under way may use with this choice, and with the
+ * running one of two drivers */
+  int before;                         /* iterations of the solve before those of the running driver */
+  karst_result failed;                /* how krylov has ended where next has gone on */
+  karst_reduced reduced;              /* what krylov works on where it is the preconditioner's reduced system */
   const char *busy;   /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
   bool factored;      /* scaling and factorization of the last update have gone well */
   bool lagging;       /* the factors are of values before those of the last keep: no reduced system is the matrix's */

@@ -49,9 +49,9 @@ static karst_status set_choice(karst_options *options, const char *choice)
   return status;
 }
 
-karst_status tool_effective_driver(const karst_options *given, const karst_solver *solver, karst_options *options)
+/* The driver that has run last, with the restart that auto gives it. */
+static karst_status set_driver(karst_options *options, const char *driver)
 {
-  const char *driver = find_used(given, solver, "solver");
   karst_status status = KARST_SUCCESS;
   if (!driver) return KARST_SUCCESS;
   if (strcmp(driver, "gmres") == 0)
@@ -65,7 +65,7 @@ int tool_effective_options(karst_context *context, const karst_options *given, c
   const char *choice = find_choice(given, solver), *ordering = find_used(given, solver, "ordering");
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
-  if (!status) status = tool_effective_driver(given, solver, *effective);
+  if (!status) status = set_driver(*effective, find_used(given, solver, "solver"));
   if (!status && ordering && !choice) status = karst_options_set(*effective, "ordering", ordering);
   if (!status) return TOOL_GO_ON;
   karst_options_destroy(*effective);

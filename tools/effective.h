@@ -6,13 +6,11 @@
 #include "common.h"
 
 /* Makes the options in effect, which the caller destroys: a copy of given, with what the solver's values auto_choice,
- * ordering_used and solver_used say set in it where auto has made a choice. solver: made of given and set up, or NULL. Reports its
- * own errors and returns TOOL_GO_ON or an exit status; *effective is NULL after an error. */
+ * ordering_used and solver_used say set in it where auto has made a choice, which a solve may change. solver: made of
+ * given and set up, or NULL. Reports its own errors and returns TOOL_GO_ON or an exit status; *effective is NULL after
+ * an error. */
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective);
-
-/* Sets the driver that the last solve has ended with in options, where given leaves it to auto. */
-karst_status tool_effective_driver(const karst_options *given, const karst_solver *solver, karst_options *options);
 
 /* Whether updates of a solver of these options may choose anew: those of auto, unless they learn nothing. */
 bool tool_updates_choose(const karst_options *given);
