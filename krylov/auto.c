@@ -9,15 +9,10 @@
 
 extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, karst_krylov_gmres;
 
-/* Read as text where gmres is made; the driver has no settings of its own. */
-static const karst_option restart_rows[] = {
-    {"restart", KARST_OPTION_INTEGER, false, 0, NULL, 1, "100", "basis vectors of gmres where bicgstab fails"}, {0}};
-static const karst_option *const rows[] = {restart_rows, NULL};
-
 const struct karst_krylov_ops karst_krylov_auto = {
     .name = "auto",
     .help = "bicgstab, and gmres(100) from there where that fails",
-    .options = rows,
     .first = &karst_krylov_bicgstab,
     .then = &karst_krylov_gmres,
+    .then_restart = 100,
 };

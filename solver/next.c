@@ -40,18 +40,12 @@ bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
   }
 }
 
-/* The options that the chosen driver has of its own, such as its default of restart, are those of the second. */
 static karst_status make_options(const karst_solver *solver, karst_options **options)
 {
-  const char *value;
   karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, options)
                                         : karst_options_create(solver->context, options);
   if (status) return status;
-  for (const karst_option *const *list = chosen_ops(solver)->options; *list; list++)
-    for (const karst_option *row = *list; row->name && !status; row++) {
-      status = karst_options_get(*options, row->name, &value);
-      if (!status) status = karst_options_set(*options, row->name, value);
-    }
+  status = karst_options_set_integer(*options, "restart", chosen_ops(solver)->then_restart);
   if (!status) return KARST_SUCCESS;
   karst_options_destroy(*options);
   return status;

@@ -219,18 +219,6 @@ karst_status karst_options_set_real(karst_options *options, const char *name, do
   return karst_options_set(options, name, text);
 }
 
-/* The default of a name that several drivers have is the chosen one's. */
-static const char *find_default(const karst_options *options, const struct found *found)
-{
-  karst_methods methods;
-  karst_methods_read(options, &methods);
-  const karst_option *const *list = karst_krylov_table[methods.solver]->options;
-  for (; list && *list; list++)
-    for (const karst_option *row = *list; row->name; row++)
-      if (strcmp(row->name, found->name) == 0) return row->default_value;
-  return found->default_value;
-}
-
 karst_status karst_options_get(const karst_options *options, const char *name, const char **value)
 {
   if (value) *value = NULL;
@@ -242,7 +230,7 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
   if (!find_option(karst_options_context(options), name, &found))
     return fail_unknown(karst_options_context(options), name, &found);
   const char *given = karst_options_find(options, found.name);
-  *value = given ? given : find_default(options, &found);
+  *value = given ? given : found.default_value;
   return KARST_SUCCESS;
 }
 

@@ -369,6 +369,86 @@ static void test_update_without_memory(void)
          failed);
 }
 
+/* Sets up a solver whose first choice is this preconditioner, as the rules of a GPU may choose where those of a CPU do
+ * not: with the analysis of one that was told it. */
+static void set_up_with(const struct problem *p, karst_solver *solver, const char *precond)
+{
+  karst_options *options;
+  karst_solver *other;
+  karst_analysis *analysis;
+  char choice[VALUE];
+  tap_need(p->context, karst_options_create(p->context, &options), "options");
+  tap_need(p->context, karst_options_set(options, "precond", precond), "precond");
+  tap_need(p->context, karst_solver_create(p->context, options, &other), "solver");
+  tap_need(p->context, karst_solver_setup(other, p->A), "setup");
+  tap_need(p->context, karst_solver_get_analysis(other, &analysis), "analysis");
+  tap_need(p->context, karst_solver_setup_with(solver, p->A, analysis), "setup");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), precond) != NULL, "it begins with %s", choice);
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(other);
+  karst_options_destroy(options);
+}
+
+/* A solve that fails with the first choice goes on with another one in the same call. */
+static void test_within_solve(karst_context *context)
+{
+  struct problem p = make_problem(context, "blackoil:21x2x1,dt=0.1", 0);
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}));
+  char choice[VALUE];
+  set_up_with(&p, solver, "jacobi");
+  const karst_result result = solve(&p, solver);
+  tap_ok(result.reason > 0 && !strstr(text_of(solver, "auto_choice", choice), "jacobi"), "%s ends it: %s", choice,
+         karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
+static void test_sequence(karst_context *context)
+{
+  enum { EASY = 8, HARD = 10, LATE = 4 };
+  static const char easy[] = "blackoil:12x12x4,dt=0.001", hard[] = "blackoil:12x12x4,dt=10";
+  struct problem p = make_problem(context, easy, 0), q = make_problem(context, hard, 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
+  karst_options *options;
+  karst_solver *fixed;
+  char choice[VALUE];
+  int late = 0, most = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, hard, 0, &copy, NULL), "matrix");
+  double *value = copy_values(copy, 1, 0);
+  set_up_with(&p, solver, "jacobi");
+  solve(&p, solver);
+  for (int i = 1; i < EASY; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    solve(&p, solver);
+  }
+  for (int i = 0; i < HARD; i++) {
+    const karst_result result = step(&p, solver, value, choice);
+    if (result.iterations > most) most = result.iterations;
+    if (i >= HARD - LATE) late += result.iterations;
+  }
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "jacobi"), "jacobi");
+  tap_need(context, karst_options_set(options, "solver", "bicgstab"), "bicgstab");
+  tap_need(context, karst_solver_create(context, options, &fixed), "solver");
+  tap_need(context, karst_solver_setup(fixed, q.A), "setup");
+  const int jacobi = solve(&q, fixed).iterations;
+  tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
+         jacobi, choice);
+  tap_ok(most <= jacobi + 30, "none takes many more than that: %d", most);
+  free(value);
+  karst_options_destroy(options);
+  karst_solver_destroy(fixed);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  destroy_problem(&q);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
 int main(void)
 {
   tap_each_device(test_learning, "learning");
@@ -379,6 +459,8 @@ int main(void)
   tap_each_device(test_learnt_analysis, "an analysis of what was learnt");
   tap_each_device(test_second_chance_unlearnt, "a second chance where nothing is learnt");
   tap_each_device(test_analysis_across, "an analysis across values");
+  tap_each_device(test_within_solve, "a failure within a solve");
+  tap_each_device(test_sequence, "easy systems, then hard ones");
   test_update_without_memory();
   test_stand_in_without_memory();
   return tap_done();

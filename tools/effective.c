@@ -49,23 +49,14 @@ static karst_status set_choice(karst_options *options, const char *choice)
   return status;
 }
 
-/* The driver that has run last, with the restart that auto gives it. */
-static karst_status set_driver(karst_options *options, const char *driver)
-{
-  karst_status status = KARST_SUCCESS;
-  if (!driver) return KARST_SUCCESS;
-  if (strcmp(driver, "gmres") == 0)
-    status = karst_options_set(options, "restart", tool_option_text(options, "restart"));
-  return status ? status : karst_options_set(options, "solver", driver);
-}
-
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
   const char *choice = find_choice(given, solver), *ordering = find_used(given, solver, "ordering");
+  const char *driver = find_used(given, solver, "solver");
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
-  if (!status) status = set_driver(*effective, find_used(given, solver, "solver"));
+  if (!status && driver) status = karst_options_set(*effective, "solver", driver);
   if (!status && ordering && !choice) status = karst_options_set(*effective, "ordering", ordering);
   if (!status) return TOOL_GO_ON;
   karst_options_destroy(*effective);

@@ -64,8 +64,8 @@ static void print_method(const struct solve_report *report)
   const int sweeps = (int)tool_option_number(options, "trisolve-sweeps");
   char precond[128];
   printf("solver      %s%s", used ? "auto: " : "", tool_option_text(options, "solver"));
-  if (karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
-  if (karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
+  if (!used && karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
+  if (!used && karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
   printf(", rtol %g, atol %g, at most %d iteration%s\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), most, tool_plural(most));
   printf("precond     %s", tool_precond_text(report->settings->options, options, precond, sizeof precond));
