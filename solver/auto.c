@@ -305,8 +305,10 @@ static bool is_trial(const karst_auto *choice) { return choice->at != choice->be
 
 int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, int most)
 {
-  if (choice->learn == NEVER || !choice->due || !choice->ladder.climbs) return most;
-  const double scale = find_scale(choice, sample->krylov->limits);
+  const karst_krylov_limits *limits = sample->krylov->limits;
+  const bool endless = limits->rtol == 0 && limits->atol == 0;
+  if (choice->learn == NEVER || !choice->due || !choice->ladder.climbs || endless) return most;
+  const double scale = find_scale(choice, limits);
   double worth = most;
   if (is_trial(choice) && choice->bytes > 0)
     worth = (choice->bytes - karst_auto_update_bytes(sample)) / karst_auto_iteration_bytes(sample);

@@ -68,6 +68,7 @@ karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
   if (status) return status;
   solver->failed = *result;
   solver->before += result->iterations;
+  solver->goes_on = true;
   solver->share = solver->allowed;
   solver->share.max_iterations -= result->iterations;
   solver->next->limits = &solver->share;
@@ -86,7 +87,7 @@ static karst_decision count_on(void *user, int iteration, double residual)
 
 void karst_next_set_monitor(karst_solver *solver)
 {
-  const bool counts_on = solver->monitor && solver->before > 0;
+  const bool counts_on = solver->monitor && solver->goes_on;
   solver->running->monitor = counts_on ? count_on : solver->monitor;
   solver->running->monitor_user = counts_on ? solver : solver->monitor_user;
 }

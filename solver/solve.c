@@ -362,7 +362,8 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   if (status) return status;
   solver->busy = "a solve";
   solver->before = 0;
-  while (!status && goes_on) status = attempt(solver, b, x, result, &place, &goes_on);
+  for (solver->goes_on = false; !status && goes_on; solver->goes_on = true)
+    status = attempt(solver, b, x, result, &place, &goes_on);
   solver->busy = NULL;
   result->iterations = solver->before;
   if (status) {

@@ -30,6 +30,7 @@ struct karst_solver {
   karst_krylov_limits allowed, share; /* what of the limits the solve under way may use with this choice, and with the
  * running one of two drivers */
   int before;                         /* iterations of the solve before those of the running driver */
+  bool goes_on;                       /* it goes on from the x of another driver, or of another choice of auto */
   karst_result failed;                /* how krylov has ended where next has gone on */
   karst_reduced reduced;              /* what krylov works on where it is the preconditioner's reduced system */
   const char *busy;   /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */

@@ -150,9 +150,8 @@ static void test_second_chance(karst_context *context)
   skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
-  tap_ok(step(&p, solver, negative, choice).reason == KARST_INDEFINITE_PRECOND && strstr(choice, "rrb"),
-         "negative values are none for rrb");
-  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "%s stands in", choice);
+  tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "negative values are none for rrb");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), "iluk") != NULL, "%s stands in, in the same solve", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
   tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
@@ -235,7 +234,7 @@ static void test_stand_in_without_memory(void)
   tap_ok(sound && failed > 3, "%ld updates without memory for a stand-in say so, and the next ones make it", failed);
 }
 
-/* Values for which a trial fails: the choice before comes back, and stays while it converges. */
+/* Values for which a trial fails: the choice before comes back and ends the solve, and stays while it converges. */
 static void test_failed_trial(karst_context *context)
 {
   struct problem p = make_problem(context, "anisotropic:60x60x1", 2);
@@ -254,9 +253,7 @@ static void test_failed_trial(karst_context *context)
     double *value = copy_values(copy, 1, -0.1 / (t + 1));
     const karst_reason reason = step(&p, solver, value, choice).reason;
     if (karst_context_is_host(context))
-      tap_ok(t == 1 ? reason == KARST_STAGNATED && strcmp(choice, first) != 0
-                    : reason > 0 && strcmp(choice, first) == 0,
-             "update %d: %s", t, choice);
+      tap_ok(reason > 0 && (strcmp(choice, first) == 0) == (t > 1), "update %d: %s", t, choice);
     changes += strcmp(choice, last) != 0;
     snprintf(last, sizeof last, "%s", choice);
     free(value);

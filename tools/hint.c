@@ -112,10 +112,14 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
-  if (facts->empty > 0 && !facts->zero_pivot_row && !is(solve->options, "ordering", "natural"))
-    return say(hint, size,
-               "an ordering may put rows with a zero diagonal before those that fill it: try --ordering "
-               "natural");
+  if (facts->empty > 0 && !facts->zero_pivot_row &&
+      (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
+    char methods[96] = "";
+    add(methods, sizeof methods, solve->given, "solver", "auto");
+    add(methods, sizeof methods, solve->given, "precond", "iluk");
+    add(methods, sizeof methods, solve->options, "ordering", "natural");
+    return say(hint, size, "zeros on the diagonal have to be filled by rows before them: try%s", methods);
+  }
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
@@ -153,11 +157,11 @@ static const char *find_solver(const struct hint_facts *facts)
 }
 
 /* What a solve that takes too long, or cannot go on, may be tried with: another driver, what auto chooses as a
- * preconditioner. Empty where the solve had both. */
+ * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
 static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
 {
   add(with, size, solve->given, "solver", find_solver(facts));
-  add(with, size, solve->given, "precond", "auto");
+  add(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
 }
 
 /* A solve that takes too long: another method, then stronger factors. */
