@@ -390,12 +390,13 @@ static void set_up_with(const struct problem *p, karst_solver *solver, const cha
 static void test_within_solve(karst_context *context)
 {
   struct problem p = make_problem(context, "blackoil:21x2x1,dt=0.1", 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}));
+  karst_solver *solver =
+      make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}, {"max-iterations", "2000"}));
   char choice[VALUE];
   set_up_with(&p, solver, "jacobi");
   const karst_result result = solve(&p, solver);
-  tap_ok(result.reason > 0 && !strstr(text_of(solver, "auto_choice", choice), "jacobi"), "%s ends it: %s", choice,
-         karst_solver_explain(solver));
+  text_of(solver, "auto_choice", choice);
+  tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends it: %s", choice, karst_solver_explain(solver));
   karst_solver_destroy(solver);
   destroy_problem(&p);
 }
@@ -403,8 +404,8 @@ static void test_within_solve(karst_context *context)
 /* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
 static void test_sequence(karst_context *context)
 {
-  enum { EASY = 8, HARD = 10, LATE = 4 };
-  static const char easy[] = "blackoil:12x12x4,dt=0.001", hard[] = "blackoil:12x12x4,dt=10";
+  enum { EASY = 4, HARD = 8, LATE = 4 };
+  static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
   struct problem p = make_problem(context, easy, 0), q = make_problem(context, hard, 0);
   karst_context *host;
   karst_matrix *copy;
