@@ -1,4 +1,4 @@
-/* A steady flow in one dimension, solved with ILU(0) and GMRES; then again with new values on the same pattern. */
+/* A steady flow in one dimension, solved with ILU(0) and BiCGSTAB; then again with new values on the same pattern. */
 #include <karst.h>
 #include <stdio.h>
 

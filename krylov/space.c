@@ -73,6 +73,7 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
 {
   karst_context *context = A->context;
   *krylov = NULL;
+  if (ops->first) ops = ops->first;
   if (M->varies && !ops->flexible)
     return karst_fail(context, KARST_ERROR_OPTION,
                       "%s needs a preconditioner that is the same in each apply, and %s varies: fgmres takes it",

@@ -24,6 +24,16 @@ static const double least_digits = 0.3;
 /* With at most so many iterations the rung below is likely to converge, too. */
 static const int few_iterations = 20;
 
+/* Neighbours are compared anew where iterations have become so many times more or fewer. */
+static const double change = 2;
+
+/* A rung goes on only so many times beyond its usual iterations where there is one above, and a trial up to what the
+ * best rung costs; neither ends before it has had a few. */
+enum { PATIENCE = 3, LEAST = 30 };
+
+/* Solves between a trial in vain and the next at most. */
+enum { LONGEST_PAUSE = 64 };
+
 /* Where the residual has lost more, a solve that stagnates is near what rounding allows. */
 static const double most_digits = 6;
 
@@ -71,7 +81,7 @@ static karst_auto_freedom find_freedom(const karst_options *given)
       freedom.precond = freedom.precond && !karst_options_find(given, row->name);
   karst_methods_read(given, &chosen);
   const char *driver = karst_krylov_table[chosen.solver]->name;
-  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0;
+  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0 || strcmp(driver, "auto") == 0;
   freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
   freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && strcmp(driver, "bicgstab") != 0;
   return freedom;
@@ -201,43 +211,41 @@ static void trust(karst_auto *choice, int best)
   choice->stand_in = -1;
 }
 
-void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample)
+/* What was measured of other rungs, but for those that have failed, no longer holds. */
+static void reopen(karst_auto *choice)
 {
-  if (!choice->due) return;
-  choice->due = false;
-  if (has_failed(sample)) {
-    if (choice->learn != NEVER) blame(choice);
-    return;
-  }
-  const double digits = count_digits(sample->krylov);
-  if (sample->result->reason <= 0 || sample->result->iterations == 0 || !(digits >= least_digits)) return;
-  choice->converged[choice->at] = true;
-  if (choice->learn == NEVER) {
-    choice->stand_in = choice->at != choice->best && choice->doubted ? choice->at : -1;
-    if (choice->at == choice->best) choice->doubted = false;
-    return;
-  }
-  if (choice->digits == 0) choice->digits = digits;
-  double update;
-  const double cost = find_cost(choice, sample, digits, &update);
-  char text[WORDS];
-  choice->cost[choice->at] = cost;
-  if (choice->at != choice->best) {
-    choice->stand_in = choice->doubted ? choice->at : -1;
-    if (!choice->ladder.climbs || !(cost < gain * choice->cost[choice->best])) return;
-    karst_print(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s",
-                cost / choice->cost[choice->best], describe(choice, choice->best, text));
-  }
-  trust(choice, choice->at);
-  choice->step = cost - update > update ? 1 : sample->result->iterations <= few_iterations ? -1 : 0;
+  for (int i = 0; i < choice->ladder.count; i++)
+    if (i != choice->best && !isinf(choice->cost[i])) choice->cost[i] = NAN;
+  choice->settled = false;
+}
+
+/* A trial was in vain, or the choice has changed back: the next trial waits longer. */
+static void lengthen_pause(karst_auto *choice)
+{
+  choice->pause = choice->pause < LONGEST_PAUSE ? 2 * choice->pause + 1 : LONGEST_PAUSE;
+}
+
+/* Neighbours are compared no more with the best rung, which takes so many iterations. */
+static void settle(karst_auto *choice)
+{
+  choice->settled = true;
+  choice->quiet = 0;
+}
+
+/* The nearest rung above one that has not failed, or -1. */
+static int find_above(const karst_auto *choice, int i)
+{
+  while (++i < choice->ladder.count)
+    if (!isinf(choice->cost[i])) return i;
+  return -1;
 }
 
 /* The nearest rung above the best one that has not failed, else the nearest below; where all have, the best one if it
  * has converged before, else the rules' choice. */
 static int find_refuge(const karst_auto *choice)
 {
-  for (int i = choice->best + 1; i < choice->ladder.count; i++)
-    if (!isinf(choice->cost[i])) return i;
+  const int above = find_above(choice, choice->best);
+  if (above >= 0) return above;
   for (int i = choice->best - 1; i >= 0; i--)
     if (!isinf(choice->cost[i])) return i;
   return choice->failed ? choice->best : choice->ladder.start;
@@ -250,7 +258,7 @@ static void replace(karst_auto *choice)
   const int stood = choice->stand_in;
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s has failed", describe(choice, choice->best, text));
-  choice->settled = true;
+  settle(choice);
   choice->at = stood >= 0 ? stood : find_refuge(choice);
   choice->doubted = true;
   if (choice->failed && stood < 0) return;
@@ -263,7 +271,7 @@ static void return_to_best(karst_auto *choice)
 {
   char text[WORDS], other[WORDS];
   describe(choice, choice->at, text);
-  choice->settled = true;
+  settle(choice);
   if (isinf(choice->cost[choice->at]))
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
   else if (choice->doubted)
@@ -272,6 +280,133 @@ static void return_to_best(karst_auto *choice)
     karst_print(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
                 choice->cost[choice->at] / choice->cost[choice->best]);
   choice->at = choice->best;
+}
+
+/* The best rung takes many times its usual iterations: the next one above that has not failed takes its place, and
+ * comparisons begin anew. */
+static void climb(karst_auto *choice)
+{
+  char text[WORDS];
+  const int above = find_above(choice, choice->best);
+  snprintf(choice->reason, sizeof choice->reason, "%s took too many iterations", describe(choice, choice->best, text));
+  if (above < 0) return;
+  choice->at = above;
+  trust(choice, above);
+  choice->usual = choice->bytes = 0;
+  lengthen_pause(choice);
+  reopen(choice);
+}
+
+/* How many digits the limits ask for, over those that costs are for. */
+static double find_scale(const karst_auto *choice, const karst_krylov_limits *limits)
+{
+  return limits->rtol > 0 && choice->digits > 0 ? fmax(1, -log10(limits->rtol) / choice->digits) : 1;
+}
+
+static bool is_trial(const karst_auto *choice) { return choice->at != choice->best && !choice->doubted; }
+
+int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, int most)
+{
+  const karst_krylov_limits *limits = sample->krylov->limits;
+  const bool endless = limits->rtol == 0 && limits->atol == 0;
+  if (choice->learn == NEVER || !choice->due || !choice->ladder.climbs || endless) return most;
+  const double scale = find_scale(choice, limits);
+  double worth = most;
+  if (is_trial(choice) && choice->bytes > 0)
+    worth = (choice->bytes - karst_auto_update_bytes(sample)) / karst_auto_iteration_bytes(sample);
+  else if (choice->at == choice->best && find_above(choice, choice->best) >= 0)
+    worth = choice->usual > 0 ? PATIENCE * choice->usual : most / 2;
+  return (int)fmin(most, fmax(scale * worth, LEAST));
+}
+
+/* Moves to the rung that goes on with the same values where the one in use has failed or was broken off. Returns false
+ * where there is none. */
+static bool go_on(karst_auto *choice, bool broken_off)
+{
+  const int before = choice->at;
+  choice->replaces = !is_trial(choice);
+  if (is_trial(choice)) {
+    return_to_best(choice);
+  } else if (choice->at != choice->best) {
+    choice->at = find_refuge(choice);
+  } else if (broken_off) {
+    climb(choice);
+  } else {
+    replace(choice);
+    choice->failed = false;
+  }
+  choice->due = true;
+  return choice->at != before && !isinf(choice->cost[choice->at]);
+}
+
+/* Takes the measured cost of the best rung into account: where the iterations have changed, its neighbours are worth
+ * another comparison. */
+static void watch(karst_auto *choice, double iterations)
+{
+  if (choice->settled) choice->quiet++;
+  const bool changed = iterations > change * choice->usual + LEAST / 3 || change * iterations < choice->usual;
+  if (choice->settled && changed && choice->quiet > choice->pause) reopen(choice);
+  if (!choice->settled || choice->usual == 0) choice->usual = iterations;
+}
+
+/* A trial has ended with this cost; returns whether its rung is the best from now on. */
+static bool judge_trial(karst_auto *choice, double cost)
+{
+  char text[WORDS];
+  choice->stand_in = choice->doubted ? choice->at : -1;
+  if (!choice->ladder.climbs || !(cost < gain * choice->cost[choice->best])) {
+    lengthen_pause(choice);
+    return false;
+  }
+  karst_print(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s", cost / choice->cost[choice->best],
+              describe(choice, choice->best, text));
+  return true;
+}
+
+/* A solve that has converged. */
+static void learn(karst_auto *choice, const karst_auto_sample *sample)
+{
+  const double digits = count_digits(sample->krylov);
+  const int iterations = sample->krylov->iterations;
+  double update;
+  if (iterations == 0 || !(digits >= least_digits)) return;
+  choice->converged[choice->at] = true;
+  if (choice->learn == NEVER) {
+    choice->stand_in = choice->at != choice->best && choice->doubted ? choice->at : -1;
+    if (choice->at == choice->best) choice->doubted = false;
+    return;
+  }
+  if (choice->digits == 0) choice->digits = digits;
+  const double cost = find_cost(choice, sample, digits, &update);
+  choice->cost[choice->at] = cost;
+  if (choice->at != choice->best && !judge_trial(choice, cost)) return;
+  if (choice->at != choice->best) choice->usual = 0;
+  trust(choice, choice->at);
+  choice->bytes = karst_auto_update_bytes(sample) + iterations * karst_auto_iteration_bytes(sample);
+  choice->step = cost - update > update ? 1 : iterations <= few_iterations ? -1 : 0;
+  watch(choice, iterations * choice->digits / digits);
+}
+
+bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int allowed, int most)
+{
+  if (!choice->due) return false;
+  choice->due = false;
+  const bool out = sample->result->reason == KARST_ITERATION_LIMIT;
+  const bool broken_off = out && allowed < most && choice->learn != NEVER;
+  if (broken_off && is_trial(choice)) { /* it costs more, and need not have failed */
+    double update;
+    choice->cost[choice->at] = fmax(find_cost(choice, sample, choice->digits, &update), choice->cost[choice->best]);
+    lengthen_pause(choice);
+    return go_on(choice, true);
+  }
+  if (!broken_off && has_failed(sample)) {
+    if (choice->learn == NEVER) return false;
+    blame(choice);
+    return sample->result->iterations < most && go_on(choice, false);
+  }
+  if (broken_off) return go_on(choice, true);
+  if (sample->result->reason > 0) learn(choice, sample);
+  return false;
 }
 
 /* Whether a neighbour of the best rung is worth a trial: the one above where solves cost most, else the one below where
@@ -307,7 +442,7 @@ bool karst_auto_advance(karst_auto *choice)
   } else if (choice->failed || isinf(choice->cost[before])) {
     replace(choice);
   } else if (!isnan(choice->cost[before]) && !begin_trial(choice)) {
-    choice->settled = true;
+    settle(choice);
   }
   choice->failed = false;
   return choice->at != before;
@@ -348,7 +483,7 @@ bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
     give_up(choice, choice->at);
   else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
     choice->cost[before] = NAN;
-  choice->settled = true;
+  settle(choice);
   choice->at = before;
   trust(choice, before);
   return goes_on;

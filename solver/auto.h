@@ -54,7 +54,10 @@ typedef struct karst_auto {
   bool doubted;                     /* the best rung failed so, and has not converged since */
   int stand_in;                     /* the rung that has converged in its place since, or -1 */
   int step;                         /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
-  bool settled;                     /* no rung is tried any more, unless the one in use fails */
+  bool settled;                     /* no rung is tried any more, until iterations change or the one in use fails */
+  double usual;                     /* iterations of the best rung when its neighbours were last compared with it */
+  double bytes;                     /* what its last solve and update moved: a trial is to move no more */
+  int quiet, pause;                 /* solves since it has settled, and those before it may try neighbours again */
   bool due;                         /* the next solve is the first with the factors at hand, and is measured */
   double digits;                    /* decimal digits of the residual that the first solve measured has gained */
   char reason[KARST_REPORT_TEXT];
@@ -78,8 +81,14 @@ typedef struct karst_auto_sample {
   double time_update, time_solve; /* seconds */
 } karst_auto_sample;
 
-/* Takes a solve into account, if it is the first with the factors at hand. */
-void karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample);
+/* The iterations that the next solve is worth before another rung goes on from its x: of a trial those that move as
+ * much as the best rung did, of the best rung a few times the usual ones where there is one above. most: those that the
+ * caller allows. The sample has no result. */
+int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, int most);
+/* Takes a solve into account, if it is the first with the factors at hand. allowed: the iterations that it was given;
+ * most: those that the caller allows. Returns whether the solve has failed, or was broken off, and another rung is to
+ * go on: the choice has moved there. */
+bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int allowed, int most);
 /* Before an update: moves to the rung for the next solve. Whether it is another one than before. */
 bool karst_auto_advance(karst_auto *choice);
 /* A set-up or an update has refused the matrix: moves to another rung than the one in use, or returns false. */

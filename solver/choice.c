@@ -15,7 +15,7 @@ karst_status karst_choice_check(const karst_solver *solver)
 /* The solver no longer knows what set-up has made. */
 static void forget(karst_solver *solver)
 {
-  solver->krylov = NULL;
+  solver->krylov = solver->next = solver->running = NULL;
   solver->reduced = (karst_reduced){0};
   solver->precond = NULL;
   solver->apart = NULL;
@@ -29,6 +29,7 @@ static void forget(karst_solver *solver)
 void karst_choice_clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
+  karst_krylov_destroy(solver->next);
   karst_reduced_release(&solver->reduced);
   karst_precond_destroy(solver->precond);
   karst_matrix_destroy(solver->apart);
@@ -101,7 +102,7 @@ static karst_status change_driver(karst_solver *solver)
   if (status) return status;
   karst_krylov_destroy(solver->krylov);
   karst_reduced_release(&solver->reduced);
-  solver->krylov = krylov;
+  solver->krylov = solver->running = krylov;
   solver->reduced = reduced;
   return KARST_SUCCESS;
 }
@@ -169,6 +170,7 @@ static karst_status make_krylov(karst_solver *solver)
   if (status) return status;
   const karst_operator system = choose_operators(solver);
   status = make_driver(solver, &system, &solver->reduced, &solver->krylov);
+  solver->running = solver->krylov;
   if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
   const bool judges = karst_solver_is_scaled(solver) || may_reduce(solver);
   if (!status && judges) status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
@@ -344,6 +346,13 @@ static karst_status update_choice(karst_solver *solver)
   }
   status = exchange(solver);
   return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
+}
+
+karst_status karst_choice_change(karst_solver *solver, int before, bool *other)
+{
+  const karst_status status = exchange(solver);
+  *other = status == KARST_SUCCESS;
+  return *other || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
 }
 
 karst_status karst_choice_update(karst_solver *solver)

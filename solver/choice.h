@@ -17,6 +17,10 @@ karst_status karst_choice_check(const karst_solver *solver);
 karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A);
 karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis);
 
+/* Of auto, in the middle of a solve: makes the choice that auto has moved to, from the rung before, for the values at
+ * hand. *other: whether it is there; if not, the one before still is. */
+karst_status karst_choice_change(karst_solver *solver, int before, bool *other);
+
 /* Takes the new values of the matrix and factors them, or keeps the factors. */
 karst_status karst_choice_update(karst_solver *solver);
 karst_status karst_choice_keep(karst_solver *solver);

@@ -19,16 +19,11 @@ const struct karst_precond_ops *const karst_precond_table[] = {
 };
 
 extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_fgmres, karst_krylov_bicgstab, karst_krylov_cg,
-    karst_krylov_orthomin, karst_krylov_richardson;
+    karst_krylov_orthomin, karst_krylov_richardson, karst_krylov_auto;
 
 const struct karst_krylov_ops *const karst_krylov_table[] = {
-    &karst_krylov_gmres,
-    &karst_krylov_fgmres,
-    &karst_krylov_bicgstab,
-    &karst_krylov_cg,
-    &karst_krylov_orthomin,
-    &karst_krylov_richardson,
-    NULL,
+    &karst_krylov_gmres,    &karst_krylov_fgmres,     &karst_krylov_bicgstab, &karst_krylov_cg,
+    &karst_krylov_orthomin, &karst_krylov_richardson, &karst_krylov_auto,     NULL,
 };
 
 static const char *krylov_name(size_t i) { return karst_krylov_table[i] ? karst_krylov_table[i]->name : NULL; }
@@ -43,7 +38,7 @@ static const char *scale_name(size_t i)
 #define FIELD(name) offsetof(karst_methods, name)
 
 const karst_option karst_methods_rows[] = {
-    {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "gmres", "the Krylov method"},
+    {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "auto", "the Krylov method"},
     {"precond", KARST_OPTION_NAME, false, FIELD(precond), karst_precond_choice, 0, "iluk", "the preconditioner"},
     {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), karst_ordering_name, 0, "natural",
      "the order of the block rows"},

@@ -1,7 +1,8 @@
 /* order_choice.c - see order_choice.h: the rules by which the ordering auto is natural or tiles.
  *
  * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
- * some more iterations. On a CPU few threads share natural order by runs of rows (symbolic/schedule.c), wait for little
+ * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
+ * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows (symbolic/schedule.c), wait for little
  * and keep its iterations. */
 #include "order_choice.h"
 
@@ -11,6 +12,7 @@
 #include "ilu_kernels.h"
 #include "number.h"
 #include "symbolic.h"
+#include "tiles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +97,8 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
                                           .settings = {.tile_size = tile_size}};
   const double rows = (double)karst_matrix_rows(A);
   karst_order_outlook outlook;
+  karst_grid grid;
+  int stencil;
   *pay = false;
   if (host) {
     snprintf(reason, KARST_REPORT_TEXT, "on a CPU natural order waits for little, and takes fewer iterations");
@@ -102,6 +106,11 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
   }
   if (A->block_rows < FEW_ROWS) {
     snprintf(reason, KARST_REPORT_TEXT, "fewer than %d block rows", (int)FEW_ROWS);
+    return KARST_SUCCESS;
+  }
+  if (!karst_tiles_find_grid(&pattern, &grid, &stencil)) {
+    snprintf(reason, KARST_REPORT_TEXT,
+             "no box of cells is known or found, and tiles of other shapes have been slower");
     return KARST_SUCCESS;
   }
   const bool by_tiles = !level_sets && A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;

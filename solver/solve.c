@@ -1,7 +1,9 @@
 /* solve.c - one solve: the caller's vectors into the solver's order and scaling, the Krylov method, and back.
  *
  * Allocates nothing, but on a GPU up to 1 MiB of host memory where the elements of a vector have to be looked at. */
+#include "choice.h"
 #include "clock.h"
+#include "next.h"
 #include "norm.h"
 #include "number.h"
 #include "solver.h"
@@ -44,7 +46,7 @@ static karst_status measure_caller(const struct outer *outer, double target, boo
 static void leave_system(const struct outer *outer, const double *x)
 {
   const karst_solver *solver = outer->solver;
-  if (solver->krylov->kept_start)
+  if (solver->running->kept_start)
     karst_system_restore(&solver->system, x, outer->x);
   else
     karst_system_leave(&solver->system, x, solver->residual, outer->x);
@@ -54,7 +56,7 @@ static karst_status measure(void *user, const double *x, double target, bool bou
                             double *error)
 {
   const struct outer *outer = user;
-  if (outer->solver->krylov->iterations > 0) leave_system(outer, x);
+  if (outer->solver->running->iterations > 0) leave_system(outer, x);
   return measure_caller(outer, target, bounded, precise, norm, error);
 }
 
@@ -101,7 +103,7 @@ static karst_status measure_reduced(void *user, const double *x, double target, 
 {
   const struct outer *outer = user;
   const karst_solver *solver = outer->solver;
-  const karst_krylov *krylov = solver->krylov;
+  const karst_krylov *krylov = solver->running;
   bool settles = krylov->kept_start;
   if (!settles) {
     if (krylov->iterations > 0) karst_reduced_leave(&solver->reduced, outer->b, x, outer->x);
@@ -139,7 +141,7 @@ static karst_status solve_reduced(karst_solver *solver, const double *b, double 
                                   karst_result *result)
 {
   const karst_reduced *reduced = &solver->reduced;
-  karst_krylov *krylov = solver->krylov;
+  karst_krylov *krylov = solver->running;
   struct outer outer = {solver, b, x};
   const karst_krylov_outer caller = {&outer, measure_reduced, NULL, is_rounding};
   krylov->outer = &caller;
@@ -164,12 +166,11 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
                                  karst_result *result)
 {
   const karst_system *system = &solver->system;
-  karst_krylov *krylov = solver->krylov;
+  karst_krylov *krylov = solver->running;
   struct outer outer = {solver, b, x};
   const karst_krylov_outer scaled = {&outer, measure, outer_norm, is_rounding};
   const double atol = solver->limits.atol;
-  krylov->monitor = solver->monitor;
-  krylov->monitor_user = solver->monitor_user;
+  karst_next_set_monitor(solver);
   if (karst_solver_is_reduced(solver)) return solve_reduced(solver, b, x, rtol_target, result);
   if (!system->copy) return karst_krylov_solve(krylov, b, x, rtol_target, atol, result);
   krylov->outer = karst_solver_is_scaled(solver) ? &scaled : NULL;
@@ -178,6 +179,19 @@ static karst_status solve_system(karst_solver *solver, const double *b, double *
   krylov->outer = NULL;
   if (krylov->iterations == 0 || krylov->measured) return status;
   leave_system(&outer, system->solution);
+  return status;
+}
+
+/* The second of two drivers goes on from the x of the first, which has failed. Where there is no memory for it, the
+ * outcome is the first one's. */
+static karst_status go_on(karst_solver *solver, const double *b, double *x, double rtol_target, karst_result *result)
+{
+  const int before = result->iterations;
+  karst_status status = karst_next_begin(solver, result);
+  if (status) return status == KARST_ERROR_NO_MEMORY ? KARST_SUCCESS : status;
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
+  status = solve_system(solver, b, x, rtol_target, result);
+  result->iterations += before;
   return status;
 }
 
@@ -197,7 +211,7 @@ static void explain(karst_solver *solver, const karst_result *result, const stru
         "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
         "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
         result->iterations, result->iterations == 1 ? "" : "s",
-        isgreater(solver->krylov->start_merit, 0) ? solver->krylov->merit / solver->krylov->start_merit : 0,
+        isgreater(solver->running->start_merit, 0) ? solver->running->merit / solver->running->start_merit : 0,
         result->residual, result->relative_residual);
   else if (result->reason == KARST_CONVERGED_ROUNDING)
     karst_print(
@@ -223,7 +237,11 @@ static void explain(karst_solver *solver, const karst_result *result, const stru
                 "not converged after %d iteration%s: %s; the true residual is %.3e, %.3e of the right-hand side's norm",
                 result->iterations, result->iterations == 1 ? "" : "s", karst_reason_text(result->reason),
                 result->residual, result->relative_residual);
-  const size_t length = strlen(text);
+  size_t length = strlen(text);
+  if (solver->running == solver->next)
+    length += (size_t)karst_print(text + length, size - length, "; %s went on where %s had ended after %d: %s",
+                                  solver->next->ops->name, solver->krylov->ops->name, solver->failed.iterations,
+                                  karst_reason_text(solver->failed.reason));
   if (!factored && result->reason == precond->reason && precond->explanation[0])
     snprintf(text + length, size - length, ": %s", precond->explanation);
 }
@@ -301,6 +319,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   const karst_system *system = &solver->system;
   double rhs_norm;
   solver->krylov->report.count = 0;
+  karst_next_share(solver);
   karst_status status = norm_of(solver, b, &rhs_norm);
   if (status) return status;
   const bool sound = system->reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
@@ -316,10 +335,11 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
     status = plain_residual(solver, b, x, &result->residual);
   } else {
     status = solve_system(solver, b, x, rtol_target, result);
+    if (!status && karst_next_is_due(solver, result)) status = go_on(solver, b, x, rtol_target, result);
     result->block_row = karst_system_original_row(system, result->block_row);
-    if (solver->krylov->not_finite_in) found->what = solver->krylov->not_finite_in;
+    if (solver->running->not_finite_in) found->what = solver->running->not_finite_in;
     if (result->reason == KARST_OUT_OF_RANGE)
-      *found = (struct finding){solver->krylov->out_of_range, solver->krylov->out_of_range_norm};
+      *found = (struct finding){solver->running->out_of_range, solver->running->out_of_range_norm};
     const bool doubtful = karst_solver_is_reduced(solver) && result->reason == KARST_NOT_FINITE &&
                           result->block_row < 0 && result->iterations == 0;
     if (!status && doubtful) status = check_start(solver, x, result, found);
@@ -328,20 +348,47 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   return status;
 }
 
-static void measure_choice(karst_solver *solver, const karst_result *result)
+static karst_auto_sample sample_of(const karst_solver *solver, const karst_result *result, double seconds)
 {
-  karst_auto_measure(&solver->automatic,
-                     &(karst_auto_sample){.A = solver->system.matrix,
-                                          .krylov = solver->krylov,
-                                          .result = result,
-                                          .time_update = solver->time_transfer + solver->precond->time_factor,
-                                          .time_solve = solver->time_solve});
+  return (karst_auto_sample){.A = solver->system.matrix,
+                             .krylov = solver->running,
+                             .result = result,
+                             .time_update = solver->time_transfer + solver->precond->time_factor,
+                             .time_solve = seconds};
+}
+
+/* One solve with the choice at hand. *goes_on: of auto, another choice is to go on from its x, which is made; or this
+ * one, where that could not be made and this one was broken off. */
+static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result,
+                            struct finding *found, bool *goes_on)
+{
+  const double begin = karst_clock();
+  const int most = solver->limits.max_iterations - solver->before, done = solver->before, rung = solver->automatic.at;
+  karst_auto_sample sample = sample_of(solver, NULL, 0);
+  *goes_on = false;
+  *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
+  solver->allowed = solver->limits;
+  solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
+  karst_status status = solve(solver, b->values, x->values, result, found);
+  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
+  if (!status) status = waited;
+  solver->before = done + result->iterations;
+  if (status || !solver->given) return status;
+  sample = sample_of(solver, result, karst_clock() - begin);
+  if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
+  status = karst_choice_change(solver, rung, goes_on);
+  if (*goes_on || status) return status;
+  solver->automatic.due = false; /* so that it is not broken off again */
+  *goes_on = solver->allowed.max_iterations < most && result->reason == KARST_ITERATION_LIMIT;
+  return KARST_SUCCESS;
 }
 
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
   struct finding found = {"the matrix", NAN};
+  bool goes_on = true;
   if (!solver || !b || !x || !result)
     return karst_missing(solver ? solver->context : NULL,
                          result ? "a vector of the solve" : "the place for the result");
@@ -350,12 +397,12 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
   if (!status) status = karst_solver_check_idle(solver);
   if (!status) status = check_arguments(solver, b, x);
   if (status) return status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   solver->busy = "a solve";
-  status = solve(solver, b->values, x->values, result, &found);
+  solver->before = 0;
+  for (solver->goes_on = false; !status && goes_on; solver->goes_on = true)
+    status = attempt(solver, b, x, result, &found, &goes_on);
   solver->busy = NULL;
-  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
-  if (!status) status = waited;
+  result->iterations = solver->before;
   if (status) {
     result->reason = KARST_SOUND;
     snprintf(solver->explanation, sizeof solver->explanation, "not solved: the call failed");
@@ -363,7 +410,6 @@ karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, kar
     explain(solver, result, &found);
   }
   solver->time_solve = karst_clock() - begin;
-  if (!status && solver->given) measure_choice(solver, result);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include "solver.h"
 
 #include "choice.h"
+#include "next.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
 
@@ -43,8 +44,10 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
     status = karst_option_check_number(solver->context, &karst_krylov_limits_rows[i], number[i]);
   if (status) return status;
   solver->limits = (karst_krylov_limits){rtol, atol, max_iterations};
+  if (solver->krylov) solver->krylov->limits = &solver->limits;
   if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
   if (status) solver->limits = before;
+  if (solver->krylov) karst_next_clear(solver);
   return status;
 }
 
@@ -157,8 +160,8 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
-  info->memory += solver->system.memory + solver->krylov->memory_size + karst_product_memory(&solver->product) +
-                  karst_reduced_memory(&solver->reduced) +
+  info->memory += solver->system.memory + solver->krylov->memory_size + (solver->next ? solver->next->memory_size : 0) +
+                  karst_product_memory(&solver->product) + karst_reduced_memory(&solver->reduced) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   if (solver->apart) { /* which has fewer entries than the caller's matrix */
     info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
@@ -174,8 +177,11 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
 int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value)
 {
   if (!solver || !solver->krylov || !value) return 0;
-  const size_t precond = (size_t)solver->precond->report.count, krylov = (size_t)solver->krylov->report.count;
+  const karst_report *const of_driver = &solver->running->report;
+  const size_t precond = (size_t)solver->precond->report.count, krylov = (size_t)of_driver->count;
   if (i < precond) return karst_precond_report(solver->precond, i, value);
-  if (i < precond + krylov) return karst_report_get(&solver->krylov->report, i - precond, value);
-  return karst_order_report(&solver->order, i - precond - krylov, value);
+  if (i < precond + krylov) return karst_report_get(of_driver, i - precond, value);
+  i -= precond + krylov;
+  if (karst_next_may_come(solver) && i == 0) return karst_next_report(solver, value);
+  return karst_order_report(&solver->order, i - (karst_next_may_come(solver) ? 1 : 0), value);
 }

@@ -21,6 +21,7 @@ static inline karst_options *make_options(karst_context *context, const char *co
   karst_options *options;
   tap_need(context, karst_options_create(context, &options), "options");
   tap_need(context, karst_options_set(options, "precond", "auto"), "auto");
+  tap_need(context, karst_options_set(options, "solver", "gmres"), "gmres");
   for (; given && (*given)[0]; given++)
     tap_need(context, karst_options_set(options, (*given)[0], (*given)[1]), "option");
   return options;

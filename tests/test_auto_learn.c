@@ -150,9 +150,8 @@ static void test_second_chance(karst_context *context)
   skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
-  tap_ok(step(&p, solver, negative, choice).reason == KARST_INDEFINITE_PRECOND && strstr(choice, "rrb"),
-         "negative values are none for rrb");
-  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "%s stands in", choice);
+  tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "negative values are none for rrb");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), "iluk") != NULL, "%s stands in, in the same solve", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
   tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
@@ -235,7 +234,7 @@ static void test_stand_in_without_memory(void)
   tap_ok(sound && failed > 3, "%ld updates without memory for a stand-in say so, and the next ones make it", failed);
 }
 
-/* Values for which a trial fails: the choice before comes back, and stays while it converges. */
+/* Values for which a trial fails: the choice before comes back and ends the solve, and stays while it converges. */
 static void test_failed_trial(karst_context *context)
 {
   struct problem p = make_problem(context, "anisotropic:60x60x1", 2);
@@ -254,9 +253,7 @@ static void test_failed_trial(karst_context *context)
     double *value = copy_values(copy, 1, -0.1 / (t + 1));
     const karst_reason reason = step(&p, solver, value, choice).reason;
     if (karst_context_is_host(context))
-      tap_ok(t == 1 ? reason == KARST_STAGNATED && strcmp(choice, first) != 0
-                    : reason > 0 && strcmp(choice, first) == 0,
-             "update %d: %s", t, choice);
+      tap_ok(reason > 0 && (strcmp(choice, first) == 0) == (t > 1), "update %d: %s", t, choice);
     changes += strcmp(choice, last) != 0;
     snprintf(last, sizeof last, "%s", choice);
     free(value);
@@ -369,6 +366,87 @@ static void test_update_without_memory(void)
          failed);
 }
 
+/* Sets up a solver whose first choice is this preconditioner, as the rules of a GPU may choose where those of a CPU do
+ * not: with the analysis of one that was told it. */
+static void set_up_with(const struct problem *p, karst_solver *solver, const char *precond)
+{
+  karst_options *options;
+  karst_solver *other;
+  karst_analysis *analysis;
+  char choice[VALUE];
+  tap_need(p->context, karst_options_create(p->context, &options), "options");
+  tap_need(p->context, karst_options_set(options, "precond", precond), "precond");
+  tap_need(p->context, karst_solver_create(p->context, options, &other), "solver");
+  tap_need(p->context, karst_solver_setup(other, p->A), "setup");
+  tap_need(p->context, karst_solver_get_analysis(other, &analysis), "analysis");
+  tap_need(p->context, karst_solver_setup_with(solver, p->A, analysis), "setup");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), precond) != NULL, "it begins with %s", choice);
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(other);
+  karst_options_destroy(options);
+}
+
+/* A solve that fails with the first choice goes on with another one in the same call. */
+static void test_within_solve(karst_context *context)
+{
+  struct problem p = make_problem(context, "blackoil:21x2x1,dt=0.1", 0);
+  karst_solver *solver =
+      make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}, {"max-iterations", "2000"}));
+  char choice[VALUE];
+  set_up_with(&p, solver, "jacobi");
+  const karst_result result = solve(&p, solver);
+  text_of(solver, "auto_choice", choice);
+  tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends it: %s", choice, karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
+static void test_sequence(karst_context *context)
+{
+  enum { EASY = 4, HARD = 8, LATE = 4 };
+  static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
+  struct problem p = make_problem(context, easy, 0), q = make_problem(context, hard, 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
+  karst_options *options;
+  karst_solver *fixed;
+  char choice[VALUE];
+  int late = 0, most = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, hard, 0, &copy, NULL), "matrix");
+  double *value = copy_values(copy, 1, 0);
+  set_up_with(&p, solver, "jacobi");
+  solve(&p, solver);
+  for (int i = 1; i < EASY; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    solve(&p, solver);
+  }
+  for (int i = 0; i < HARD; i++) {
+    const karst_result result = step(&p, solver, value, choice);
+    if (result.iterations > most) most = result.iterations;
+    if (i >= HARD - LATE) late += result.iterations;
+  }
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "jacobi"), "jacobi");
+  tap_need(context, karst_options_set(options, "solver", "bicgstab"), "bicgstab");
+  tap_need(context, karst_solver_create(context, options, &fixed), "solver");
+  tap_need(context, karst_solver_setup(fixed, q.A), "setup");
+  const int jacobi = solve(&q, fixed).iterations;
+  tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
+         jacobi, choice);
+  tap_ok(most <= jacobi + 30, "none takes many more than that: %d", most);
+  free(value);
+  karst_options_destroy(options);
+  karst_solver_destroy(fixed);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  destroy_problem(&q);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
 int main(void)
 {
   tap_each_device(test_learning, "learning");
@@ -379,6 +457,8 @@ int main(void)
   tap_each_device(test_learnt_analysis, "an analysis of what was learnt");
   tap_each_device(test_second_chance_unlearnt, "a second chance where nothing is learnt");
   tap_each_device(test_analysis_across, "an analysis across values");
+  tap_each_device(test_within_solve, "a failure within a solve");
+  tap_each_device(test_sequence, "easy systems, then hard ones");
   test_update_without_memory();
   test_stand_in_without_memory();
   return tap_done();

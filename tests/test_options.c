@@ -20,7 +20,7 @@ static const struct option {
   const char *default_value;
   double least;
 } options_known[] = {
-    {"solver", NAME, "gmres", 0},
+    {"solver", NAME, "auto", 0},
     {"precond", NAME, "iluk", 0},
     {"ordering", NAME, "natural", 0},
     {"scale", NAME, "none", 0},
@@ -409,7 +409,8 @@ static void test_used(void)
     int used;
   } cases[] = {
       {{{NULL}}, "level", 1},
-      {{{NULL}}, "restart", 1},
+      {{{NULL}}, "restart", 0},
+      {{{"solver", "gmres"}}, "restart", 1},
       {{{NULL}}, "max_iterations", 1},
       {{{NULL}}, "ordering", 1},
       {{{NULL}}, "sweeps", 0},

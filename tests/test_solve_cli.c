@@ -154,7 +154,8 @@ static void test_history(void)
   int lines = 0;
   bool ordered = true;
   snprintf(path, sizeof path, "%s", tap_scratch("history"));
-  const struct cli_run *run = CLI_RUN("solve", "poisson2d:20x20", "--rhs=ones", "--repeat=2", "--history", path);
+  const struct cli_run *run =
+      CLI_RUN("solve", "poisson2d:20x20", "--solver=gmres", "--rhs=ones", "--repeat=2", "--history", path);
   FILE *file = fopen(path, "r");
   bool header = file && fgets(line, sizeof line, file) && strcmp(line, "iteration\tresidual\n") == 0;
   for (; file && fgets(line, sizeof line, file); lines++) {
@@ -167,7 +168,8 @@ static void test_history(void)
   if (file) fclose(file);
   tap_ok(run->status == 0 && header && ordered && lines == (int)report_number(run->out, "iterations  ") + 1,
          "--history has a header and a line for the start and each iteration: %d lines", lines);
-  run = CLI_RUN("solve", "poisson2d:60x60", "--precond=parilu", "--sweeps=1", "--max-iterations=75", "--repeat=4");
+  run = CLI_RUN("solve", "poisson2d:60x60", "--solver=gmres", "--precond=parilu", "--sweeps=1", "--max-iterations=75",
+                "--repeat=4");
   tap_ok(run->status == 1 && !run->err[0] && strstr(run->out, "repeated    4 times") &&
              strstr(run->out, "not converged"),
          "factors made from the last ones may do better than the first: the report is of the first solve");
@@ -504,14 +506,14 @@ static void test_json_profile(void)
 {
   static const char *const keys[] = {"copy_bandwidth", "iterations", "update", "solve", "rows", NULL};
   static const char *const row_keys[] = {"name", "calls", "seconds", "bytes", "bandwidth", "share", NULL};
-  const struct cli_run *run = CLI_RUN("solve", "poisson2d:40x40", "--json");
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:40x40", "--solver", "gmres", "--json");
   json_t *report = parse(run->out);
   tap_ok(has_keys(report, (const char *const[]){"profile", NULL}, "report") &&
              json_is_null(json_object_get(report, "profile")),
          "without --profile there is none");
   const double residual = json_real_value(json_object_get(report, "residual"));
   json_decref(report);
-  run = CLI_RUN("solve", "poisson2d:40x40", "--json", "--profile");
+  run = CLI_RUN("solve", "poisson2d:40x40", "--solver", "gmres", "--json", "--profile");
   report = parse(run->out);
   const json_t *profile = json_object_get(report, "profile"), *rows = json_object_get(profile, "rows");
   tap_ok(run->status == 0 && !run->err[0] && has_keys(profile, keys, "profile"), "--profile has its keys");

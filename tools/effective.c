@@ -15,15 +15,17 @@ static const char *find_choice(const karst_options *given, const karst_solver *s
   return NULL;
 }
 
-/* The value ordering_used, in the place of the ordering auto; NULL where no choice was made. It comes behind those of
+/* The value NAME_used, in the place of auto for the option NAME; NULL where no choice was made. It comes behind those of
  * registered methods. */
-static const char *find_ordering(const karst_options *given, const karst_solver *solver)
+static const char *find_used(const karst_options *given, const karst_solver *solver, const char *name)
 {
+  char wanted[64];
   const char *used = NULL;
   karst_value value;
-  if (!solver || strcmp(tool_option_text(given, "ordering"), "auto") != 0) return NULL;
+  snprintf(wanted, sizeof wanted, "%s_used", name);
+  if (!solver || strcmp(tool_option_text(given, name), "auto") != 0) return NULL;
   for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, "ordering_used") == 0) used = value.text;
+    if (strcmp(value.name, wanted) == 0) used = value.text;
   return used;
 }
 
@@ -50,9 +52,11 @@ static karst_status set_choice(karst_options *options, const char *choice)
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
-  const char *choice = find_choice(given, solver), *ordering = find_ordering(given, solver);
+  const char *choice = find_choice(given, solver), *ordering = find_used(given, solver, "ordering");
+  const char *driver = find_used(given, solver, "solver");
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
+  if (!status && driver) status = karst_options_set(*effective, "solver", driver);
   if (!status && ordering && !choice) status = karst_options_set(*effective, "ordering", ordering);
   if (!status) return TOOL_GO_ON;
   karst_options_destroy(*effective);

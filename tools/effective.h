@@ -1,12 +1,14 @@
-/* effective.h - the options in effect: those given, and what --precond auto or --ordering auto chose over them. */
+/* effective.h - the options in effect: those given, and what auto, as a preconditioner, an ordering or a solver, has put
+ * in its place. */
 #ifndef KARST_TOOLS_EFFECTIVE_H
 #define KARST_TOOLS_EFFECTIVE_H
 
 #include "common.h"
 
-/* Makes the options in effect, which the caller destroys: a copy of given, with what the solver's values auto_choice
- * and ordering_used say set in it where auto has made a choice. solver: made of given and set up, or NULL. Reports its
- * own errors and returns TOOL_GO_ON or an exit status; *effective is NULL after an error. */
+/* Makes the options in effect, which the caller destroys: a copy of given, with what the solver's values auto_choice,
+ * ordering_used and solver_used say set in it where auto has made a choice, which a solve may change. solver: made of
+ * given and set up, or NULL. Reports its own errors and returns TOOL_GO_ON or an exit status; *effective is NULL after
+ * an error. */
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective);
 

@@ -49,15 +49,13 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
   if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
     return say(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
-  if (!facts->symmetric)
-    return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver gmres or bicgstab");
+  if (!facts->symmetric) return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
   if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
-    return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver gmres");
+    return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver auto");
   if (!indefinite) return false;
   char with[64] = "";
-  add(with, sizeof with, solve->options, "restart", "100");
   add(with, sizeof with, solve->options, "precond", "iluk");
-  return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver gmres%s", with);
+  return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
 }
 
 /* A system without a solution, or a matrix that is singular because of how it was read. */
@@ -114,10 +112,14 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
-  if (facts->empty > 0 && !facts->zero_pivot_row && !is(solve->options, "ordering", "natural"))
-    return say(hint, size,
-               "an ordering may put rows with a zero diagonal before those that fill it: try --ordering "
-               "natural");
+  if (facts->empty > 0 && !facts->zero_pivot_row &&
+      (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
+    char methods[96] = "";
+    add(methods, sizeof methods, solve->given, "solver", "auto");
+    add(methods, sizeof methods, solve->given, "precond", "iluk");
+    add(methods, sizeof methods, solve->options, "ordering", "natural");
+    return say(hint, size, "zeros on the diagonal have to be filled by rows before them: try%s", methods);
+  }
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
@@ -148,34 +150,44 @@ static bool is_below_rounding(const struct hint_case *solve)
   return tool_option_number(solve->options, "rtol") < 1e-15 && !(atol >= 1e-15 * norm && atol > 0);
 }
 
-/* A solve that takes too long: a stronger preconditioner, a method that loses less. */
-static bool hint_for_slowness(const struct hint_case *solve, char *hint, size_t size)
+/* The driver that fits the matrix best: cg where rows say that it is positive definite. */
+static const char *find_solver(const struct hint_facts *facts)
+{
+  return facts->symmetric && facts->dominated ? "cg" : "auto";
+}
+
+/* What a solve that takes too long, or cannot go on, may be tried with: another driver, what auto chooses as a
+ * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
+static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
+{
+  add(with, size, solve->given, "solver", find_solver(facts));
+  add(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
+}
+
+/* A solve that takes too long: another method, then stronger factors. */
+static bool hint_for_slowness(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   const karst_options *options = solve->options;
-  const int level = (int)tool_option_number(options, "level"), restart = (int)tool_option_number(options, "restart");
+  const int level = (int)tool_option_number(options, "level");
   const bool few = tool_option_number(options, "max-iterations") < 10000; /* which is the default, and many */
   const bool falling = solve->result->reason == KARST_ITERATION_LIMIT &&
                        (solve->result->relative_residual < 0.5 || solve->result->iterations < EARLY);
   const char *more = few && falling ? ", or more --max-iterations" : "";
-  char wider[64] = "";
-  if (karst_options_used(options, "restart"))
-    snprintf(wider, sizeof wider, " or --restart %d", restart < 100 ? 100 : 3 * restart);
+  char with[96] = "";
   if (tool_option_number(options, "max-iterations") < 2) return say(hint, size, "try more --max-iterations");
   if (is_below_rounding(solve))
     return say(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
-  if (is(options, "solver", "richardson")) return say(hint, size, "try --solver gmres, which is faster%s", more);
-  if (is(options, "precond", "none") || is(options, "precond", "jacobi"))
-    return say(hint, size, "a stronger preconditioner: try --precond iluk%s", more);
   if (is(options, "precond", "two-stage"))
     return say(hint, size, "a stronger second stage: try%s --second.level %d%s",
                is(options, "second", "iluk") ? "" : " --second iluk",
                (int)tool_option_number(options, "second.level") + 1, more);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
     return say(hint, size, "exact triangular solves: try --trisolve auto%s", more);
-  if (is(options, "precond", "iluk"))
-    return say(hint, size, "stronger factors: try --level %d%s%s", level + 1, wider, more);
-  const bool swept = karst_options_used(options, "sweeps");
-  return say(hint, size, "%s factors: try --precond iluk --level %d%s", swept ? "exact" : "stronger", level + 1, more);
+  find_methods(solve, facts, with, sizeof with);
+  if (*with) return say(hint, size, "methods that fit the matrix: try%s%s", with, more);
+  return say(hint, size, "stronger factors: try%s --level %d%s",
+             is(options, "precond", "iluk") ? "" : " --precond iluk",
+             is(options, "precond", "iluk") ? level + 1 : level, more);
 }
 
 void hint_find(const struct hint_case *solve, char *hint, size_t size)
@@ -200,11 +212,11 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
   if (reason == KARST_SINGULAR_BLOCK)
     hint_for_pivot(solve, &facts, hint, size);
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
-    hint_for_slowness(solve, hint, size);
+    hint_for_slowness(solve, &facts, hint, size);
   else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
     say(hint, size, "the matrix may be singular: --reference tells");
-  else if (reason != KARST_NOT_FINITE && !is(solve->options, "solver", "gmres"))
-    say(hint, size, "try --solver gmres, which has no such breakdown");
+  else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
+    say(hint, size, "try --solver auto, which goes on with gmres where such a breakdown comes");
 }
 
 void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
@@ -220,7 +232,8 @@ void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored
     say(hint, size, "%lld of %lld lack one: try --block %d, which leaves no diagonal block singular",
         (long long)missing, (long long)rows, block);
   else if (most)
-    say(hint, size, "%lld of %lld lack one: order the rows otherwise, or try --precond none --restart %lld",
+    say(hint, size,
+        "%lld of %lld lack one: order the rows otherwise, or try --solver gmres --precond none --restart %lld",
         (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
   else
     say(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing, missing == 1 ? "" : "s");

@@ -7,7 +7,7 @@
 /* What a hint is drawn from. */
 struct hint_case {
   karst_context *context;
-  const karst_options *options; /* in effect */
+  const karst_options *given, *options; /* by the user, and in effect */
   const karst_matrix *A;
   const karst_vector *b;
   const karst_result *result;

@@ -67,6 +67,7 @@ static void look_at_row(const karst_matrix *A, const double *value, karst_index 
   facts->positive += diagonal > 0;
   facts->negative += diagonal < 0;
   facts->empty += diagonal == 0;
+  if (!(diagonal > 0 && magnitude - diagonal <= diagonal * (1 + 1e-12))) facts->dominated = false;
   facts->largest_b = fmax(facts->largest_b, fabs(b));
   if (!(fabs(sum) <= 1e-12 * magnitude)) facts->sums_to_zero = false;
   if (i == pivot && magnitude > 0) facts->zero_pivot_row = false;
@@ -80,8 +81,11 @@ bool hint_facts_find(karst_context *context, const karst_matrix *A, const karst_
 {
   const int size = karst_matrix_block_size(A);
   double *value = NULL, *rhs = NULL;
-  *facts = (struct hint_facts){
-      .rows = karst_matrix_rows_unpadded(A), .unsolvable = -1, .sums_to_zero = true, .zero_pivot_row = true};
+  *facts = (struct hint_facts){.rows = karst_matrix_rows_unpadded(A),
+                               .unsolvable = -1,
+                               .dominated = true,
+                               .sums_to_zero = true,
+                               .zero_pivot_row = true};
   const bool there = tool_matrix_to_host(context, A, &value) == TOOL_GO_ON &&
                      tool_vector_to_host(context, b, facts->rows, &rhs) == TOOL_GO_ON;
   for (int64_t row = 0; there && row < facts->rows; row++)

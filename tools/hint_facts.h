@@ -11,6 +11,7 @@ struct hint_facts {
   double unsolvable_b;               /* that right-hand side */
   double largest_b;                  /* the largest magnitude in b */
   bool symmetric;
+  bool dominated;      /* each diagonal entry is at least the sum of the others' magnitudes, and positive */
   bool sums_to_zero;   /* each row does, but for rounding: constants are in the null space */
   bool zero_pivot_row; /* block row number pivot is all zeros */
 };

@@ -121,6 +121,9 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
+  karst_options_destroy(report->effective);
+  const int made = tool_effective_options(run->context, report->settings->options, run->solver, &report->effective);
+  if (made != TOOL_GO_ON) return made;
   return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
 }
 
@@ -128,6 +131,7 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
 static void find_hint(struct run *run, struct solve_report *report)
 {
   const struct hint_case failed = {.context = run->context,
+                                   .given = report->settings->options,
                                    .options = report->effective,
                                    .A = run->A,
                                    .b = run->b,

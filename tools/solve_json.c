@@ -98,10 +98,16 @@ static void set_options(json_t *object, const karst_context *context, const stru
 static const struct usual {
   const char *key;
   bool counts; /* 0, else null */
-} usual[] = {
-    {"levels_lower", true}, {"levels_upper", true},           {"trisolve_used", false},        {"shifted", true},
-    {"fallbacks", true},    {"sweep_residual_before", false}, {"sweep_residual_after", false}, {"ilu_residual", false},
-    {NULL, false}};
+} usual[] = {{"levels_lower", true},
+             {"levels_upper", true},
+             {"trisolve_used", false},
+             {"shifted", true},
+             {"fallbacks", true},
+             {"sweep_residual_before", false},
+             {"sweep_residual_after", false},
+             {"ilu_residual", false},
+             {"solver_used", false},
+             {NULL, false}};
 
 static json_t *value_json(const karst_value *value)
 {
@@ -239,6 +245,7 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
     set_text(object, "ordering", tool_option_text(report->effective, "ordering"));
   set_result(object, report);
   set_info(object, report);
+  if (report->effective) set_text(object, "solver_used", tool_option_text(report->effective, "solver"));
   set_extras(object, report);
   if (report->failed != TOOL_GO_ON) {
     set_text(object, "error", tool_sentence());

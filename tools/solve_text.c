@@ -59,12 +59,13 @@ static void print_method(const struct solve_report *report)
 {
   const karst_options *options = report->effective;
   const char *trisolve = tool_value_text(&report->values, "trisolve_used");
+  const char *used = tool_value_text(&report->values, "solver_used");
   const int most = (int)tool_option_number(options, "max-iterations");
   const int sweeps = (int)tool_option_number(options, "trisolve-sweeps");
   char precond[128];
-  printf("solver      %s", tool_option_text(options, "solver"));
-  if (karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
-  if (karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
+  printf("solver      %s%s", used ? "auto: " : "", tool_option_text(options, "solver"));
+  if (!used && karst_options_used(options, "restart")) printf("(%d)", (int)tool_option_number(options, "restart"));
+  if (!used && karst_options_used(options, "side")) printf(", %s preconditioning", tool_option_text(options, "side"));
   printf(", rtol %g, atol %g, at most %d iteration%s\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), most, tool_plural(most));
   printf("precond     %s", tool_precond_text(report->settings->options, options, precond, sizeof precond));
@@ -137,7 +138,7 @@ static bool is_told(const struct tool_values *values, const karst_value *value)
 {
   static const char *const factors[] = {"levels_lower", "levels_upper", "shifted"};
   static const char *const sweeps[] = {"sweep_residual_before", "sweep_residual_after", "ilu_residual", "fallbacks"};
-  if (value->text) return strcmp(value->name, "trisolve_used") == 0;
+  if (value->text) return strcmp(value->name, "trisolve_used") == 0 || strcmp(value->name, "solver_used") == 0;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     if (strcmp(value->name, factors[i]) == 0) return true;
   for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)

@@ -1,0 +1,106 @@
+/* next.c - see next.h. */
+#include "next.h"
+
+#include <math.h>
+
+static const struct karst_krylov_ops *chosen_ops(const karst_solver *solver)
+{
+  return karst_krylov_table[solver->chosen.solver];
+}
+
+bool karst_next_may_come(const karst_solver *solver) { return chosen_ops(solver)->then; }
+
+/* Beyond so many iterations the first driver leaves half of them to the second. */
+enum { FEW = 2000 };
+
+void karst_next_share(karst_solver *solver)
+{
+  solver->running = solver->krylov;
+  solver->share = solver->allowed;
+  if (karst_next_may_come(solver) && solver->share.max_iterations > FEW) solver->share.max_iterations /= 2;
+  solver->krylov->limits = &solver->share;
+}
+
+/* With no norm to reach, stagnation is what the caller waits for. */
+bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
+{
+  const karst_krylov_limits *limits = &solver->allowed;
+  if (!karst_next_may_come(solver) || solver->running != solver->krylov) return false;
+  if (result->iterations >= limits->max_iterations || (limits->rtol == 0 && limits->atol == 0)) return false;
+  switch (result->reason) {
+  case KARST_BREAKDOWN_RHO:
+  case KARST_BREAKDOWN_ALPHA:
+  case KARST_BREAKDOWN_OMEGA:
+  case KARST_STAGNATED:
+  case KARST_DIVERGED:
+  case KARST_ITERATION_LIMIT:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static karst_status make_options(const karst_solver *solver, karst_options **options)
+{
+  karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, options)
+                                        : karst_options_create(solver->context, options);
+  if (status) return status;
+  status = karst_options_set_integer(*options, "restart", chosen_ops(solver)->then_restart);
+  if (!status) return KARST_SUCCESS;
+  karst_options_destroy(*options);
+  return status;
+}
+
+static karst_status make(karst_solver *solver)
+{
+  karst_options *options;
+  karst_status status = make_options(solver, &options);
+  if (status) return status;
+  status = karst_krylov_create(chosen_ops(solver)->then, options, &solver->limits, &solver->krylov->A, solver->precond,
+                               &solver->next);
+  karst_options_destroy(options);
+  return status;
+}
+
+karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
+{
+  const karst_status status = solver->next ? KARST_SUCCESS : make(solver);
+  if (status) return status;
+  solver->failed = *result;
+  solver->before += result->iterations;
+  solver->goes_on = true;
+  solver->share = solver->allowed;
+  solver->share.max_iterations -= result->iterations;
+  solver->next->limits = &solver->share;
+  solver->next->A = solver->krylov->A;
+  solver->running = solver->next;
+  return KARST_SUCCESS;
+}
+
+/* The start of a driver that goes on is where the one before has ended, of which the monitor knows. */
+static karst_decision count_on(void *user, int iteration, double residual)
+{
+  const karst_solver *solver = user;
+  if (iteration == 0) return KARST_GO_ON;
+  return solver->monitor(solver->monitor_user, solver->before + iteration, residual);
+}
+
+void karst_next_set_monitor(karst_solver *solver)
+{
+  const bool counts_on = solver->monitor && solver->goes_on;
+  solver->running->monitor = counts_on ? count_on : solver->monitor;
+  solver->running->monitor_user = counts_on ? solver : solver->monitor_user;
+}
+
+int karst_next_report(const karst_solver *solver, karst_value *value)
+{
+  *value = (karst_value){.name = "solver_used", .unit = "", .number = NAN, .text = solver->running->ops->name};
+  return 1;
+}
+
+void karst_next_clear(karst_solver *solver)
+{
+  karst_krylov_destroy(solver->next);
+  solver->next = NULL;
+  solver->running = solver->krylov;
+}

@@ -1,0 +1,23 @@
+/* next.h - the second driver of one that is made of two (krylov/auto.c): it goes on where the first has failed. */
+#ifndef KARST_SOLVER_NEXT_H
+#define KARST_SOLVER_NEXT_H
+
+#include "solver.h"
+
+/* Whether the driver that was chosen is made of two. */
+bool karst_next_may_come(const karst_solver *solver);
+/* Before a solve: the driver in use is the first, and what it may use of the limits. */
+void karst_next_share(karst_solver *solver);
+/* Whether the first one's end leaves something to the second, and iterations for it. */
+bool karst_next_is_due(const karst_solver *solver, const karst_result *result);
+/* Makes the second driver the running one, with the iterations that the first has left. The first time it takes memory
+ * for its vectors; where there is none, or the call fails otherwise, the first one stays. */
+karst_status karst_next_begin(karst_solver *solver, const karst_result *result);
+/* The monitor of the running driver, whose iterations are counted on from the first one's. */
+void karst_next_set_monitor(karst_solver *solver);
+/* The value solver_used: the driver that the last solve has ended with. */
+int karst_next_report(const karst_solver *solver, karst_value *value);
+/* Gives the second driver back; the next solve that needs it makes it anew. */
+void karst_next_clear(karst_solver *solver);
+
+#endif
