@@ -37,10 +37,12 @@ static void random_integers(int b, int least, int below, double *x)
   for (int i = 0; i < b * b; i++) x[i] = (double)(least + (int)tap_random_index(below - least));
 }
 
-/* Integers, with a heavy diagonal, which may be anywhere in the rows. */
+/* Integers with one that is heavy in each row and column, and without 0: where units differ by 40 orders of magnitude in
+ * rows and in columns, the inversion of a block with zeros may lose digits. */
 static void regular_integers(int b, double *x)
 {
-  random_integers(b, -2, 3, x);
+  random_integers(b, -2, 2, x);
+  for (int i = 0; i < b * b; i++) x[i] += x[i] >= 0;
   for (int c = 0; c < b; c++) x[c * b + (c + 1) % b] = 3 * b;
 }
 
@@ -190,14 +192,17 @@ static void make_corner(int b, bool sound, star *s)
   leave(b, sound, false, A);
 }
 
-/* Gives each scalar row and column a unit; the same ones where the matrix is to stay symmetric. */
-static void scale(units kind, bool symmetric, star *s)
+/* Gives each scalar row a unit, and each column: one of its own, that of the row where the matrix is to stay symmetric,
+ * or none. */
+typedef enum column_units { OWN, SYMMETRIC, NONE } column_units;
+
+static void scale(units kind, column_units columns, star *s)
 {
   static double row[ROWS * LARGEST], column[ROWS * LARGEST];
   const int b = s->b;
   for (int i = 0; i < s->rows * b; i++) {
     row[i] = draw_unit(kind);
-    column[i] = symmetric ? row[i] : draw_unit(kind);
+    column[i] = columns == OWN ? draw_unit(kind) : columns == SYMMETRIC ? row[i] : 1;
   }
   for (int k = 0; k < s->blocks; k++)
     for (int c = 0; c < b; c++)
@@ -241,7 +246,8 @@ static void make(const struct method *method, int b, bool sound, units kind, sta
     make_corner(b, sound, s);
   else
     make_star(b, sound, method->symmetric, s);
-  scale(kind, method->symmetric, s);
+  /* modified sums over columns, which therefore have one unit */
+  scale(kind, method->symmetric ? SYMMETRIC : method->modified != 0 ? NONE : OWN, s);
 }
 
 /* Whether the star ends as it should, without a shift and with one. */
@@ -369,7 +375,7 @@ static void test_crosses(karst_context *context)
     for (int trial = 0; trial < CROSSES; trial++)
       for (units kind = ONES; kind < UNITS; kind++) {
         make_cross(sound, centres[trial % 3], &s);
-        scale(kind, true, &s);
+        scale(way > 3 ? ONES : kind, SYMMETRIC, &s); /* a float has no room for units */
         right += cross_judged(context, &s, sound, in_groups, precision);
       }
     tap_ok(right == CROSSES * UNITS, "rrb, %s, %s: a pivot that is %s (%d of %d)",
