@@ -6,6 +6,8 @@
 #include "ilu.h"
 #include "dense.h"
 
+#include "gpu/size.h"
+
 /* Where a lane works. */
 struct karst_ilu_place {
   int q, r;
@@ -24,34 +26,60 @@ template <int B> static __device__ __forceinline__ bool karst_any_of_block(const
   return B == 1 ? mine : karst_any_of_group(at, mine);
 }
 
-/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
- * whole warp takes all steps. The reason is that of the lane's block.
- *
- * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
- * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */
+/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
+static __device__ __forceinline__ double karst_reciprocal(double x)
+{
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(-x, y, 1.0);
+  e = fma(e, e, e);
+  y = fma(e, y, y);
+  return fma(fma(-x, y, 1.0), y, y);
+}
+
+/* By what the pivots of a block are chosen and judged, where a lane has a row of its sizes. */
+template <int B> struct karst_ilu_scales {
+  int column[B];    /* the high word of the largest size of each column */
+  int row;          /* that of the largest size of the lane's row in scaled columns */
+  double row_scale; /* 1 over it */
+};
+
+/* Measures the blocks that the warp holds. size: of the lane's row (gpu/size.h). As in karst_block_equilibrate, but for
+ * the powers of two. */
 template <int B>
-static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, double (&a)[B])
+static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const karst_ilu_place &at,
+                                                                        const float (&size)[B])
+{
+  enum { SMALLEST = 0x00100000 };
+  karst_ilu_scales<B> found;
+  found.row = SMALLEST;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const int own = karst_size_word(size[c]);
+    found.column[c] = own;
+    if (B == 1) continue; /* of one scalar the scale does not matter */
+    found.column[c] = 0;
+#pragma unroll
+    for (int j = 0; j < B; j++) found.column[c] = max(found.column[c], __shfl_sync(~0u, own, at.q * B + j));
+    found.row = max(found.row, __double2hiint(karst_size_number(own) * karst_size_scale(found.column[c])));
+  }
+  found.row_scale = B > 1 ? karst_reciprocal(karst_size_number(found.row)) : 1;
+  return found;
+}
+
+/* Does what karst_ilu_invert does once the blocks are measured. A pivot stands where it exceeds so many times the size of
+ * its column. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_ilu_place &at, double rounding,
+                                                                   const karst_ilu_scales<B> &scales, double (&a)[B])
 {
   const int base = at.q * B;
-  double row_scale = 0, column_size[B];
+  double row_scale = scales.row_scale;
   bool singular = false, finite = true;
   int pivot[B];
 #pragma unroll
-  for (int c = 0; c < B; c++) {
-    finite = finite && fabs(a[c]) <= DBL_MAX;
-    row_scale = fmax(row_scale, fabs(a[c]));
-  }
+  for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
   const bool not_finite = karst_any_of_block<B>(at, !finite);
-  singular = karst_any_of_block<B>(at, row_scale == 0);
-  row_scale = B > 1 ? 1 / row_scale : 1; /* of b = 1 any number but 0 will do */
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    column_size[c] = 0;
-    if (B > 1)
-#pragma unroll
-      for (int j = 0; j < B; j++)
-        column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j));
-  }
 #pragma unroll
   for (int c = 0; c < B; c++) {
     double best_size = -1, pivot_row[B];
@@ -64,7 +92,7 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
         best_size = size;
       }
     }
-    if (!karst_block_pivot_stands(B, best_size, column_size[c])) singular = true;
+    if (!(best_size > rounding * karst_size_number(scales.column[c]))) singular = true;
     pivot[c] = best;
     const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
 #pragma unroll
@@ -99,38 +127,73 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   return KARST_SOUND;
 }
 
-/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
-static __device__ __forceinline__ double karst_reciprocal(double x)
+/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
+ * whole warp takes all steps. size: of the lane's row (gpu/size.h), no less than its entries. The reason is that of the
+ * lane's block.
+ *
+ * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
+ * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, const float (&size)[B],
+                                                                double (&a)[B])
 {
-  double y;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  double e = fma(-x, y, 1.0);
-  e = fma(e, e, e);
-  y = fma(e, y, y);
-  return fma(fma(-x, y, 1.0), y, y);
+  return karst_ilu_eliminate<B>(at, karst_block_rounding(B), karst_ilu_measure<B>(at, size), a);
 }
 
-/* Solves y a = (row r of the unit matrix). Returns whether karst_block_invert would surely take the diagonal elements
- * as pivots and find them sound; y is right only then. Sizes of rows are compared by their upper halves, so it takes a
- * margin of 2^-18; rows of extreme size are left to karst_ilu_invert for the sake of the products. */
-template <int B> static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, double (&y)[B])
+/* How large a block is that a lane has whole: the exponents of the largest entries of its columns, and of each row the
+ * high word of the largest entry in columns scaled by them. */
+template <int B> struct karst_ilu_extent {
+  int column[B], row[B];
+};
+
+/* Whether a row of a block was made of partial sums so large that its pivots are better judged with care. size: of the
+ * row (gpu/size.h), whose scaled size is row. */
+template <int B>
+static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B], int row, const int (&column)[B])
 {
-  double size[B], margin[B];
+  bool lost = false;
+#pragma unroll
+  for (int c = 0; c < B; c++) lost = lost || karst_size_word(size[c]) > row + column[c] + KARST_SIZE_LOST;
+  return lost;
+}
+
+/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely can be the pivots: each is the
+ * largest of its column below, in rows scaled as karst_block_invert would, and stands however the rows were summed up, as
+ * long as karst_ilu_is_lost says of none that it is lost. Then no partial sum was more than 2^10 times its row and column,
+ * and a pivot has to exceed 2^20 times what it would else. y is right only then. Sizes of rows are compared by their upper
+ * halves, so it takes a margin of 2^-18; columns and rows of extreme size are left to karst_ilu_invert for the sake of the
+ * products. */
+template <int B>
+static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, karst_ilu_extent<B> &extent,
+                                                           double (&y)[B])
+{
+  enum { LEAST = 0x2b300000, MOST = 0x54b00000 }; /* high words of 2^-333 and 2^332 */
+  double size[B], margin[B], least[B];
   bool sound = true;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    int high = 0;
+#pragma unroll
+    for (int i = 0; i < B; i++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
+    sound = sound && high > LEAST && high < MOST;
+    extent.column[c] = karst_size_exponent(high);
+    least[c] = karst_size_number(high) * (0x1p21 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON);
+  }
 #pragma unroll
   for (int i = 0; i < B; i++) {
     int high = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
-    sound = sound && high > 0x2b300000 && high < 0x54b00000; /* 2^-333 and 2^332 */
-    size[i] = __hiloint2double(high, 0);
+    for (int c = 0; c < B; c++) high = max(high, (__double2hiint(a[i][c]) & 0x7fffffff) - extent.column[c]);
+    sound = sound && high > LEAST;
+    extent.row[i] = high;
+    size[i] = karst_size_number(high);
     margin[i] = size[i] * (1 - 0x1p-18);
     y[i] = i == r ? 1 : 0;
   }
 #pragma unroll
   for (int c = 0; c < B; c++) {
     const double pivot = fabs(a[c][c]);
-    sound = sound && pivot > 2 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON * size[c];
+    sound = sound && pivot > least[c] * size[c];
 #pragma unroll
     for (int i = c + 1; i < B; i++) sound = sound && pivot * margin[i] >= fabs(a[i][c]) * size[c];
     const double inverse = karst_reciprocal(a[c][c]);

@@ -1,0 +1,39 @@
+/* size.h - the sizes of pivot blocks that are summed in registers; lib/dense.h says what they are for.
+ *
+ * Of each entry of such a sum a thread keeps the largest absolute value that it has had. The sum of the absolute values
+ * in lib/dense.h is between this and as many times this as there are products. The high word of the double suffices, and
+ * is kept as a float: floats ascend as their bits do, so that one instruction takes the absolute value of a new partial
+ * sum into account. Numbers from 2^1017 on are NaN as floats and are not taken into account. */
+#ifndef KARST_GPU_SIZE_H
+#define KARST_GPU_SIZE_H
+
+#include "cuda.h"
+
+/* How many times their final size the partial sums of a block may have had, for those who do not look closer: a power of
+ * two as it changes high words. */
+enum { KARST_SIZE_LOST = 10 << 20 };
+
+static __device__ __forceinline__ float karst_size(double x) { return fabsf(__int_as_float(__double2hiint(x))); }
+
+static __device__ __forceinline__ float karst_size_after(float size, double x) { return fmaxf(size, karst_size(x)); }
+
+/* Sizes as high words, which are compared as integers, and the numbers that these stand for. */
+static __device__ __forceinline__ int karst_size_word(float size) { return __float_as_int(size); }
+
+static __device__ __forceinline__ double karst_size_number(int word) { return __hiloint2double(word, 0); }
+
+/* A column is scaled by a power of two, 1 over the largest that is not above its largest size: the exponent of that as it
+ * changes high words, and the factor. */
+static __device__ __forceinline__ int karst_size_exponent(int word)
+{
+  enum { EXPONENT = 0x7ff00000, SMALLEST = 0x00100000, ONE = 0x3ff00000 };
+  return max(word & EXPONENT, (int)SMALLEST) - ONE;
+}
+
+static __device__ __forceinline__ double karst_size_scale(int word)
+{
+  enum { ONE = 0x3ff00000 };
+  return __hiloint2double(ONE - karst_size_exponent(word), 0);
+}
+
+#endif
