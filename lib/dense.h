@@ -94,35 +94,27 @@ KARST_INLINE double karst_block_norm(int b, const double *a)
   return largest;
 }
 
-/* Computes row_scale[r] = 1 / the largest entry of row r, and column_size[c] = the largest entry of column c of the
- * scaled block. A row of zeros is singular. */
-KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *a, double *row_scale, double *column_size)
+/* size += |a|, entry by entry. A factorization that sums a pivot block carries its size beside it: |a| of the block that
+ * it starts from, and |a| once more after each block product that it subtracts, or adds. */
+KARST_INLINE void karst_block_add_size(int b, const double *restrict a, double *restrict size)
 {
-  for (int r = 0; r < b; r++) row_scale[r] = 0;
-  for (int c = 0; c < b; c++)
-    for (int r = 0; r < b; r++) {
-      double size = fabs(a[c * b + r]);
-      if (!(size <= DBL_MAX)) return KARST_NOT_FINITE;
-      if (size > row_scale[r]) row_scale[r] = size;
-    }
-  for (int r = 0; r < b; r++) {
-    if (row_scale[r] == 0) return KARST_SINGULAR_BLOCK;
-    row_scale[r] = 1 / row_scale[r];
-  }
-  for (int c = 0; c < b; c++) {
-    column_size[c] = 0;
-    for (int r = 0; r < b; r++) {
-      double size = fabs(a[c * b + r]) * row_scale[r];
-      if (size > column_size[c]) column_size[c] = size;
-    }
-  }
-  return KARST_SOUND;
+  for (int i = 0; i < b * b; i++) size[i] += fabs(a[i]);
 }
 
-/* A block is singular if a pivot is lost in the rounding errors of its row and column. With the rows scaled to largest
- * entry 1, no candidate in column c then exceeds 16 b epsilon times the largest entry that the column had before
- * elimination; this constant is the 16. The test does not depend on the units of the equations or of the unknowns. For
- * b = 1 only 0 is singular.
+/* When a block is singular.
+ *
+ * A pivot block is judged by what rounding can have left of it, which is not its own size: 7 - 35 / 5 is 0, and -4e-15
+ * in doubles. So the block comes with its size, an array like it. Where nothing was summed, size is the block itself.
+ * Where it is the sum of a block and n products, size is the sum of the absolute values of all n + 1 partial sums, of
+ * which the last is the block. Half an epsilon times this, times a small constant, bounds the rounding errors of the
+ * sum however many products there are (Higham: Accuracy and Stability of Numerical Algorithms, section 3.3, running
+ * error analysis), and it is not finite where an entry is not. Errors that the products bring along, because a pivot
+ * before this one had lost digits, are not in it.
+ *
+ * A block is singular if a pivot of its elimination is lost in these errors: with its rows scaled as below, no
+ * candidate in column c exceeds 16 b epsilon times the largest scaled size in the column. The constant below is the 16.
+ * For b = 1 this is |d| <= 16 epsilon size, so that only 0 is singular where nothing was summed. The test does not
+ * depend on the units of the equations or of the unknowns.
  *
  * All inversions judge by this number. They are one algorithm, karst_block_invert below, which the threads of a GPU run
  * that have a block each. For threads that share a block gpu/invert.h has it as a template, and
@@ -131,17 +123,103 @@ enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
 
-/* Whether a pivot can be divided by. size: its scaled size. column_size: that of its column. */
-KARST_INLINE bool karst_block_pivot_stands(int b, double size, double column_size)
+/* Whether a pivot can be divided by. candidate: its absolute value times its row's scale. column_size: that of its
+ * column. */
+KARST_INLINE bool karst_block_pivot_stands(int b, double candidate, double column_size)
 {
-  return size > (b > 1 ? karst_block_rounding(b) * column_size : 0);
+  return candidate > karst_block_rounding(b) * column_size;
+}
+
+/* Makes mean[i] = the mean of the binary exponents of the entries in line i of size that are not 0, less those of
+ * other. The entries of a line are step apart, the lines are next apart. */
+KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next, int step, const double *other,
+                                             double *mean)
+{
+  for (int i = 0; i < b; i++) {
+    double sum = 0;
+    int count = 0;
+    for (int k = 0; k < b; k++) {
+      const double entry = fabs(size[i * next + k * step]);
+      if (entry == 0) continue;
+      sum += ilogb(entry) - other[k];
+      count++;
+    }
+    mean[i] = count > 0 ? sum / count : 0;
+  }
+}
+
+/* Scales the rows of a block whose columns differ much in size. The largest entry of a row, which is that of one column
+ * in nearly all rows, tells nothing then of the others, and an entry there that is 0 or close to it spoils the row. So
+ * rows are scaled by their largest entry with the columns scaled, and columns by the geometric means of their entries,
+ * which do not depend on the units of the rows: columns, rows, and columns again, since entries of 0 have no part in a
+ * mean. Scales are powers of 2. On entry row_scale has the reciprocals of the largest entries. */
+KARST_INLINE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
+{
+  enum { LARGEST = 1022 };
+  for (int r = 0; r < b; r++) row_scale[r] = -ilogb(row_scale[r]);
+  karst_block_mean_exponents(b, size, b, 1, row_scale, column_size);
+  karst_block_mean_exponents(b, size, 1, b, column_size, row_scale);
+  karst_block_mean_exponents(b, size, b, 1, row_scale, column_size);
+  for (int r = 0; r < b; r++) {
+    double largest = -LARGEST;
+    for (int c = 0; c < b; c++) {
+      const double entry = fabs(size[c * b + r]);
+      if (entry != 0 && ilogb(entry) - column_size[c] > largest) largest = ilogb(entry) - column_size[c];
+    }
+    row_scale[r] = ldexp(1, -(int)(largest < LARGEST ? largest : LARGEST));
+  }
+  for (int c = 0; c < b; c++) {
+    column_size[c] = 0;
+    for (int r = 0; r < b; r++) {
+      const double entry = fabs(size[c * b + r]) * row_scale[r];
+      if (entry > column_size[c]) column_size[c] = entry;
+    }
+  }
+}
+
+/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. Up to six digits
+ * are lost where they differ less and an entry happens to be close to 0. */
+#define KARST_BLOCK_BALANCED 0x1p-20
+
+/* Computes row_scale[r], 1 / the largest entry of row r of size or, where columns may differ much, the scale that
+ * karst_block_balance gives it; and column_size[c] = the largest entry of column c of the scaled block. A row of zeros
+ * is singular. */
+KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, double *row_scale, double *column_size)
+{
+  double least = 1;
+  for (int r = 0; r < b; r++) row_scale[r] = 0;
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) {
+      const double entry = fabs(size[c * b + r]);
+      if (!(entry <= DBL_MAX)) return KARST_NOT_FINITE;
+      if (entry > row_scale[r]) row_scale[r] = entry;
+    }
+  if (b == 1) {
+    column_size[0] = row_scale[0];
+    row_scale[0] = 1;
+    return KARST_SOUND;
+  }
+  for (int r = 0; r < b; r++) {
+    if (row_scale[r] == 0) return KARST_SINGULAR_BLOCK;
+    row_scale[r] = 1 / (row_scale[r] > DBL_MIN ? row_scale[r] : DBL_MIN); /* never infinite */
+  }
+  for (int c = 0; c < b; c++) {
+    column_size[c] = 0;
+    for (int r = 0; r < b; r++) {
+      const double entry = fabs(size[c * b + r]) * row_scale[r];
+      if (entry > column_size[c]) column_size[c] = entry;
+      if (entry < least && size[c * b + r] != 0) least = entry;
+    }
+  }
+  if (least < KARST_BLOCK_BALANCED) karst_block_balance(b, size, row_scale, column_size);
+  return KARST_SOUND;
 }
 
 /* What is wrong with a block of finite entries whose pivots stand and whose inverse has an entry that is not finite. */
 KARST_INLINE karst_reason karst_block_overflow(int b) { return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK; }
 
 /* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
- * Returns that row, or -1 where the entry is lost in rounding. */
+ * Returns that row, or -1 where the entry is lost in rounding. column_size: that of column c. */
 KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
 {
   int best = c;
@@ -180,13 +258,10 @@ KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
   }
 }
 
-/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting. work: 2 b scalars,
- * pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
-KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *restrict work, int *restrict pivot)
+/* Does what karst_block_invert does once row_scale and column_size are known. */
+KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, double *restrict row_scale,
+                                                    const double *restrict column_size, int *restrict pivot)
 {
-  double *row_scale = work, *column_size = work + b;
-  karst_reason reason = karst_block_equilibrate(b, a, row_scale, column_size);
-  if (reason != KARST_SOUND) return reason;
   for (int c = 0; c < b; c++) {
     pivot[c] = karst_block_pivot(b, c, a, row_scale, column_size[c]);
     if (pivot[c] < 0) return KARST_SINGULAR_BLOCK;
@@ -205,12 +280,21 @@ KARST_INLINE karst_reason karst_block_invert(int b, double *restrict a, double *
   return KARST_SOUND;
 }
 
+/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting. size: [b*b] see
+ * above; it may be a. work: 2 b scalars, pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or
+ * KARST_NOT_FINITE with a in an undefined state. */
+KARST_INLINE karst_reason karst_block_invert(int b, double *a, const double *size, double *work, int *pivot)
+{
+  karst_reason reason = karst_block_equilibrate(b, size, work, work + b);
+  return reason == KARST_SOUND ? karst_block_invert_scaled(b, a, work, work + b, pivot) : reason;
+}
+
 /* Does the same without row exchanges: a pivot that cannot be divided by makes the block singular. work: 2 b
  * scalars. */
-KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *restrict a, double *restrict work)
+KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const double *size, double *work)
 {
   double *row_scale = work, *column_size = work + b;
-  karst_reason reason = karst_block_equilibrate(b, a, row_scale, column_size);
+  karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size);
   if (reason != KARST_SOUND) return reason;
   for (int c = 0; c < b; c++) {
     if (!karst_block_pivot_stands(b, fabs(a[c * b + c]) * row_scale[c], column_size[c])) return KARST_SINGULAR_BLOCK;
@@ -222,13 +306,15 @@ KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *restrict a
 }
 
 /* Replaces a, of which only the lower triangle is read, by its Cholesky factor C, a = C C^T, with zeros above the
- * diagonal. Returns false if a is not positive definite or not finite; a is then in an undefined state. */
+ * diagonal. Returns false if a is not finite, or not positive definite beyond the rounding errors of its elimination; a
+ * is then in an undefined state. */
 KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
 {
   for (int c = 0; c < b; c++) {
-    double pivot = a[c * b + c];
+    const double size = a[c * b + c];
+    double pivot = size;
     for (int k = 0; k < c; k++) pivot -= a[k * b + c] * a[k * b + c];
-    if (!(pivot > 0 && pivot <= DBL_MAX)) return false;
+    if (!(pivot > karst_block_rounding(b) * size && pivot <= DBL_MAX)) return false;
     pivot = sqrt(pivot);
     for (int r = 0; r < c; r++) a[c * b + r] = 0;
     a[c * b + c] = pivot;
