@@ -22,18 +22,20 @@ static __device__ __forceinline__ int karst_size_word(float size) { return __flo
 
 static __device__ __forceinline__ double karst_size_number(int word) { return __hiloint2double(word, 0); }
 
-/* A column is scaled by a power of two, 1 over the largest that is not above its largest size: the exponent of that as it
- * changes high words, and the factor. */
+/* Whether columns may differ much: a size that is not 0 is smaller than KARST_BLOCK_BALANCED times the largest of its
+ * row. */
+static __device__ __forceinline__ bool karst_size_differs(int word, int row)
+{
+  enum { BALANCED = 20 << 20 };
+  static_assert(KARST_BLOCK_BALANCED * (1 << 20) == 1, "the power of two");
+  return word > 0 && word < row - BALANCED;
+}
+
+/* The exponent of a size as it changes high words; no less than that of the smallest normal number. */
 static __device__ __forceinline__ int karst_size_exponent(int word)
 {
   enum { EXPONENT = 0x7ff00000, SMALLEST = 0x00100000, ONE = 0x3ff00000 };
   return max(word & EXPONENT, (int)SMALLEST) - ONE;
-}
-
-static __device__ __forceinline__ double karst_size_scale(int word)
-{
-  enum { ONE = 0x3ff00000 };
-  return __hiloint2double(ONE - karst_size_exponent(word), 0);
 }
 
 #endif

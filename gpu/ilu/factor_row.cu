@@ -294,20 +294,20 @@ __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row
 }
 
 /* Whether the partial sums of D were so large that its pivots are better judged with care. column, size: the lane's
- * column of D and what subtract has made of its size; scales: of the sums D themselves. */
+ * column of D and what subtract has made of its size; scales: of the entries of D. */
 template <int B>
 __device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_ilu_scales<B> &scales, int column,
                                         const float (&size)[B])
 {
   bool lost = false;
-  int word = scales.column[0];
+  int most = scales.column[0];
 #pragma unroll
-  for (int c = 1; c < B; c++) word = column == c ? scales.column[c] : word;
-  const int unit = karst_size_exponent(word) + KARST_SIZE_LOST;
+  for (int c = 1; c < B; c++) most = column == c ? scales.column[c] : most;
+  most += KARST_SIZE_LOST;
 #pragma unroll
   for (int r = 0; r < B; r++) {
-    const int row = __shfl_sync(~0u, scales.row, at.q * B + r);
-    lost = lost || karst_size_word(size[r]) > row + unit;
+    const double scale = B > 1 ? __shfl_sync(~0u, scales.row_scale, at.q * B + r) : 1;
+    lost = lost || __double2hiint(karst_size_number(karst_size_word(size[r])) * scale) > most;
   }
   return lost;
 }

@@ -39,31 +39,84 @@ static __device__ __forceinline__ double karst_reciprocal(double x)
 
 /* By what the pivots of a block are chosen and judged, where a lane has a row of its sizes. */
 template <int B> struct karst_ilu_scales {
-  int column[B];    /* the high word of the largest size of each column */
-  int row;          /* that of the largest size of the lane's row in scaled columns */
-  double row_scale; /* 1 over it */
+  double row_scale; /* 1 over the largest of the lane's row, or what karst_ilu_balance makes */
+  int column[B];    /* the high word of the largest size of each column, with the rows scaled */
 };
 
-/* Measures the blocks that the warp holds. size: of the lane's row (gpu/size.h). As in karst_block_equilibrate, but for
- * the powers of two. */
+/* Makes column[c] the largest of the numbers that the lanes of a block have of it in word. */
+template <int B>
+static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &at, const int (&word)[B],
+                                                         int (&column)[B])
+{
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    column[c] = B == 1 ? word[c] : 0;
+#pragma unroll
+    for (int j = 0; j < B && B > 1; j++) column[c] = max(column[c], __shfl_sync(~0u, word[c], at.q * B + j));
+  }
+}
+
+/* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there: whether
+ * it is 0 in the lane's row; exponent: of the lane. */
+template <int B>
+static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
+{
+  const int count = __popc(__ballot_sync(~0u, there) & at.group);
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < B; j++) sum += __shfl_sync(~0u, there ? exponent : 0, at.q * B + j);
+  return count > 0 ? sum / (float)count : 0;
+}
+
+/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the sizes of the row;
+ * row: of the largest. */
+template <int B>
+static __device__ double karst_ilu_balance(const karst_ilu_place &at, const int (&word)[B], int row)
+{
+  enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
+  float column[B], own = (float)((row >> EXPONENT) - BIAS), sum = 0, largest = -LARGEST;
+  int count = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const float exponent = (float)((word[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word[c] > 0, exponent - own);
+    if (word[c] > 0) sum += exponent - column[c];
+    count += word[c] > 0;
+  }
+  own = count > 0 ? sum / (float)count : 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const float exponent = (float)((word[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word[c] > 0, exponent - own);
+    if (word[c] > 0) largest = fmaxf(largest, exponent - column[c]);
+  }
+  return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
+}
+
+/* Measures the blocks that the warp holds as karst_block_equilibrate does. size: of the lane's row (gpu/size.h). */
 template <int B>
 static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const karst_ilu_place &at,
                                                                         const float (&size)[B])
 {
-  enum { SMALLEST = 0x00100000 };
   karst_ilu_scales<B> found;
-  found.row = SMALLEST;
+  int word[B], scaled[B];
+  int row = 0;
+  bool differ = false; /* whether columns may differ much */
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    const int own = karst_size_word(size[c]);
-    found.column[c] = own;
-    if (B == 1) continue; /* of one scalar the scale does not matter */
-    found.column[c] = 0;
-#pragma unroll
-    for (int j = 0; j < B; j++) found.column[c] = max(found.column[c], __shfl_sync(~0u, own, at.q * B + j));
-    found.row = max(found.row, __double2hiint(karst_size_number(own) * karst_size_scale(found.column[c])));
+    word[c] = scaled[c] = karst_size_word(size[c]);
+    row = max(row, word[c]);
   }
-  found.row_scale = B > 1 ? karst_reciprocal(karst_size_number(found.row)) : 1;
+#pragma unroll
+  for (int c = 0; c < B; c++) differ = differ || karst_size_differs(word[c], row);
+  found.row_scale = B > 1 ? 1 / fmax(karst_size_number(row), DBL_MIN) : 1;
+  if (B > 1 && __any_sync(~0u, differ)) {
+    const double balanced = karst_ilu_balance<B>(at, word, row);
+    if (karst_any_of_group(at, differ)) found.row_scale = balanced;
+  }
+#pragma unroll
+  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word[c]) * found.row_scale);
+  karst_ilu_largest<B>(at, scaled, found.column);
   return found;
 }
 
@@ -147,7 +200,7 @@ template <int B> struct karst_ilu_extent {
 };
 
 /* Whether a row of a block was made of partial sums so large that its pivots are better judged with care. size: of the
- * row (gpu/size.h), whose scaled size is row. */
+ * row (gpu/size.h), whose entries in scaled columns are no more than what row is the high word of. */
 template <int B>
 static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B], int row, const int (&column)[B])
 {
@@ -157,12 +210,12 @@ static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B],
   return lost;
 }
 
-/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely can be the pivots: each is the
- * largest of its column below, in rows scaled as karst_block_invert would, and stands however the rows were summed up, as
- * long as karst_ilu_is_lost says of none that it is lost. Then no partial sum was more than 2^10 times its row and column,
- * and a pivot has to exceed 2^20 times what it would else. y is right only then. Sizes of rows are compared by their upper
- * halves, so it takes a margin of 2^-18; columns and rows of extreme size are left to karst_ilu_invert for the sake of the
- * products. */
+/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely are good pivots: with the columns
+ * and then the rows scaled to 1, none is smaller than what stands below it, and each stands however the rows were summed
+ * up, as long as karst_ilu_is_lost says of no row that it is lost. Then no partial sum was more than 2^10 times the row
+ * and the column, so that a pivot has to exceed 2^20 times as much as another. y is right only then. Sizes are compared by
+ * their upper halves, so it takes a margin of 2^-18; columns and rows of extreme size are left to karst_ilu_invert for the
+ * sake of the products. */
 template <int B>
 static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, karst_ilu_extent<B> &extent,
                                                            double (&y)[B])
