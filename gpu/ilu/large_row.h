@@ -263,6 +263,7 @@ karst_status plan_work(karst_context *context, karst_ilu *ilu, int grid)
   double *work;
   const karst_status status = karst_ilu_take(context, doubles, "block ILU", &work, &ilu->plan_memory);
   plan->factor_work = work;
+  plan->sizes = grid;
   return status;
 }
 
