@@ -88,8 +88,7 @@ __device__ __forceinline__ void add_product(double sign, const double (&left)[B]
 /* Subtracts the products of the links from acc, whose size is kept (gpu/size.h). row is that of the lane. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const links<B> &link,
-                                         const karst_ilu_place &at, karst_index row, double (&acc)[B],
-                                         float (&size)[B])
+                                         const karst_ilu_place &at, karst_index row, double (&acc)[B], float (&size)[B])
 {
   constexpr int K = at_once<B>;
   const double *from[K * B];

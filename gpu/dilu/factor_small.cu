@@ -151,8 +151,7 @@ __device__ __forceinline__ void add_lanes(int q, double (&part)[B][B], staging<B
 
 /* Whether what the lane has added up was so large that the pivots of the block are better judged with care. size: of
  * its P_r (gpu/size.h). */
-template <int B>
-__device__ __forceinline__ bool is_lost(const float (&size)[B][B], const karst_ilu_extent<B> &extent)
+template <int B> __device__ __forceinline__ bool is_lost(const float (&size)[B][B], const karst_ilu_extent<B> &extent)
 {
   bool lost = false;
 #pragma unroll

@@ -233,14 +233,14 @@ __device__ __forceinline__ double invert_pivot(double x)
 }
 
 /* Returns the scale of the lane's row, as karst_block_equilibrate makes it. word: of the sizes of the row. */
-template <int N> __device__ __forceinline__ double scale_row(const line &l, const int (&word)[N])
+template <int N> __device__ __forceinline__ double scale_row(const line &l, const karst_ilu_words<N> &word)
 {
   int row = 0;
   bool differ = false; /* whether columns may differ much */
 #pragma unroll
-  for (int c = 0; c < N; c++) row = max(row, word[c]);
+  for (int c = 0; c < N; c++) row = max(row, word.at[c]);
 #pragma unroll
-  for (int c = 0; c < N; c++) differ = differ || karst_size_differs(word[c], row);
+  for (int c = 0; c < N; c++) differ = differ || karst_size_differs(word.at[c], row);
   const double scale = invert_pivot(fmax(karst_size_number(row), DBL_MIN));
   if (!__any_sync(~0u, differ)) return scale;
   const karst_ilu_place at = {l.p, l.u, l.active, ((1u << N) - 1) << (l.p * N)};
@@ -259,23 +259,23 @@ __device__ __forceinline__ inverse_row invert(const line &l, const float (&size)
   double row_scale = 1, column_size = 0; /* of row u, of column u with the rows scaled */
   bool finite = true, taken = false, regular = true;
   inverse_row made = {l.u, 0, NONE};
-  int word[N];
+  karst_ilu_words<N> word;
 #pragma unroll
   for (int c = 0; c < N; c++) {
     finite = finite && fabs(a[c]) <= DBL_MAX;
-    word[c] = karst_size_word(size[c]);
+    word.at[c] = karst_size_word(size[c]);
   }
   if (N > 1) {
     row_scale = scale_row<N>(l, word);
 #pragma unroll
     for (int c = 0; c < N; c++)
-      if (l.active) scratch[c * column_of<N> + l.u] = karst_size_number(word[c]) * row_scale;
+      if (l.active) scratch[c * column_of<N> + l.u] = karst_size_number(word.at[c]) * row_scale;
     __syncwarp();
 #pragma unroll
     for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * column_of<N> + r]);
     __syncwarp();
   } else {
-    column_size = karst_size_number(word[0]);
+    column_size = karst_size_number(word.at[0]);
   }
 #pragma unroll
   for (int c = 0; c < N; c++) {

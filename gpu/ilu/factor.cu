@@ -151,8 +151,12 @@ template <int B> __device__ __forceinline__ double poison(const double (&row)[B]
   return sum;
 }
 
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which for b = 5 takes so few
+ * registers that it has to put some aside. */
+template <int B> constexpr int least_blocks = B == 5 ? 2 : 0;
+
 template <int B>
-__global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
            karst_ilu_finding_cuda *finding)
 {

@@ -312,26 +312,38 @@ __device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_i
   return lost;
 }
 
-/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns. */
+/* The lane's column of D, as far as it makes it, and its row of D^-1. */
+template <int B> struct column_size {
+  float at[B];
+};
+template <int B> struct inverse_row {
+  double at[B];
+  karst_reason reason;
+};
+
+/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns. It is
+ * rare, and takes no registers from others as a function of its own. */
 template <int B, int ROWS>
-__device__ karst_reason invert_with_care(const karst_ilu_place &at, const row_task &task, const double *diagonal,
-                                         const float (&size)[B], double (&inverse)[B])
+__device__ __noinline__ inverse_row<B> invert_with_care(karst_ilu_place at, bool there, const double *diagonal,
+                                                        column_size<B> size)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int first = (int)threadIdx.x % 32 / LANES * LANES;
+  inverse_row<B> inverse;
   float whole[B];
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    inverse[c] = task.there ? diagonal[c * B + at.r] : 1;
-    whole[c] = karst_size(inverse[c]);
+    inverse.at[c] = there ? diagonal[c * B + at.r] : 1;
+    whole[c] = karst_size(inverse.at[c]);
     for (int n = 0; n < lanes<B, ROWS>::blocks; n++)
 #pragma unroll
       for (int r = 0; r < B; r++) {
-        const float part = __shfl_sync(~0u, size[r], first + n * B + c);
+        const float part = __shfl_sync(~0u, size.at[r], first + n * B + c);
         if (at.r == r) whole[c] = fmaxf(whole[c], part);
       }
   }
-  return karst_ilu_invert<B>(at, whole, inverse);
+  inverse.reason = karst_ilu_invert<B>(at, whole, inverse.at);
+  return inverse;
 }
 
 /* Makes the lane's row of D^-1, of which all lanes together have the sizes. */
@@ -349,7 +361,13 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
   const bool lost = is_lost<B>(at, scales, lane_here<B, ROWS>().c, size);
   const karst_reason reason = karst_ilu_eliminate<B>(at, 0x1p20 * karst_block_rounding(B), scales, inverse);
   if (!__any_sync(~0u, lost || reason != KARST_SOUND)) return KARST_SOUND;
-  return invert_with_care<B, ROWS>(at, task, diagonal, size, inverse);
+  column_size<B> column;
+#pragma unroll
+  for (int r = 0; r < B; r++) column.at[r] = size[r];
+  const inverse_row<B> careful = invert_with_care<B, ROWS>(at, task.there, diagonal, column);
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = careful.at[c];
+  return careful.reason;
 }
 
 /* Makes row r of what stands for the inverse of a pivot that has none, and reports the pivot. All lanes of the warp

@@ -77,8 +77,8 @@ __device__ pivot_row pivot_of(const search_call &call, const search_row &row, ka
 }
 
 /* Subtracts a product from element (r, c) of a block of the row, whose size is kept where it is the diagonal one. */
-__device__ __forceinline__ void subtract_element(const large_call &f, bool diagonal, block_view to, int64_t r, int64_t c,
-                                                 double product)
+__device__ __forceinline__ void subtract_element(const large_call &f, bool diagonal, block_view to, int64_t r,
+                                                 int64_t c, double product)
 {
   const double difference = to.at[c * to.stride + r] - product;
   to.at[c * to.stride + r] = difference;

@@ -68,27 +68,32 @@ static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at
   return count > 0 ? sum / (float)count : 0;
 }
 
-/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the sizes of the row;
- * row: of the largest. */
+/* The high words of the sizes of a lane's row. */
+template <int B> struct karst_ilu_words {
+  int at[B];
+};
+
+/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. row: of the largest of its
+ * words. It is rare, and takes no registers from others as a function of its own. */
 template <int B>
-static __device__ double karst_ilu_balance(const karst_ilu_place &at, const int (&word)[B], int row)
+static __device__ __noinline__ double karst_ilu_balance(karst_ilu_place at, karst_ilu_words<B> word, int row)
 {
   enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
   float column[B], own = (float)((row >> EXPONENT) - BIAS), sum = 0, largest = -LARGEST;
   int count = 0;
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    const float exponent = (float)((word[c] >> EXPONENT) - BIAS);
-    column[c] = karst_ilu_mean<B>(at, word[c] > 0, exponent - own);
-    if (word[c] > 0) sum += exponent - column[c];
-    count += word[c] > 0;
+    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
+    if (word.at[c] > 0) sum += exponent - column[c];
+    count += word.at[c] > 0;
   }
   own = count > 0 ? sum / (float)count : 0;
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    const float exponent = (float)((word[c] >> EXPONENT) - BIAS);
-    column[c] = karst_ilu_mean<B>(at, word[c] > 0, exponent - own);
-    if (word[c] > 0) largest = fmaxf(largest, exponent - column[c]);
+    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
+    if (word.at[c] > 0) largest = fmaxf(largest, exponent - column[c]);
   }
   return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
 }
@@ -99,23 +104,23 @@ static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const ka
                                                                         const float (&size)[B])
 {
   karst_ilu_scales<B> found;
-  int word[B], scaled[B];
-  int row = 0;
+  karst_ilu_words<B> word;
+  int scaled[B], row = 0;
   bool differ = false; /* whether columns may differ much */
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    word[c] = scaled[c] = karst_size_word(size[c]);
-    row = max(row, word[c]);
+    word.at[c] = scaled[c] = karst_size_word(size[c]);
+    row = max(row, word.at[c]);
   }
 #pragma unroll
-  for (int c = 0; c < B; c++) differ = differ || karst_size_differs(word[c], row);
+  for (int c = 0; c < B; c++) differ = differ || karst_size_differs(word.at[c], row);
   found.row_scale = B > 1 ? 1 / fmax(karst_size_number(row), DBL_MIN) : 1;
   if (B > 1 && __any_sync(~0u, differ)) {
     const double balanced = karst_ilu_balance<B>(at, word, row);
     if (karst_any_of_group(at, differ)) found.row_scale = balanced;
   }
 #pragma unroll
-  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word[c]) * found.row_scale);
+  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word.at[c]) * found.row_scale);
   karst_ilu_largest<B>(at, scaled, found.column);
   return found;
 }

@@ -252,8 +252,7 @@ large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *pl
 {
   double *size = static_cast<double *>(plan->factor_work);
   int *done = reinterpret_cast<int *>(size + doubles_of_size(plan->block_size, grid));
-  return {plan->lower,    plan->upper, plan->block_size, A->value, shift,
-          plan->modified, size,        done,             plan->finding};
+  return {plan->lower, plan->upper, plan->block_size, A->value, shift, plan->modified, size, done, plan->finding};
 }
 
 karst_status plan_work(karst_context *context, karst_ilu *ilu, int grid)
