@@ -1,7 +1,8 @@
 /* size.h - the sizes of pivot blocks that are summed in registers; lib/dense.h says what they are for.
  *
  * Of each entry of such a sum a thread keeps the largest absolute value that it has had. The sum of the absolute values
- * in lib/dense.h is between this and as many times this as there are products. The high word of the double suffices, and
+ * in lib/dense.h is between this and as many times this as there are products, which counts where there are many of them
+ * (karst_size_of_many). The high word of the double suffices, and
  * is kept as a float: floats ascend as their bits do, so that one instruction takes the absolute value of a new partial
  * sum into account. Numbers from 2^1017 on are NaN as floats and are not taken into account. */
 #ifndef KARST_GPU_SIZE_H
@@ -16,6 +17,14 @@ enum { KARST_SIZE_LOST = 10 << 20 };
 static __device__ __forceinline__ float karst_size(double x) { return fabsf(__int_as_float(__double2hiint(x))); }
 
 static __device__ __forceinline__ float karst_size_after(float size, double x) { return fmaxf(size, karst_size(x)); }
+
+/* The size of a sum of products, given the largest absolute value: from 32 on it grows with their number. */
+static __device__ __forceinline__ float karst_size_of_many(float size, int products)
+{
+  enum { FEW = 27, EXPONENT = 20 }; /* 31 has so many zeros before its first bit */
+  const int doublings = max(FEW - __clz(products), 0);
+  return size > 0 ? __int_as_float(__float_as_int(size) + (doublings << EXPONENT)) : 0;
+}
 
 /* Sizes as high words, which are compared as integers, and the numbers that these stand for. */
 static __device__ __forceinline__ int karst_size_word(float size) { return __float_as_int(size); }

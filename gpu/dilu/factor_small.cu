@@ -185,6 +185,7 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
         const float part = __shfl_sync(~0u, size[i][c], at.q * B + j);
         if (at.r == i) whole[c] = fmaxf(whole[c], part);
       }
+    whole[c] = karst_size_of_many(whole[c], (int)(here.end - here.e));
   }
   const karst_reason reason = karst_ilu_invert<B>(at, whole, row);
   const double replacement = karst_dilu_mend<B>(sound ? KARST_SOUND : reason, m.start, m.value, m.shift, at, here.row,

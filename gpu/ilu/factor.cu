@@ -51,7 +51,7 @@ __device__ void accumulate_block(const karst_triangle &lower, const karst_triang
   constexpr int K = products_at_once<B>;
   const karst_index source = wanted ? t.source[block] : -1;
   karst_index n = wanted ? t.list[block] : 0;
-  const karst_index end = wanted ? t.list[block + 1] : 0;
+  const karst_index end = wanted ? t.list[block + 1] : 0, products = end - n;
 #pragma unroll
   for (int c = 0; c < B; c++) {
     acc[c] = source >= 0 ? A[(int64_t)source * B * B + c * B + at.r] : 0;
@@ -82,6 +82,8 @@ __device__ void accumulate_block(const karst_triangle &lower, const karst_triang
       for (int c = 0; c < B && MEASURED; c++) size[c] = karst_size_after(size[c], acc[c]);
     }
   }
+#pragma unroll
+  for (int c = 0; c < B && MEASURED; c++) size[c] = karst_size_of_many(size[c], (int)products);
 }
 
 /* The same for a block that is not measured. */

@@ -97,7 +97,7 @@ template <int B, bool MEASURED>
 __device__ tile accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                                  const double *A, int64_t n, const place &p, tile_size &size)
 {
-  const karst_index source = t.source[n], end = t.list[n + 1];
+  const karst_index source = t.source[n], begin = t.list[n], end = t.list[n + 1];
   tile sum;
 #pragma unroll
   for (int i = 0; i < 2; i++)
@@ -106,7 +106,7 @@ __device__ tile accumulate_block(const karst_triangle &lower, const karst_triang
                     : 0;
 #pragma unroll
   for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size(sum.at[i]);
-  for (karst_index next = t.list[n]; next < end; next += PRODUCTS) {
+  for (karst_index next = begin; next < end; next += PRODUCTS) {
     const double *from[2 * PRODUCTS];
     double right[2 * PRODUCTS];
     tile left[PRODUCTS];
@@ -130,6 +130,8 @@ __device__ tile accumulate_block(const karst_triangle &lower, const karst_triang
       for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size_after(size.at[i], sum.at[i]);
     }
   }
+#pragma unroll
+  for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size_of_many(size.at[i], (int)(end - begin));
   return sum;
 }
 

@@ -321,11 +321,11 @@ template <int B> struct inverse_row {
   karst_reason reason;
 };
 
-/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns. It is
- * rare, and takes no registers from others as a function of its own. */
+/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns from so
+ * many products at most. It is rare, and takes no registers from others as a function of its own. */
 template <int B, int ROWS>
 __device__ __noinline__ inverse_row<B> invert_with_care(karst_ilu_place at, bool there, const double *diagonal,
-                                                        column_size<B> size)
+                                                        column_size<B> size, int products)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int first = (int)threadIdx.x % 32 / LANES * LANES;
@@ -341,6 +341,7 @@ __device__ __noinline__ inverse_row<B> invert_with_care(karst_ilu_place at, bool
         const float part = __shfl_sync(~0u, size.at[r], first + n * B + c);
         if (at.r == r) whole[c] = fmaxf(whole[c], part);
       }
+    whole[c] = karst_size_of_many(whole[c], products);
   }
   inverse.reason = karst_ilu_invert<B>(at, whole, inverse.at);
   return inverse;
@@ -364,7 +365,7 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
   column_size<B> column;
 #pragma unroll
   for (int r = 0; r < B; r++) column.at[r] = size[r];
-  const inverse_row<B> careful = invert_with_care<B, ROWS>(at, task.there, diagonal, column);
+  const inverse_row<B> careful = invert_with_care<B, ROWS>(at, task.there, diagonal, column, task.place.lower_length);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = careful.at[c];
   return careful.reason;

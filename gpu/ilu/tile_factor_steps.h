@@ -253,6 +253,7 @@ __device__ void retrace(const workbench &w, const karst_ilu_making &m, const dou
 {
   const int source = m.fill ? w.source[block] : block;
   const double *from = A + (m.source + source) * (B * B) + r;
+  int products = 0;
 #pragma unroll
   for (int d = 0; d < B; d++) {
     sum[d] = source == KARST_ILU_NO_BLOCK ? 0 : from[d * B];
@@ -263,7 +264,7 @@ __device__ void retrace(const workbench &w, const karst_ilu_making &m, const dou
     for (int j = w.wave[k].outer; j < end; j++) {
       if (w.job[j].block != block) continue;
       const int last = w.job[j + 1].product;
-      for (int n = w.job[j].product; n < last; n += j < inner ? 2 : 3) {
+      for (int n = w.job[j].product; n < last; n += j < inner ? 2 : 3, products++) {
         if (j < inner)
           subtract_product<B, false>(w, w.product + n, r, sum);
         else
@@ -273,6 +274,8 @@ __device__ void retrace(const workbench &w, const karst_ilu_making &m, const dou
       }
     }
   }
+#pragma unroll
+  for (int d = 0; d < B; d++) size[d] = karst_size_of_many(size[d], products);
 }
 
 /* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
