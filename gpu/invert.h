@@ -1,10 +1,11 @@
-/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with implicitly
- * scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h has the steps
- * once more, for lanes that hold a row each, and so have the files that keep rows where they are: fgbilu/acc.cu, cl.cu
- * and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs no exchange.
+/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with
+ * implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h
+ * has the steps once more, for lanes that hold a row each, and so have the files that keep rows where they are:
+ * fgbilu/acc.cu, cl.cu and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs
+ * no exchange.
  *
- * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits where
- * the block stands and which threads share it:
+ * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits
+ * where the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
  *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_mma.cu)
@@ -14,8 +15,8 @@
  *
  *     size()         returns the block size b.
  *     finite()       says whether all entries are finite. It is called first and last.
- *     measure()      finds the scales of the rows and the largest sizes of the scaled columns, as karst_block_equilibrate
- *                    does. It may return false where a row has nothing but zeros.
+ *     measure()      finds the scales of the rows and the largest sizes of the scaled columns, as
+ *                    karst_block_equilibrate does. It may return false where a row has nothing but zeros.
  *     choose(c)      finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
  *     eliminate(c)   takes one step of the elimination with that pivot.
  *     reorder()      puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.

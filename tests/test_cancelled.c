@@ -1,11 +1,12 @@
-/* Two rows that make a singular matrix together are found by every factorization, in whatever order they are eliminated
- * and beside whatever else, although rounding leaves something of the second pivot: with blocks D, R, C of small integers,
+/* Two rows that make a singular matrix together are found by every factorization, in whatever order they are
+ * eliminated and beside whatever else, although rounding leaves something of the second pivot: with blocks D, R, C
+ * of small integers,
  *
  *     ( 5 D    5 D S )
  *     ( C      C S   )      has the pivots 5 D and C S - C (5 D)^-1 5 D S = 0, or C S and 5 D - 5 D S (C S)^-1 C = 0.
  *
- * All other rows are regular and coupled with none, by blocks of zeros, which give the pattern what makes a device take
- * one kernel or another: rows of few blocks and of many, products inside a tile and between tiles. */
+ * All other rows are regular and coupled with none, by blocks of zeros, which give the pattern what makes a device
+ * take one kernel or another: rows of few blocks and of many, products inside a tile and between tiles. */
 #include "precond.h"
 #include "tile_systems.h"
 

@@ -119,8 +119,8 @@ __device__ void await_row(const int *done)
   __threadfence();
 }
 
-/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/dense.h), some columns
- * after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
+/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/dense.h), some
+ * columns after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
 __device__ void subtract(int b, const double *left, const double *inverse, const double *right, double modified,
                          const double *sum, double *block, double *size, double *line)
 {

@@ -91,8 +91,8 @@ struct tile_size {
   float at[2];
 };
 
-/* Returns a_ij for block n of t: A's block, less the products of its list. Where it is to be MEASURED, size becomes that
- * of the sums. */
+/* Returns a_ij for block n of t: A's block, less the products of its list. Where it is to be MEASURED, size becomes
+ * that of the sums. */
 template <int B, bool MEASURED>
 __device__ tile accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                                  const double *A, int64_t n, const place &p, tile_size &size)
@@ -183,8 +183,8 @@ __device__ __forceinline__ float sum_across(float mine, int first, int last)
 /* The lanes of a row, and those of the same columns, by the bits of their numbers in which they differ. */
 enum { ACROSS_ROW = 1, ACROSS_ROW_LAST = 2, ACROSS_COLUMN = 4, ACROSS_COLUMN_LAST = 16 };
 
-/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the lane's sizes; row:
- * of the largest of the row. */
+/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the lane's sizes;
+ * row: of the largest of the row. */
 __device__ double balance(const int (&word)[2], int row)
 {
   enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };

@@ -56,8 +56,8 @@ static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &
   }
 }
 
-/* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there: whether
- * it is 0 in the lane's row; exponent: of the lane. */
+/* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there:
+ * whether it is 0 in the lane's row; exponent: of the lane. */
 template <int B>
 static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
 {
@@ -125,8 +125,8 @@ static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const ka
   return found;
 }
 
-/* Does what karst_ilu_invert does once the blocks are measured. A pivot stands where it exceeds so many times the size of
- * its column. */
+/* Does what karst_ilu_invert does once the blocks are measured. A pivot stands where it exceeds so many times the
+ * size of its column. */
 template <int B>
 static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_ilu_place &at, double rounding,
                                                                    const karst_ilu_scales<B> &scales, double (&a)[B])
@@ -215,12 +215,12 @@ static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B],
   return lost;
 }
 
-/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely are good pivots: with the columns
- * and then the rows scaled to 1, none is smaller than what stands below it, and each stands however the rows were summed
- * up, as long as karst_ilu_is_lost says of no row that it is lost. Then no partial sum was more than 2^10 times the row
- * and the column, so that a pivot has to exceed 2^20 times as much as another. y is right only then. Sizes are compared by
- * their upper halves, so it takes a margin of 2^-18; columns and rows of extreme size are left to karst_ilu_invert for the
- * sake of the products. */
+/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely are good pivots: with the
+ * columns and then the rows scaled to 1, none is smaller than what stands below it, and each stands however the rows
+ * were summed up, as long as karst_ilu_is_lost says of no row that it is lost. Then no partial sum was more than
+ * 2^10 times the row and the column, so that a pivot has to exceed 2^20 times as much as another. y is right only
+ * then. Sizes are compared by their upper halves, so it takes a margin of 2^-18; columns and rows of extreme size
+ * are left to karst_ilu_invert for the sake of the products. */
 template <int B>
 static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, karst_ilu_extent<B> &extent,
                                                            double (&y)[B])

@@ -302,8 +302,8 @@ __device__ __forceinline__ void invert_with_care(const workbench &w, const karst
 }
 
 /* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one; with care where rows may
- * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. size: of the thread's row,
- * as far as this job has made it. */
+ * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. size: of the thread's
+ * row, as far as this job has made it. */
 template <int B>
 __device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at,
                                               const karst_ilu_job &job, const float (&size)[B], const findings &f)
@@ -332,8 +332,8 @@ __device__ __forceinline__ void invert_pivots(const workbench &w, const karst_il
     if (at.active) block[c * B + at.r] = inverse[c];
 }
 
-/* Tells the tile where partial sums of diagonal blocks were much larger than what is left, for those that are active and
- * will be inverted later. The lanes of a warp take all steps together. sum, size: of the thread's row. */
+/* Tells the tile where partial sums of diagonal blocks were much larger than what is left, for those that are active
+ * and will be inverted later. The lanes of a warp take all steps together. sum, size: of the thread's row. */
 template <int B>
 __device__ __forceinline__ void tell_lost(const workbench &w, const karst_ilu_place &at, const double (&sum)[B],
                                           const float (&size)[B])
