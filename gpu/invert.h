@@ -69,8 +69,8 @@ struct karst_block_in_memory {
   int *pivot;          /* [b] the row exchanged with each, -1 where the pivot is lost */
 
   /* shared: karst_cuda_invert_shared(b) bytes. */
-  __device__ karst_block_in_memory(int width, double *block, int step, const double *sizes, void *shared)
-      : b(width), at(block), stride(step), sizes(sizes), measured(false)
+  __device__ karst_block_in_memory(int width, double *block, int step, const double *size, void *shared)
+      : b(width), at(block), stride(step), sizes(size), measured(false)
   {
     const int length = b + b % 2; /* even: the last of an array is read together with what follows it */
     row_scale = static_cast<double *>(shared);
