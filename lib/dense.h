@@ -94,8 +94,8 @@ KARST_INLINE double karst_block_norm(int b, const double *a)
   return largest;
 }
 
-/* size += |a|, entry by entry. A factorization that sums a pivot block carries its size beside it: |a| of the block that
- * it starts from, and |a| once more after each block product that it subtracts, or adds. */
+/* size += |a|, entry by entry. A factorization that sums a pivot block carries its size beside it: |a| of the block
+ * that it starts from, and |a| once more after each block product that it subtracts, or adds. */
 KARST_INLINE void karst_block_add_size(int b, const double *restrict a, double *restrict size)
 {
   for (int i = 0; i < b * b; i++) size[i] += fabs(a[i]);
@@ -153,7 +153,7 @@ KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next
  * rows are scaled by their largest entry with the columns scaled, and columns by the geometric means of their entries,
  * which do not depend on the units of the rows: columns, rows, and columns again, since entries of 0 have no part in a
  * mean. Scales are powers of 2. On entry row_scale has the reciprocals of the largest entries. */
-KARST_INLINE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
+KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
 {
   enum { LARGEST = 1022 };
   for (int r = 0; r < b; r++) row_scale[r] = -ilogb(row_scale[r]);

@@ -19,6 +19,7 @@
 #ifndef KARST_LIB_RRB_KERNELS_H
 #define KARST_LIB_RRB_KERNELS_H
 
+#include "dense.h"
 #include "grid.h"
 #include "inline.h"
 
@@ -54,6 +55,14 @@ typedef enum karst_rrb_skew {
   KARST_RRB_SKEW_EAST,       /* with (i + 2, j) */
   KARST_RRB_SKEW_NORTH       /* with (i, j + 2) */
 } karst_rrb_skew;
+
+/* Returns a sum, or 0 where it is lost in its rounding errors, by the rule of lib/dense.h: where it is no larger than
+ * 16 epsilon times its size, the sum of the absolute values of its terms. Every centre of a stencil and every pivot is
+ * summed so, and a pivot of 0 is refused. */
+KARST_INLINE double karst_rrb_sum(double sum, double size)
+{
+  return !(fabs(sum) <= karst_block_rounding(1) * size) ? sum : 0;
+}
 
 /* One grid, and how its nodes are stored in groups: an array has a row of pitch > coarse[0] elements for each J, and a
  * guard row before and behind it that it shares with the arrays beside it. What stands in guards and in places without

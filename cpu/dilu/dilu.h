@@ -18,7 +18,7 @@ typedef struct karst_dilu_runs {
 /* The plan of a factorization: what it works with. */
 typedef struct karst_dilu_work {
   double *row_sum; /* [b*b*rows] the sum of the blocks of F in each block row where they count, else NULL */
-  double *room;    /* [threads (3 b*b + 2 b)] for blocks that have no instance */
+  double *room;    /* [threads (4 b*b + 2 b)] for blocks that have no instance */
   int *pivot;      /* [threads b] likewise */
 } karst_dilu_work;
 

@@ -11,6 +11,7 @@
 /* What a thread that makes rows works with. */
 struct room {
   double *pivot_block; /* [b*b] D_i while it is made */
+  double *size;        /* [b*b] its size, see lib/dense.h */
   double *left;        /* [b*b] E_ik D_k^-1 */
   double *right;       /* [b*b] the bracket where R is not 0 */
   double *scale;       /* [2 b] for the inversion */
@@ -20,7 +21,7 @@ struct room {
 static inline __attribute__((always_inline)) struct room room_in(int b, double *memory, int *pivot)
 {
   const int64_t bb = (int64_t)b * b;
-  return (struct room){memory, memory + bb, memory + 2 * bb, memory + 3 * bb, pivot};
+  return (struct room){memory, memory + bb, memory + 2 * bb, memory + 3 * bb, memory + 4 * bb, pivot};
 }
 
 /* Makes the bracket. mirror is the number of F_ki in A, or -1. */
@@ -40,6 +41,7 @@ KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, cons
 {
   const int64_t bb = (int64_t)b * b;
   for (int64_t v = 0; v < bb; v++) room->pivot_block[v] = A->value[diagonal * bb + v];
+  for (int64_t v = 0; v < bb; v++) room->size[v] = fabs(A->value[diagonal * bb + v]);
   for (karst_index e = A->row_start[i]; e < diagonal; e++, mirror++) {
     const int64_t k = A->column[e];
     if (modified == 0 && *mirror < 0) continue;
@@ -47,6 +49,7 @@ KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, cons
     const double *right = modified != 0 ? room->right : A->value + *mirror * bb;
     karst_block_multiply(b, A->value + e * bb, dilu->inverse + k * bb, room->left);
     karst_block_subtract_multiply(b, room->left, right, room->pivot_block);
+    karst_block_add_size(b, room->pivot_block, room->size);
   }
 }
 
@@ -69,7 +72,7 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, kars
 {
   const int64_t bb = (int64_t)b * b;
   for (int64_t v = 0; v < bb; v++) inverse[v] = room->pivot_block[v];
-  const karst_reason reason = karst_block_invert(b, inverse, room->scale, room->pivot);
+  const karst_reason reason = karst_block_invert(b, inverse, room->size, room->scale, room->pivot);
   if (reason == KARST_SOUND) return;
   double largest = karst_block_norm(b, room->pivot_block);
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
@@ -108,7 +111,7 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, ka
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,          \
                                 double shift, double modified, int thread, karst_ilu_finding *f)                       \
   {                                                                                                                    \
-    double memory[3 * (B) * (B) + 2 * (B)];                                                                            \
+    double memory[4 * (B) * (B) + 2 * (B)];                                                                            \
     int pivot[B];                                                                                                      \
     const struct room room = room_in(B, memory, pivot);                                                                \
     (void)thread, (void)modified;                                                                                      \
@@ -124,7 +127,7 @@ KARST_KERNEL static void dilu_rows_any(const karst_matrix *A, karst_dilu *dilu, 
 {
   const karst_dilu_work *work = dilu->plan;
   const int64_t b = dilu->analysis->block_size;
-  const struct room room = room_in((int)b, work->room + thread * (3 * b * b + 2 * b), work->pivot + thread * b);
+  const struct room room = room_in((int)b, work->room + thread * (4 * b * b + 2 * b), work->pivot + thread * b);
   factor_rows((int)b, A, dilu, first, last, shift, modified, &room, f);
 }
 

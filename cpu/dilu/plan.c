@@ -61,7 +61,7 @@ static karst_status plan(karst_context *context, karst_dilu *dilu)
 {
   const karst_dilu_analysis *analysis = dilu->analysis;
   const int64_t b = analysis->block_size, threads = karst_dilu_runs_of(dilu)->threads;
-  const int64_t blocks = b * b * analysis->rows, room = threads * (3 * b * b + 2 * b);
+  const int64_t blocks = b * b * analysis->rows, room = threads * (4 * b * b + 2 * b);
   const int64_t sums = dilu->analysis->modified ? blocks : 0;
   karst_dilu_work *work;
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "DILU");

@@ -30,20 +30,20 @@ KARST_INLINE void divide(int b, bool triangles, const karst_fgbilu_pass *pass, k
   for (int c = 0; c < b; c++) karst_block_solve(b, diagonal, pass->exchange + (int64_t)j * b, product + (int64_t)c * b);
 }
 
-/* Inverts or factors the block of row i in its place. A bad one becomes zero. */
+/* Inverts or factors the block of row i, whose size is in the workspace, in its place. A bad one becomes zero. */
 KARST_INLINE karst_reason eliminate(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i)
 {
   const karst_fgbilu_workspace *w = pass->workspace;
   const int64_t bb = (int64_t)b * b;
-  double *block = pass->factor + i * bb, *work = w->block + bb;
+  double *block = pass->factor + i * bb, *size = w->block + bb, *work = size + bb;
   int *exchange = triangles ? pass->exchange + (int64_t)i * b : w->pivot;
   karst_reason reason;
   if (triangles)
-    reason = karst_block_factor(b, pass->pivoting, block, work, exchange);
+    reason = karst_block_factor(b, pass->pivoting, block, size, work, exchange);
   else if (pass->pivoting)
-    reason = karst_block_invert(b, block, work, exchange);
+    reason = karst_block_invert(b, block, size, work, exchange);
   else
-    reason = karst_block_invert_unpivoted(b, block, work);
+    reason = karst_block_invert_unpivoted(b, block, size, work);
   if (reason == KARST_SOUND) return reason;
   for (int64_t v = 0; v < bb; v++) block[v] = 0;
   for (int c = 0; c < b; c++) exchange[c] = c;
@@ -55,7 +55,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
   const karst_structured *cells = pass->cells;
   const karst_matrix *A = pass->A;
   const int64_t bb = (int64_t)b * b;
-  double *product = pass->workspace->block;
+  double *product = pass->workspace->block, *size = product + bb;
   for (karst_index i = first; i < last; i++) {
     const karst_index row = cells->row ? cells->row[i] : i;
     if (row < 0) continue;
@@ -64,6 +64,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
     double *D = pass->factor + row * bb;
     const double *diagonal = value + karst_place(place, KARST_PLACE_DIAGONAL) * bb;
     for (int64_t v = 0; v < bb; v++) D[v] = diagonal[v];
+    for (int64_t v = 0; v < bb; v++) size[v] = fabs(diagonal[v]);
     for (int face = 0; face < KARST_FACES_BELOW; face++) {
       if (karst_place(place, face) == KARST_PLACE_NONE) continue;
       const karst_index below = i + pass->stride[face], j = cells->row ? cells->row[below] : below;
@@ -71,6 +72,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
       if (back == KARST_PLACE_NONE) continue;
       divide(b, triangles, pass, j, A->value + (A->row_start[j] + back) * bb, product);
       karst_block_subtract_multiply(b, value + karst_place(place, face) * bb, product, D);
+      karst_block_add_size(b, D, size);
     }
     karst_reason reason = eliminate(b, triangles, pass, row);
     double poison = 0; /* stays 0 unless an entry of the row is NaN or infinite, also one that has no part in D */

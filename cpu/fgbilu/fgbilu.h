@@ -30,7 +30,7 @@ typedef struct karst_fgbilu_schedule {
 
 /* The work space of one thread that factors, and what it has found out. */
 typedef struct karst_fgbilu_workspace {
-  double *block; /* [b*b + 2 b] */
+  double *block; /* [2 b*b + 2 b] a product, the size of the block that is made, and its inversion's */
   int *pivot;    /* [b] */
   karst_reason reason;
   karst_index cell; /* the first bad one, or the number of cells */

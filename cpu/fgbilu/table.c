@@ -62,7 +62,7 @@ static void analysis_destroy(karst_context *context, karst_fgbilu_analysis *anal
 
 static karst_status make_workspace(karst_context *context, int b, karst_fgbilu_workspace *w)
 {
-  karst_status status = karst_allocate(context, &w->block, (int64_t)b * b + 2 * b, sizeof *w->block, "fgbilu");
+  karst_status status = karst_allocate(context, &w->block, 2 * ((int64_t)b * b + b), sizeof *w->block, "fgbilu");
   return status ? status : karst_allocate(context, &w->pivot, b, sizeof *w->pivot, "fgbilu");
 }
 
@@ -81,7 +81,7 @@ static karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
   if (!status && schedule->triangles)
     status = karst_allocate(context, &space->exchange, b * rows, sizeof *space->exchange, "fgbilu");
   if (!status) status = karst_device_doubles(context, entries, "the diagonal blocks of fgbilu", &fgbilu->factor);
-  fgbilu->plan_memory = (entries + space->threads * ((int64_t)b * b + 2 * b)) * (int64_t)sizeof(double) +
+  fgbilu->plan_memory = (entries + 2 * space->threads * ((int64_t)b * b + b)) * (int64_t)sizeof(double) +
                         (schedule->triangles ? b * rows * (int64_t)sizeof *space->exchange : 0);
   return status;
 }

@@ -38,6 +38,9 @@ KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
 }
 
+/* The size of the diagonal block of the row at hand (lib/dense.h). */
+KARST_INLINE double *size_of_pivot(int b, const karst_ilu_workspace *w) { return w->block + (int64_t)b * b; }
+
 /* Spreads row i of A over the pattern, into w->row. */
 KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_index width, karst_ilu_workspace *w)
 {
@@ -56,38 +59,58 @@ KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_in
 }
 
 /* Subtracts the products of row i with row p of U', which is much the longer one. It is searched for the columns of row
- * i that follow p, in the order in which a walk along it would find them. pivot is the position of a_ip. */
-KARST_INLINE void eliminate_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
+ * i that follow p, in the order in which a walk along it would find them. pivot is the position of a_ip. Returns
+ * whether one was subtracted from the diagonal block. */
+KARST_INLINE bool eliminate_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
                                       karst_index width, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
   const karst_index end = ilu->upper_start[p + 1];
   karst_index k = ilu->upper_start[p];
+  bool met = false;
   for (karst_index position = pivot + 1; position < width; position++) {
     const karst_index j = column_at(ilu, i, position);
     k = karst_lower_bound(ilu->upper_column, k, end, j);
-    if (k < end && ilu->upper_column[k] == j)
-      karst_block_subtract_multiply(b, w->row + pivot * bb, ilu->upper + k * bb, w->row + position * bb);
+    if (k == end || ilu->upper_column[k] != j) continue;
+    karst_block_subtract_multiply(b, w->row + pivot * bb, ilu->upper + k * bb, w->row + position * bb);
+    met |= j == i;
   }
+  return met;
 }
 
-/* Subtracts all products from row i. searching tells whether rows of U' that are much longer than row i are
- * searched. */
+/* Does the same by a walk along the row. */
+KARST_INLINE bool eliminate_by_walk(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
+                                    karst_ilu_workspace *w)
+{
+  const int64_t bb = (int64_t)b * b;
+  bool met = false;
+  for (karst_index k = ilu->upper_start[p]; k < ilu->upper_start[p + 1]; k++) {
+    const karst_index j = ilu->upper_column[k], position = w->position[j];
+    if (position < 0) continue;
+    karst_block_subtract_multiply(b, w->row + pivot * bb, ilu->upper + k * bb, w->row + position * bb);
+    met |= j == i;
+  }
+  return met;
+}
+
+/* Subtracts all products from row i, and sums the size of its diagonal block. searching tells whether rows of U' that
+ * are much longer than row i are searched. */
 KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_index i, karst_index width,
                             karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
-  const double *pivot_entry = w->row;
-  for (karst_index l = ilu->lower_start[i]; l < ilu->lower_start[i + 1]; l++, pivot_entry += bb) {
-    karst_index p = ilu->lower_column[l];
-    if (searching && karst_ilu_searches(ilu->upper_start[p + 1] - ilu->upper_start[p], width)) {
-      eliminate_by_search(b, ilu, i, p, l - ilu->lower_start[i], width, w);
-      continue;
-    }
-    for (karst_index k = ilu->upper_start[p]; k < ilu->upper_start[p + 1]; k++) {
-      karst_index position = w->position[ilu->upper_column[k]];
-      if (position >= 0) karst_block_subtract_multiply(b, pivot_entry, ilu->upper + k * bb, w->row + position * bb);
-    }
+  const karst_index first = ilu->lower_start[i], lower = ilu->lower_start[i + 1] - first;
+  const double *diagonal = w->row + lower * bb;
+  double *size = size_of_pivot(b, w);
+  for (int64_t v = 0; v < bb; v++) size[v] = fabs(diagonal[v]);
+  for (karst_index pivot = 0; pivot < lower; pivot++) {
+    const karst_index p = ilu->lower_column[first + pivot];
+    bool met;
+    if (searching && karst_ilu_searches(ilu->upper_start[p + 1] - ilu->upper_start[p], width))
+      met = eliminate_by_search(b, ilu, i, p, pivot, width, w);
+    else
+      met = eliminate_by_walk(b, ilu, i, p, pivot, w);
+    if (met) karst_block_add_size(b, diagonal, size);
   }
 }
 
@@ -132,6 +155,7 @@ KARST_INLINE void subtract_dropped(int b, double modified, const karst_ilu *ilu,
       sum_dropped(b, ilu, p, w, w->block);
     for (int64_t v = 0; v < bb; v++) w->block[v] *= modified;
     karst_block_subtract_multiply(b, w->row + pivot * bb, w->block, w->row + lower * bb);
+    karst_block_add_size(b, w->row + lower * bb, size_of_pivot(b, w));
   }
 }
 
@@ -143,7 +167,7 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, kar
   const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
   double *inverse = ilu->inverse_diagonal + i * bb, largest = 0;
   for (int64_t v = 0; v < bb; v++) inverse[v] = diagonal[v];
-  karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
+  karst_reason reason = karst_block_invert(b, inverse, size_of_pivot(b, w), size_of_pivot(b, w) + bb, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
   karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);

@@ -1,17 +1,38 @@
 /* load.c - brings factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
- * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is U_ii, which stands for A_ii - sum_k L_ik U_ki and is
+ * judged as that sum. Rows need nothing of each other's results. */
 #include "ilu.h"
 
 #include "cpu/cpu.h"
 #include "dense.h"
+#include "search.h"
 
-/* Loads rows first .. last - 1. The blocks of value are ordered as those of a matrix on the pattern of ilu, so that row
- * i begins with block number lower_start[i] + i + upper_start[i]. */
-typedef void load_rows_function(const double *value, karst_ilu *ilu, karst_index first, karst_index last,
-                                karst_ilu_workspace *w, karst_ilu_finding *f);
+/* Loads rows first .. last - 1. The blocks of A and of value are those of a matrix on the pattern of ilu, so that row i
+ * begins with block number lower_start[i] + i + upper_start[i]. */
+typedef void load_rows_function(const double *A, const double *value, karst_ilu *ilu, karst_index first,
+                                karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f);
 
-KARST_INLINE void load_rows(int b, const double *value, karst_ilu *ilu, karst_index first, karst_index last,
-                            karst_ilu_workspace *w, karst_ilu_finding *f)
+/* Makes the size of U_ii, which is pivot (lib/dense.h). The last of the partial sums is pivot itself. sum: [b*b] */
+KARST_INLINE void measure_pivot(int b, const double *A, const double *value, const karst_ilu *ilu, karst_index i,
+                                const double *pivot, double *sum, double *size)
+{
+  const int64_t bb = (int64_t)b * b, row = (int64_t)ilu->lower_start[i] + i + ilu->upper_start[i];
+  const karst_index first = ilu->lower_start[i], end = ilu->lower_start[i + 1];
+  const double *diagonal = A + (row + (end - first)) * bb;
+  for (int64_t v = 0; v < bb; v++) sum[v] = diagonal[v];
+  for (int64_t v = 0; v < bb; v++) size[v] = fabs(pivot[v]);
+  for (karst_index l = first; l < end; l++) {
+    const karst_index p = ilu->lower_column[l];
+    const karst_index k = karst_find_column(ilu->upper_column, ilu->upper_start[p], ilu->upper_start[p + 1], i);
+    if (k < 0) continue;
+    const double *left = value + (row + (l - first)) * bb, *right = value + (ilu->lower_start[p + 1] + p + 1 + k) * bb;
+    karst_block_add_size(b, sum, size);
+    karst_block_subtract_multiply(b, left, right, sum);
+  }
+}
+
+KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_ilu *ilu, karst_index first,
+                            karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
   const int64_t bb = (int64_t)b * b;
   for (karst_index i = first; i < last; i++) {
@@ -24,7 +45,8 @@ KARST_INLINE void load_rows(int b, const double *value, karst_ilu *ilu, karst_in
       poison += to[v] * 0;
     }
     for (int64_t v = 0; v < bb; v++) inverse[v] = *entry++;
-    karst_reason reason = karst_block_invert(b, inverse, w->block, w->pivot);
+    measure_pivot(b, A, value, ilu, i, inverse, w->block, w->block + bb);
+    karst_reason reason = karst_block_invert(b, inverse, w->block + bb, w->block + 2 * bb, w->pivot);
     for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
       to = ilu->upper + k * bb;
       karst_block_multiply(b, inverse, entry, to);
@@ -35,18 +57,18 @@ KARST_INLINE void load_rows(int b, const double *value, karst_ilu *ilu, karst_in
 }
 
 #define INSTANCE(B)                                                                                                    \
-  KARST_KERNEL static void load_rows_##B(const double *value, karst_ilu *ilu, karst_index first, karst_index last,     \
-                                         karst_ilu_workspace *w, karst_ilu_finding *f)                                 \
+  KARST_KERNEL static void load_rows_##B(const double *A, const double *value, karst_ilu *ilu, karst_index first,      \
+                                         karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)               \
   {                                                                                                                    \
-    load_rows(B, value, ilu, first, last, w, f);                                                                       \
+    load_rows(B, A, value, ilu, first, last, w, f);                                                                    \
   }
 KARST_BLOCK_SIZES(INSTANCE)
 #undef INSTANCE
 
-KARST_KERNEL static void load_rows_any(const double *value, karst_ilu *ilu, karst_index first, karst_index last,
-                                       karst_ilu_workspace *w, karst_ilu_finding *f)
+KARST_KERNEL static void load_rows_any(const double *A, const double *value, karst_ilu *ilu, karst_index first,
+                                       karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)
 {
-  load_rows(ilu->block_size, value, ilu, first, last, w, f);
+  load_rows(ilu->block_size, A, value, ilu, first, last, w, f);
 }
 
 karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
@@ -66,7 +88,7 @@ karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, c
     karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
     karst_index first = karst_share_rows(ilu->rows, A->row_start, karst_thread(), karst_team());
     karst_index last = karst_share_rows(ilu->rows, A->row_start, karst_thread() + 1, karst_team());
-    rows(value, ilu, first, last, &plan->workspace[karst_thread()], &mine);
+    rows(A->value, value, ilu, first, last, &plan->workspace[karst_thread()], &mine);
 #pragma omp critical(karst_ilu_load)
     karst_ilu_find(&all, mine.reason, mine.block_row);
   }

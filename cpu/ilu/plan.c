@@ -138,7 +138,7 @@ karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis
   ilu->plan = made;
   status = karst_allocate_zero(context, &made->workspace, made->threads, sizeof *made->workspace, "block ILU");
   for (int t = 0; t < made->threads && !status; t++)
-    status = karst_ilu_workspace_create(context, rows, ilu->block_size, made->widest, 1, &made->workspace[t]);
+    status = karst_ilu_workspace_create(context, rows, ilu->block_size, made->widest, 2, &made->workspace[t]);
   const int64_t row = karst_block_offset(ilu->block_size, made->widest) * (int64_t)sizeof(double);
   ilu->plan_memory = made->threads * (row + (int64_t)rows * (int64_t)sizeof(karst_index));
   if (!status) status = make_jacobi(context, ilu);

@@ -140,21 +140,23 @@ KARST_INLINE double coupling(const karst_rrb_naive *naive, double *const *stenci
 KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, struct level at, int64_t i, int64_t j)
 {
   const int64_t node = node_at(naive, i, j);
-  double dropped = 0;
+  double dropped = 0, size = 0;
   if (!naive->exists[node]) return true;
   for (int part = 3; part < KARST_RRB_PARTS; part++) {
     const int di = reach[at.skew][part][0], dj = reach[at.skew][part][1];
-    dropped += coupling(naive, stencil, at, i, j, di, dj) + coupling(naive, stencil, at, i, j, -di, -dj);
+    const double one = coupling(naive, stencil, at, i, j, di, dj), other = coupling(naive, stencil, at, i, j, -di, -dj);
+    dropped += one + other;
+    size += fabs(one) + fabs(other);
   }
-  const double d = stencil[KARST_RRB_CENTRE][node] + dropped;
+  const double centre = stencil[KARST_RRB_CENTRE][node], d = karst_rrb_sum(centre + dropped, fabs(centre) + size);
+  naive->refused = isfinite(d) ? d : NAN;
+  if (!(d > 0) || !isfinite(d)) return false;
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
     const int *towards = neighbour[at.skew][c];
     naive->factor[c][node] = coupling(naive, stencil, at, i, j, towards[0], towards[1]) / d;
   }
   naive->factor[KARST_RRB_INVERSE][node] = 1 / d;
-  if (d > 0 && isfinite(d)) return true;
-  naive->refused = isfinite(d) ? 1 / d : NAN;
-  return false;
+  return true;
 }
 
 /* Returns the first node of the level whose pivot is not positive or not finite, or -1. */
@@ -175,11 +177,18 @@ KARST_INLINE double fill_between(const karst_rrb_naive *naive, int64_t i, int64_
   return naive->exists[node] ? factor[a][node] * factor[b][node] / factor[KARST_RRB_INVERSE][node] : 0;
 }
 
+/* A centre less what red nodes take from it, which is positive where their pivots are. */
+KARST_INLINE double less(double centre, double taken)
+{
+  return karst_rrb_sum(centre - taken, fabs(centre) + fabs(taken));
+}
+
 /* Takes from the parts of a black node's stencil what its red neighbours west, east, south and north of it leave. */
 static void fill_straight(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_t j, double part[KARST_RRB_PARTS])
 {
-  part[KARST_RRB_SKEW_CENTRE] -= fill_between(naive, i - s, j, 1, 1) + fill_between(naive, i + s, j, 0, 0) +
-                                 fill_between(naive, i, j - s, 3, 3) + fill_between(naive, i, j + s, 2, 2);
+  part[KARST_RRB_SKEW_CENTRE] =
+      less(part[KARST_RRB_SKEW_CENTRE], fill_between(naive, i - s, j, 1, 1) + fill_between(naive, i + s, j, 0, 0) +
+                                            fill_between(naive, i, j - s, 3, 3) + fill_between(naive, i, j + s, 2, 2));
   part[KARST_RRB_SKEW_NORTH_EAST] -= fill_between(naive, i + s, j, 0, 3) + fill_between(naive, i, j + s, 2, 1);
   part[KARST_RRB_SKEW_NORTH_WEST] -= fill_between(naive, i - s, j, 1, 3) + fill_between(naive, i, j + s, 2, 0);
   part[KARST_RRB_SKEW_EAST] -= fill_between(naive, i + s, j, 0, 1);
@@ -189,8 +198,9 @@ static void fill_straight(const karst_rrb_naive *naive, int64_t s, int64_t i, in
 /* The same across the corners. */
 static void fill_skew(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_t j, double part[KARST_RRB_PARTS])
 {
-  part[KARST_RRB_CENTRE] -= fill_between(naive, i - s, j - s, 3, 3) + fill_between(naive, i + s, j - s, 2, 2) +
-                            fill_between(naive, i - s, j + s, 1, 1) + fill_between(naive, i + s, j + s, 0, 0);
+  part[KARST_RRB_CENTRE] = less(part[KARST_RRB_CENTRE],
+                                fill_between(naive, i - s, j - s, 3, 3) + fill_between(naive, i + s, j - s, 2, 2) +
+                                    fill_between(naive, i - s, j + s, 1, 1) + fill_between(naive, i + s, j + s, 0, 0));
   part[KARST_RRB_EAST] -= fill_between(naive, i + s, j - s, 2, 3) + fill_between(naive, i + s, j + s, 0, 1);
   part[KARST_RRB_NORTH] -= fill_between(naive, i - s, j + s, 1, 3) + fill_between(naive, i + s, j + s, 0, 2);
   part[KARST_RRB_NORTH_EAST] -= fill_between(naive, i + s, j + s, 0, 3);

@@ -22,7 +22,7 @@ typedef struct karst_rrb_naive {
   double *band;                     /* as in karst_rrb_cpu */
   double *left;                     /* [rest] work space */
   karst_index *node;                /* [rest] which node each is, j nx + i */
-  double refused;                   /* 1 / d of the pivot that factor stopped at; NaN where d is not finite */
+  double refused;                   /* the pivot that factor stopped at, or 1 over it; NaN where it is not finite */
   double *memory;
   int64_t bytes;
 } karst_rrb_naive;

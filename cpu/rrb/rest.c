@@ -20,7 +20,8 @@ KARST_INLINE double dot(karst_index n, const double *a, const double *b)
 /* The row of the band, so that row[k] is column k. */
 KARST_INLINE int64_t row_at(karst_index width, karst_index q) { return (int64_t)q * (width + 1) + width - q; }
 
-/* Row q, from those before it: u_k = L(q, k) d_k = a(q, k) - sum over p < k of u_p L(k, p) comes first. Returns d_q. */
+/* Row q, from those before it: u_k = L(q, k) d_k = a(q, k) - sum over p < k of u_p L(k, p) comes first. Returns d_q, or
+ * 0 where it is lost in rounding. */
 KARST_KERNEL static double karst_rrb_rest_row(karst_index width, double *band, karst_index q)
 {
   const karst_index first = q > width ? q - width : 0;
@@ -29,13 +30,14 @@ KARST_KERNEL static double karst_rrb_rest_row(karst_index width, double *band, k
     const karst_index from = k - first > width ? k - width : first;
     row[k] -= dot(k - from, row + from, band + row_at(width, k) + from);
   }
-  double d = row[q];
+  double d = row[q], size = fabs(d);
   for (karst_index k = first; k < q; k++) {
     const double u = row[k];
     row[k] = u * band[row_at(width, k) + k];
     d -= u * row[k];
+    size += fabs(u * row[k]);
   }
-  return d;
+  return karst_rrb_sum(d, size);
 }
 
 karst_index karst_rrb_rest_factor_cpu(karst_index rows, karst_index width, double *band)

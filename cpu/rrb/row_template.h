@@ -16,6 +16,18 @@ KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, do
   l[KARST_RRB_INVERSE][I] = stored + 0 / (1 - lost);
 }
 
+KARST_INLINE double NAME(size)(double c, double a0, double a1, double a2, double a3)
+{
+  return fabs(c) + ((fabs(a0) + fabs(a1)) + (fabs(a2) + fabs(a3)));
+}
+
+/* A centre less what four nodes that are eliminated take from it, which is positive where their pivots are. */
+KARST_INLINE double NAME(less)(double c, double a0, double a1, double a2, double a3)
+{
+  const double taken = (a0 + a1) + (a2 + a3);
+  return karst_rrb_sum(c - taken, fabs(c) + fabs(taken));
+}
+
 /* Red nodes, from their nine coefficients in slots. */
 KARST_KERNEL static void NAME(karst_rrb_factor_red)(int64_t count, const double *const *a, T *const *out)
 {
@@ -25,7 +37,8 @@ KARST_KERNEL static void NAME(karst_rrb_factor_red)(int64_t count, const double 
                *nw = a[KARST_RRB_NORTH_WEST], *ne = a[KARST_RRB_NORTH_EAST];
 #pragma omp simd
   for (int64_t I = 0; I < count; I++) {
-    const double d = c[I] + ((sw[I] + se[I]) + (nw[I] + ne[I]));
+    const double d =
+        karst_rrb_sum(c[I] + ((sw[I] + se[I]) + (nw[I] + ne[I])), NAME(size)(c[I], sw[I], se[I], nw[I], ne[I]));
     NAME(put_factor)(d, w[I], e[I], s[I], n[I], l, I);
   }
 }
@@ -40,7 +53,8 @@ KARST_KERNEL static void NAME(karst_rrb_factor_b1)(int64_t count, int64_t pitch,
                *e = b1[KARST_RRB_SKEW_EAST], *n = b1[KARST_RRB_SKEW_NORTH];
 #pragma omp simd
   for (int64_t I = 0; I < count; I++) {
-    const double d = c[I] + ((e[I - 1] + e[I]) + (n[I - pitch] + n[I]));
+    const double d = karst_rrb_sum(c[I] + ((e[I - 1] + e[I]) + (n[I - pitch] + n[I])),
+                                   NAME(size)(c[I], e[I - 1], e[I], n[I - pitch], n[I]));
     NAME(put_factor)(d, sw[I], se[I + 1], nw[I], ne[I], l, I);
   }
 }
@@ -65,7 +79,7 @@ KARST_KERNEL static void NAME(karst_rrb_black_b2)(int64_t count, int64_t pitch, 
   for (int64_t I = 0; I < count; I++) {
     const double east = w1[I] * NAME(pivot)(i1[I]), west = e1[I - 1] * NAME(pivot)(i1[I - 1]);
     const double north = s2[I] * NAME(pivot)(i2[I]), south = n2[I - pitch] * NAME(pivot)(i2[I - pitch]);
-    c[I] = c0[I] - ((west * e1[I - 1] + east * w1[I]) + (south * n2[I - pitch] + north * s2[I]));
+    c[I] = NAME(less)(c0[I], west * e1[I - 1], east * w1[I], south * n2[I - pitch], north * s2[I]);
     ne[I] = ne0[I] - (east * n1[I] + north * e2[I]);
     nw[I] = nw0[I] - (west * n1[I - 1] + north * w2[I]);
     e[I] = -(east * e1[I]);
@@ -87,7 +101,7 @@ KARST_KERNEL static void NAME(karst_rrb_black_b1)(int64_t count, int64_t pitch, 
   for (int64_t I = 0; I < count; I++) {
     const double east = w2[I + 1] * NAME(pivot)(i2[I + 1]), west = e2[I] * NAME(pivot)(i2[I]);
     const double north = s1up[I] * NAME(pivot)(i1up[I]), south = n1[I] * NAME(pivot)(i1[I]);
-    c[I] = c0[I] - ((west * e2[I] + east * w2[I + 1]) + (south * n1[I] + north * s1up[I]));
+    c[I] = NAME(less)(c0[I], west * e2[I], east * w2[I + 1], south * n1[I], north * s1up[I]);
     ne[I] = ne0[I] - (east * n2[I + 1] + north * e1up[I]);
     nw[I] = nw0[I] - (west * n2[I] + north * w1up[I]);
     e[I] = -(east * e2[I + 1]);
@@ -109,7 +123,7 @@ KARST_KERNEL static void NAME(karst_rrb_next)(int64_t count, int64_t pitch, cons
     const double here = sw[I] * NAME(pivot)(inverse[I]), west = se[I - 1] * NAME(pivot)(inverse[I - 1]);
     const double south = up_w[below] * NAME(pivot)(inverse[below]);
     const double corner = up_e[below - 1] * NAME(pivot)(inverse[below - 1]);
-    c[I] = c0[I] - ((here * sw[I] + west * se[I - 1]) + (south * up_w[below] + corner * up_e[below - 1]));
+    c[I] = NAME(less)(c0[I], here * sw[I], west * se[I - 1], south * up_w[below], corner * up_e[below - 1]);
     e[I] = e0[I] - (here * se[I] + south * up_e[below]);
     n[I] = n0[I] - (here * up_w[I] + west * up_e[I - 1]);
     ne[I] = -(here * up_e[I]);

@@ -22,12 +22,14 @@ KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_ind
   }
 }
 
-/* Makes inverse = block^-1, or NaN where there is none. */
+/* Makes inverse = block^-1, or NaN where there is none. The block is judged by itself, although it was summed: the
+ * blocks that the sweeps end with are judged when they are loaded. */
 KARST_INLINE void invert_block(int b, const double *block, double *inverse, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
   for (int64_t v = 0; v < bb; v++) inverse[v] = block[v];
-  if (karst_block_invert(b, inverse, w->block + 2 * bb, w->pivot) != KARST_SOUND) karst_parilu_poison(bb, inverse);
+  if (karst_block_invert(b, inverse, block, w->block + 2 * bb, w->pivot) != KARST_SOUND)
+    karst_parilu_poison(bb, inverse);
 }
 
 KARST_INLINE void invert(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
