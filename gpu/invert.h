@@ -27,6 +27,7 @@
 #define KARST_GPU_INVERT_H
 
 #include "cuda.h"
+#include "size.h"
 
 template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_invert(holder &block)
 {
@@ -120,7 +121,7 @@ struct karst_block_in_memory {
       column_size[c] = largest;
     }
     if (!__syncthreads_or(differ)) return true;
-    if (threadIdx.x == 0) karst_block_balance(b, sizes, row_scale, column_size);
+    if (threadIdx.x == 0) karst_size_balance(b, sizes, row_scale, column_size);
     __syncthreads();
     return true;
   }

@@ -40,6 +40,14 @@ static __device__ __forceinline__ bool karst_size_differs(int word, int row)
   return word > 0 && word < row - BALANCED;
 }
 
+/* karst_block_balance, for blocks in memory that others see. It is rare, and takes no registers from others as a
+ * function of its own. */
+static inline __device__ __noinline__ void karst_size_balance(int b, const double *size, double *row_scale,
+                                                              double *column_size)
+{
+  karst_block_balance(b, size, row_scale, column_size);
+}
+
 /* The exponent of a size as it changes high words; no less than that of the smallest normal number. */
 static __device__ __forceinline__ int karst_size_exponent(int word)
 {

@@ -16,6 +16,8 @@
  * hyperplane. */
 #include "fgbilu.h"
 
+#include "gpu/size.h"
+
 namespace
 {
 
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(THREADS)
   }
   differ = __any_sync(~0u, differ);
   __syncwarp();
-  if (lane == 0 && differ) karst_block_balance(n, size, w.row_scale + q * n, w.column_size + q * n);
+  if (lane == 0 && differ) karst_size_balance(n, size, w.row_scale + q * n, w.column_size + q * n);
   if (lane == 0) choose(m, p, w, pivoting, q, 0);
 }
 

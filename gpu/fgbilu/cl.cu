@@ -15,6 +15,8 @@
  * for n = 32, for a sweep 8 (n^2 + n) L bytes. */
 #include "fgbilu.h"
 
+#include "gpu/size.h"
+
 namespace
 {
 
@@ -135,7 +137,7 @@ __device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const
   }
   if (!some) return;
   __syncthreads();
-  if (at.u == 0 && at.v == 0 && to.vote[0] > 0) karst_block_balance(n, block, to.row_scale, to.column_size);
+  if (at.u == 0 && at.v == 0 && to.vote[0] > 0) karst_size_balance(n, block, to.row_scale, to.column_size);
   __syncthreads();
   if (at.v == 0) to.vote[at.u] = 0;
   __syncthreads();

@@ -384,8 +384,9 @@ __device__ __forceinline__ void do_jobs(const workbench &w, const karst_ilu_maki
 #pragma unroll
       for (int d = 0; d < B; d++)
         if (active) to[d * B] = sum[d];
+      /* Jobs with products inside the tile are the last of their blocks. */
       const bool later = job.pivot != KARST_ILU_NO_BLOCK && !pivot;
-      if (__any_sync(~0u, later)) tell_lost<B>(w, {my.q, my.r, later, my.group}, sum, size);
+      if ((!inner || !invert) && __any_sync(~0u, later)) tell_lost<B>(w, {my.q, my.r, later, my.group}, sum, size);
     }
     if (__any_sync(~0u, pivot)) invert_pivots<B>(w, m, {my.q, my.r, pivot, my.group}, job, size, f);
   }
