@@ -9,6 +9,7 @@
  * take one kernel or another: rows of few blocks and of many, products inside a tile and between tiles. */
 #include "precond.h"
 #include "tile_systems.h"
+#include "values.h"
 
 enum { FEW, MANY, ALL, PATTERNS };
 static const char *const pattern_name[] = {"few couplings", "many couplings", "all couplings"};
