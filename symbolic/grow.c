@@ -31,7 +31,7 @@ static const float much = 0.7f;
 
 /* Arrays of all rows, of which a part uses its own places. */
 struct field {
-  const karst_context *context;
+  karst_context *context;
   const karst_graph *graph;
   const float *strength;
   karst_index hub_degree, most;
