@@ -37,8 +37,8 @@ static void random_integers(int b, int least, int below, double *x)
   for (int i = 0; i < b * b; i++) x[i] = (double)(least + (int)tap_random_index(below - least));
 }
 
-/* Integers with one that is heavy in each row and column, and without 0: where units differ by 40 orders of magnitude in
- * rows and in columns, the inversion of a block with zeros may lose digits. */
+/* Integers with one that is heavy in each row and column, and without 0: where units differ by 40 orders of magnitude
+ * in rows and in columns, the inversion of a block with zeros may lose digits. */
 static void regular_integers(int b, double *x)
 {
   random_integers(b, -2, 2, x);
