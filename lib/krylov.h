@@ -42,7 +42,7 @@ struct karst_krylov_ops {
   /* Of one that is made of two others, and has no cycle of its own: it begins as the first, and the solver goes on with
    * the other from its x where that fails. Else NULL. */
   const struct karst_krylov_ops *first, *then;
-  int then_restart; /* the option restart of the other */
+  int then_restart;          /* the option restart of the other */
   const karst_option *parts; /* the row of those that says into how many parts of the grid the preconditioner's matrix
                               * falls; NULL: one. The solver reads it, for it makes that matrix: a driver sees A and M,
                               * and not what M was made from */

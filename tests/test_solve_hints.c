@@ -399,11 +399,12 @@ static void test_all_real(void)
                                       "fasp_FE.mtx.gz",  "jpwh_991.mtx",    "nos7.mtx",          "orsirr_1.mtx",
                                       "pores_3.mtx",     "sherman1.mtx",    "sherman3.mtx.gz",   "sherman5.mtx.gz",
                                       "steam2.mtx.gz",   "vdvorst3.mtx.gz", "west0479.mtx"};
-  static const char *const starts[][5] = {{NULL},
-                                          {"--solver", "gmres", NULL},
-                                          {"--solver", "gmres", "--level", "1", NULL},
-                                          {"--solver", "cg", NULL},
-                                          {"--solver", "orthomin", "--precond", "jacobi", NULL}};
+  static const char *const starts[][7] = {
+      {NULL},
+      {"--solver", "gmres", NULL},
+      {"--solver", "gmres", "--level", "1", NULL},
+      {"--solver", "cg", NULL},
+      {"--solver", "orthomin", "--precond", "jacobi", "--max-iterations", "4000", NULL}};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char path[1024];
     if (!find(files[i], path)) continue;

@@ -99,7 +99,14 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
   const bool none = is(solve->options, "precond", "none");
   const bool wider = (double)restart > tool_option_number(solve->options, "restart");
   char with[96] = "", number[24];
-  if (2 * facts->empty <= facts->rows || (none && !wider)) return false;
+  const bool gmres = is(solve->options, "solver", "gmres") || is(solve->options, "solver", "fgmres");
+  if (2 * facts->empty <= facts->rows || (none && !wider && !gmres)) return false;
+  if (none && !wider)
+    return say(
+        hint, size,
+        "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
+        "not",
+        (long long)facts->empty, (long long)facts->rows);
   snprintf(number, sizeof number, "%lld", (long long)restart);
   if (!is(solve->options, "solver", "fgmres")) add(with, sizeof with, solve->options, "solver", "gmres");
   add(with, sizeof with, solve->options, "precond", "none");
