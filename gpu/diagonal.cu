@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(INVERTED)
   double *to = inverse + karst_cuda_offset(B, i);
 #pragma unroll
   for (int e = 0; e < B * B; e++) block[e] = from[e];
-  record(first, i, karst_block_invert(B, block, work, pivot));
+  record(first, i, karst_block_invert(B, block, block, work, pivot));
 #pragma unroll
   for (int e = 0; e < B * B; e++) to[e] = block[e];
 }
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   double *to = inverse + karst_cuda_offset(b, i);
   for (int e = (int)threadIdx.x; e < b * b; e += (int)blockDim.x) to[e] = from[e];
   __syncthreads();
-  karst_reason reason = karst_cuda_invert(b, to, shared);
+  karst_reason reason = karst_cuda_invert(b, to, to, shared);
   if (threadIdx.x == 0) record(first, i, reason);
 }
 

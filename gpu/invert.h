@@ -1,10 +1,11 @@
-/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with implicitly
- * scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h has the steps
- * once more, for lanes that hold a row each, and so have the files that keep rows where they are: fgbilu/acc.cu, cl.cu
- * and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs no exchange.
+/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with
+ * implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h
+ * has the steps once more, for lanes that hold a row each, and so have the files that keep rows where they are:
+ * fgbilu/acc.cu, cl.cu and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs
+ * no exchange.
  *
- * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits where
- * the block stands and which threads share it:
+ * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits
+ * where the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
  *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_mma.cu)
@@ -14,8 +15,8 @@
  *
  *     size()         returns the block size b.
  *     finite()       says whether all entries are finite. It is called first and last.
- *     measure()      scales each row by its largest entry, which finite may have kept, and finds the largest entry of
- *                    each scaled column. It returns false where a row has nothing but zeros.
+ *     measure()      finds the scales of the rows and the largest sizes of the scaled columns, as
+ *                    karst_block_equilibrate does. It may return false where a row has nothing but zeros.
  *     choose(c)      finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
  *     eliminate(c)   takes one step of the elimination with that pivot.
  *     reorder()      puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
@@ -26,6 +27,7 @@
 #define KARST_GPU_INVERT_H
 
 #include "cuda.h"
+#include "size.h"
 
 template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_invert(holder &block)
 {
@@ -52,21 +54,24 @@ static inline size_t karst_cuda_invert_shared(int b)
   return (size_t)(b + b % 2) * (4 * sizeof(double) + sizeof(int));
 }
 
-/* Element (r,c) is at[c * stride + r]. The arrays after it are in shared memory. */
+/* Element (r,c) is at[c * stride + r]. The arrays after its size are in shared memory. */
 struct karst_block_in_memory {
   static constexpr bool ALONE = true;
   static constexpr int SIZE = 1;
   int b;
   double *at;
   int stride;          /* b in a contiguous block, more in the slices of the factors */
-  double *row_scale;   /* [b] the largest entry of each row; after measure, 1 over it */
-  double *column_size; /* [b] the largest entry of each column with the rows scaled */
+  const double *sizes; /* [b*b] see lib/dense.h; a contiguous block may be its own */
+  bool measured;       /* whether sizes have been looked at, which are not needed from then on */
+  double *row_scale;   /* [b] the largest size of each row; after measure, its scale */
+  double *column_size; /* [b] the largest size of each column with the rows scaled */
   double *factor;      /* [b] the column that is eliminated */
   double *pivot_row;   /* [b] divided by the pivot */
   int *pivot;          /* [b] the row exchanged with each, -1 where the pivot is lost */
 
   /* shared: karst_cuda_invert_shared(b) bytes. */
-  __device__ karst_block_in_memory(int size, double *block, int step, void *shared) : b(size), at(block), stride(step)
+  __device__ karst_block_in_memory(int width, double *block, int step, const double *size, void *shared)
+      : b(width), at(block), stride(step), sizes(size), measured(false)
   {
     const int length = b + b % 2; /* even: the last of an array is read together with what follows it */
     row_scale = static_cast<double *>(shared);
@@ -78,14 +83,17 @@ struct karst_block_in_memory {
 
   __device__ int size() const { return b; }
 
-  /* Each thread looks at whole rows and keeps their largest entries for measure. */
+  /* Each thread looks at whole rows. Sizes are not finite where the entries are not; their largest are kept for
+   * measure. */
   __device__ bool finite()
   {
+    const double *from = measured ? at : sizes;
+    const int step = measured ? stride : b;
     bool all = true;
     for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x) {
       double largest = 0;
       for (int c = 0; c < b; c++) {
-        const double entry = fabs(at[c * stride + r]);
+        const double entry = fabs(from[c * step + r]);
         all = all && entry <= DBL_MAX;
         if (entry > largest) largest = entry;
       }
@@ -96,20 +104,24 @@ struct karst_block_in_memory {
 
   __device__ bool measure()
   {
-    bool regular = true;
+    bool regular = true, differ = false; /* whether columns may differ much */
+    measured = true;
     for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x) {
       regular = regular && row_scale[r] > 0;
-      row_scale[r] = 1 / row_scale[r];
+      row_scale[r] = 1 / fmax(row_scale[r], DBL_MIN);
     }
     if (!__syncthreads_and(regular)) return false;
     for (int c = (int)threadIdx.x; c < b; c += (int)blockDim.x) {
       double largest = 0;
       for (int r = 0; r < b; r++) {
-        const double entry = fabs(at[c * stride + r]) * row_scale[r];
+        const double entry = fabs(sizes[c * b + r]) * row_scale[r];
         if (entry > largest) largest = entry;
+        differ = differ || (entry < KARST_BLOCK_BALANCED && entry > 0);
       }
       column_size[c] = largest;
     }
+    if (!__syncthreads_or(differ)) return true;
+    if (threadIdx.x == 0) karst_size_balance(b, sizes, row_scale, column_size);
     __syncthreads();
     return true;
   }
@@ -177,10 +189,11 @@ struct karst_block_in_memory {
   }
 };
 
-/* Inverts a contiguous block by all threads of a thread block. shared: karst_cuda_invert_shared(b) bytes. */
-static __device__ inline karst_reason karst_cuda_invert(int b, double *a, void *shared)
+/* Inverts a contiguous block by all threads of a thread block. sizes: [b*b], may be a; shared:
+ * karst_cuda_invert_shared(b) bytes. */
+static __device__ inline karst_reason karst_cuda_invert(int b, double *a, const double *sizes, void *shared)
 {
-  karst_block_in_memory block(b, a, b, shared);
+  karst_block_in_memory block(b, a, b, sizes, shared);
   return karst_cuda_invert(block);
 }
 

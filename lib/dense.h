@@ -166,7 +166,7 @@ KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale
       const double entry = fabs(size[c * b + r]);
       if (entry != 0 && ilogb(entry) - column_size[c] > largest) largest = ilogb(entry) - column_size[c];
     }
-    row_scale[r] = ldexp(1, -(int)(largest < LARGEST ? largest : LARGEST));
+    row_scale[r] = ldexp(1.0, -(int)(largest < LARGEST ? largest : LARGEST));
   }
   for (int c = 0; c < b; c++) {
     column_size[c] = 0;

@@ -51,6 +51,7 @@ typedef struct karst_dilu_cuda {
   bool modified;              /* R may be other than 0 */
   karst_ilu_finding_cuda *finding;
   double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
+  double *size;              /* [factor_grid b*b] of the D_i under way (lib/dense.h); NULL where done is */
   int *done;                 /* [rows] the rows whose D^-1 is there; NULL where its elements carry their own flag */
   karst_ilu_analysis *tiled; /* the analysis by tiles, or NULL */
   karst_ilu *tiles;          /* the factorization by tiles, or NULL */

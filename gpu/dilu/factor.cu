@@ -85,10 +85,10 @@ __device__ __forceinline__ void add_product(double sign, const double (&left)[B]
     for (int d = 0; d < B; d++) acc[d] += sign * left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
 }
 
-/* Subtracts the products of the links from acc. row is that of the lane. */
+/* Subtracts the products of the links from acc, whose size is kept (gpu/size.h). row is that of the lane. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const links<B> &link,
-                                         const karst_ilu_place &at, karst_index row, double (&acc)[B])
+                                         const karst_ilu_place &at, karst_index row, double (&acc)[B], float (&size)[B])
 {
   constexpr int K = at_once<B>;
   const double *from[K * B];
@@ -122,6 +122,8 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
     }
     add_product<B>(1, left[k], pivot, at.q, product);
     add_product<B>(-1, product, right[k], at.q, acc);
+#pragma unroll
+    for (int c = 0; c < B; c++) size[c] = karst_size_after(size[c], acc[c]);
   }
 #pragma unroll
   for (int k = 0; k < K; k++)
@@ -140,13 +142,16 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   for (; number < tasks; number += warps) {
     const work<B> here = now;
     double acc[B], inverse[B], largest = 0;
+    float size[B];
     links<B> link = here.first;
     load_row<B>(m.value, here.diagonal, here.at.r, acc);
     now = find_work<B>(plan, ahead);
     ahead = karst_dilu_find_task(plan.lower_task, plan.lower.tasks, number + 2 * warps);
+#pragma unroll
+    for (int c = 0; c < B; c++) size[c] = karst_size(acc[c]);
     for (int64_t e = here.e; e < here.end; e += at_once<B>) {
       const links<B> next = fetch_links<B>(plan, e + at_once<B>, here.end, here.at);
-      subtract<B, MODIFIED>(plan, m, link, here.at, here.row, acc);
+      subtract<B, MODIFIED>(plan, m, link, here.at, here.row, acc, size);
       link = next;
     }
 #pragma unroll
@@ -154,7 +159,9 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       largest = fmax(largest, fabs(acc[c]));
       inverse[c] = acc[c];
     }
-    const karst_reason reason = karst_ilu_invert<B>(here.at, inverse);
+#pragma unroll
+    for (int c = 0; c < B; c++) size[c] = karst_size_of_many(size[c], (int)(here.end - here.e));
+    const karst_reason reason = karst_ilu_invert<B>(here.at, size, inverse);
     if (__any_sync(~0u, here.at.active && reason != KARST_SOUND)) {
       const double replacement = karst_dilu_mend<B>(reason, m.start, m.value, m.shift, here.at, here.row, here.diagonal,
                                                     largest, plan.finding);

@@ -149,15 +149,27 @@ __device__ __forceinline__ void add_lanes(int q, double (&part)[B][B], staging<B
   for (int v = 0; v < BB; v++) part[v / B][v % B] = all[v];
 }
 
+/* Whether what the lane has added up was so large that the pivots of the block are better judged with care. size: of
+ * its P_r (gpu/size.h). */
+template <int B> __device__ __forceinline__ bool is_lost(const float (&size)[B][B], const karst_ilu_extent<B> &extent)
+{
+  bool lost = false;
+#pragma unroll
+  for (int i = 0; i < B; i++) lost = lost || karst_ilu_is_lost<B>(size[i], extent.row[i], extent.column);
+  return lost;
+}
+
 /* Row r of the inverse of a, or of what stands for it, in the steps of karst_block_invert; lanes whose row is sound
- * keep it. */
+ * keep it. size: of what the lane has added up. */
 template <int B>
 __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, const karst_dilu_matrix &m,
-                                                 const work &here, const double (&a)[B][B], bool sound, double (&y)[B])
+                                                 const work &here, const double (&a)[B][B], const float (&size)[B][B],
+                                                 bool sound, double (&y)[B])
 {
   const int lane = (int)threadIdx.x % 32;
   karst_ilu_place at = {lane / B, lane % B, here.active, 0};
   double row[B], largest = 0;
+  float whole[B]; /* the size of the row */
   at.group = ((1u << B) - 1) << (at.q * B);
 #pragma unroll
   for (int c = 0; c < B; c++) {
@@ -165,8 +177,17 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
 #pragma unroll
     for (int i = 1; i < B; i++) row[c] = at.r == i ? a[i][c] : row[c];
     largest = fmax(largest, fabs(row[c]));
+    whole[c] = karst_size(row[c]);
+#pragma unroll
+    for (int i = 0; i < B; i++)
+#pragma unroll
+      for (int j = 0; j < B; j++) {
+        const float part = __shfl_sync(~0u, size[i][c], at.q * B + j);
+        if (at.r == i) whole[c] = fmaxf(whole[c], part);
+      }
+    whole[c] = karst_size_of_many(whole[c], (int)(here.end - here.e));
   }
-  const karst_reason reason = karst_ilu_invert<B>(at, row);
+  const karst_reason reason = karst_ilu_invert<B>(at, whole, row);
   const double replacement = karst_dilu_mend<B>(sound ? KARST_SOUND : reason, m.start, m.value, m.shift, at, here.row,
                                                 here.diagonal, largest, plan.finding);
 #pragma unroll
@@ -193,6 +214,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
     const work here = now;
     links link = here.first;
     double part[B][B], y[B], own = 0;
+    float size[B][B]; /* of part */
     for (int64_t e = here.e;;) {
       const bool beginning = e == here.e;
       const double *from[K];
@@ -203,8 +225,10 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
       __syncwarp();
       if (beginning)
 #pragma unroll
-        for (int v = 0; v < B * B; v++)
+        for (int v = 0; v < B * B; v++) {
           part[v % B][v / B] = r == 0 ? staged.value[(q * (K + 1) + K) * all::STRIDE + v] : 0;
+          size[v % B][v / B] = karst_size(part[v % B][v / B]);
+        }
 #pragma unroll
       for (int k = 0; k < K; k++) {
         const bool there = MODIFIED ? link.pivot[k] >= 0 : link.mirror[k] >= 0;
@@ -251,7 +275,10 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
 #pragma unroll
           for (int c = 0; c < B; c++) factor += inverse[k][c] * right[k][c][d];
 #pragma unroll
-          for (int i = 0; i < B; i++) part[i][d] -= left[k][i] * factor;
+          for (int i = 0; i < B; i++) {
+            part[i][d] -= left[k][i] * factor;
+            size[i][d] = karst_size_after(size[i][d], part[i][d]);
+          }
         }
       if (last) break;
     }
@@ -259,8 +286,14 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
     double block[B][B];
 #pragma unroll
     for (int v = 0; v < B * B; v++) block[v / B][v % B] = part[v / B][v % B];
-    const bool sound = karst_ilu_solve_row<B>(part, r, y);
-    if (__any_sync(~0u, here.active && !sound)) invert_with_care<B>(plan, m, here, block, sound, y);
+    karst_ilu_extent<B> extent;
+    bool sound = karst_ilu_solve_row<B>(part, r, extent, y);
+    sound = sound && !is_lost<B>(size, extent);
+    const unsigned doubtful = __ballot_sync(~0u, here.active && !sound);
+    if (doubtful) {
+      sound = (doubtful >> (lane / B * B) & ((1u << B) - 1)) == 0; /* the lanes of a block agree */
+      invert_with_care<B>(plan, m, here, block, size, sound, y);
+    }
 #pragma unroll
     for (int c = 0; c < B; c++)
       if (here.active) karst_publish(m.inverse + karst_dilu_element<B>(here.slot, r, c), y[c]);

@@ -119,10 +119,10 @@ __device__ void await_row(const int *done)
   __threadfence();
 }
 
-/* Subtracts left times inverse times (right + R (sum - right)) from block, some columns after another: the product of
- * the last two stands in line. right and sum may be NULL, for zeros. */
+/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/dense.h), some
+ * columns after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
 __device__ void subtract(int b, const double *left, const double *inverse, const double *right, double modified,
-                         const double *sum, double *block, double *line)
+                         const double *sum, double *block, double *size, double *line)
 {
   const int most = columns_of(b);
   for (int first = 0; first < b; first += most) {
@@ -143,7 +143,9 @@ __device__ void subtract(int b, const double *left, const double *inverse, const
       const int r = v % b;
       double entry = 0;
       for (int s = 0; s < b; s++) entry += left[(int64_t)s * b + r] * line[v / b * b + s];
-      block[(int64_t)first * b + v] -= entry;
+      const double difference = block[(int64_t)first * b + v] - entry;
+      block[(int64_t)first * b + v] = difference;
+      size[(int64_t)first * b + v] += fabs(difference);
     }
     __syncthreads();
   }
@@ -171,8 +173,11 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
   for (int64_t slot = blockIdx.x; slot < t.rows; slot += gridDim.x) {
     const entries all = entries_of(t, (karst_index)slot);
     const karst_index row = t.row[slot], diagonal = plan.diagonal[slot];
-    double *block = m.inverse + row * bb;
-    for (int64_t v = threadIdx.x; v < bb; v += THREADS) block[v] = diagonal >= 0 ? m.value[diagonal * bb + v] : 0;
+    double *block = m.inverse + row * bb, *size = plan.size + blockIdx.x * bb;
+    for (int64_t v = threadIdx.x; v < bb; v += THREADS) {
+      block[v] = diagonal >= 0 ? m.value[diagonal * bb + v] : 0;
+      size[v] = fabs(block[v]);
+    }
     __syncthreads();
     for (int64_t e = 0; e < all.length; e++) {
       const int64_t number = all.first + e * t.group;
@@ -180,11 +185,11 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
       if (pivot < 0 || (mirror < 0 && !plan.modified)) continue;
       await_row(&plan.done[pivot]);
       subtract(b, m.value + t.source[number] * bb, m.inverse + pivot * bb, mirror >= 0 ? m.value + mirror * bb : NULL,
-               m.modified, plan.modified ? plan.sum + pivot * bb : NULL, block, line);
+               m.modified, plan.modified ? plan.sum + pivot * bb : NULL, block, size, line);
     }
     double largest = m.shift > 0 ? largest_of_row(b, m, row, diagonal, block, line) : 0;
     if (largest == 0) largest = plan.finding->norm;
-    const karst_reason reason = karst_cuda_invert(b, block, line);
+    const karst_reason reason = karst_cuda_invert(b, block, size, line);
     __syncthreads();
     if (reason != KARST_SOUND) {
       const bool replace = reason == KARST_SINGULAR_BLOCK && m.shift > 0 && largest > 0;

@@ -110,10 +110,11 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   if (!status) status = make_vector(context, b, &plan->upper, bytes);
   if (!status) status = karst_ilu_take(context, 1, "DILU", &plan->finding, bytes);
   if (!status && plan->modified) status = karst_ilu_take(context, elements, "DILU", &plan->sum, bytes);
-  if (!status && b > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
-    status = karst_ilu_take(context, rows, "DILU", &plan->done, bytes);
-  else if (!status)
-    status = karst_dilu_plan_factor_cuda(context, dilu->analysis, plan);
+  const bool large = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  if (!status && large) status = karst_ilu_take(context, rows, "DILU", &plan->done, bytes);
+  if (!status && large)
+    status = karst_ilu_take(context, karst_block_offset(b, plan->factor_grid), "DILU", &plan->size, bytes);
+  if (!status && !large) status = karst_dilu_plan_factor_cuda(context, dilu->analysis, plan);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), what);
 }
@@ -213,5 +214,6 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
   context->backend->release(context, plan->finding);
   context->backend->release(context, plan->sum);
   context->backend->release(context, plan->done);
+  context->backend->release(context, plan->size);
   karst_release(context, plan);
 }

@@ -5,8 +5,8 @@
  * To factor takes 3 + 3n launches a hyperplane, where the paper has 2 + 3n:
  *
  *     multiply                     its kernel #1, s(f) = E(f) D(f)^-1 for the faces f = 0, 1, 2
- *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f)
- *     measure                      finds the largest entries, by which pivots are chosen and judged
+ *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f), with its size (lib/dense.h)
+ *     measure                      finds the largest sizes, by which pivots are chosen and judged
  *     scale, eliminate, invert     its kernels #3 to #5, for each of the n steps; the last invert is part of
  *     finish                       which stores D^-1 in its order and judges its entries
  *
@@ -15,6 +15,8 @@
  * (i, pivot(j)) of the inverse. Without pivoting, as in the paper, pivot(r) = r. A sweep takes 2 launches a
  * hyperplane. */
 #include "fgbilu.h"
+
+#include "gpu/size.h"
 
 namespace
 {
@@ -25,8 +27,9 @@ enum { THREADS = 256 };
 struct factor_work {
   double *s;           /* [3][largest n n] the products by faces, each block column by column */
   double *d;           /* [largest n n] the blocks that are inverted */
-  double *row_scale;   /* [largest n] 1 over the largest entry of each row */
-  double *column_size; /* [largest n] the largest entry of each column with the rows scaled */
+  double *size;        /* [largest n n] their sizes */
+  double *row_scale;   /* [largest n] the scale of each row */
+  double *column_size; /* [largest n] the largest size of each column with the rows scaled */
   int *pivot;          /* [largest n] the row that each column is eliminated with */
   int *step;           /* [largest n] the column that each row eliminated; n: none yet */
 };
@@ -87,14 +90,17 @@ __global__ void __launch_bounds__(THREADS) subtract(const karst_fgbilu_view m, c
   const karst_index cell = p.cell[q];
   const int u = e % n, v = e / n;
   const double *diagonal = karst_fgbilu_block(m, n, cell, KARST_PLACE_DIAGONAL);
-  double sum = diagonal ? diagonal[e] : 0;
+  double sum = diagonal ? diagonal[e] : 0, size = fabs(sum);
 #pragma unroll
   for (int face = 0; face < KARST_FACES_BELOW; face++) {
     if (!karst_fgbilu_block(m, n, cell, face)) continue;
     const double *after = karst_fgbilu_block(m, n, cell + m.step[face], karst_fgbilu_opposite(face));
-    if (after) sum -= dot<B>(n, w.s + karst_cuda_offset(n, face * p.count + q) + u, after + v * n);
+    if (!after) continue;
+    sum -= dot<B>(n, w.s + karst_cuda_offset(n, face * p.count + q) + u, after + v * n);
+    size += fabs(sum);
   }
   w.d[karst_cuda_offset(n, q) + e] = sum;
+  w.size[karst_cuda_offset(n, q) + e] = size;
 }
 
 /* Chooses the pivot of column r of a block, the first of the largest scaled entries among the rows without a step, or
@@ -130,30 +136,35 @@ __global__ void __launch_bounds__(THREADS)
   int64_t q;
   int lane;
   if (!find_cell(p, 32, &q, &lane)) return;
-  const double *d = w.d + karst_cuda_offset(n, q);
+  const double *size = w.size + karst_cuda_offset(n, q);
+  bool differ = false; /* whether columns may differ much */
   for (int u = lane; u < n; u += 32) {
-    double largest = 0;
+    double largest = 0, least = DBL_MAX;
     bool finite = true;
     for (int v = 0; v < n; v++) {
-      const double size = fabs(d[v * n + u]);
-      finite = finite && size <= DBL_MAX;
-      if (size > largest) largest = size;
+      const double entry = size[v * n + u];
+      finite = finite && entry <= DBL_MAX;
+      if (entry > largest) largest = entry;
+      if (entry > 0 && entry < least) least = entry;
     }
     if (!finite) karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_NOT_FINITE);
     if (largest == 0) karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_SINGULAR);
-    w.row_scale[q * n + u] = 1 / largest;
+    differ = differ || least < KARST_BLOCK_BALANCED * largest;
+    w.row_scale[q * n + u] = 1 / fmax(largest, DBL_MIN);
     w.step[q * n + u] = n;
   }
   __syncwarp();
   for (int v = lane; v < n; v += 32) {
     double largest = 0;
     for (int u = 0; u < n; u++) {
-      const double size = fabs(d[v * n + u]) * w.row_scale[q * n + u];
-      if (size > largest) largest = size;
+      const double entry = size[v * n + u] * w.row_scale[q * n + u];
+      if (entry > largest) largest = entry;
     }
     w.column_size[q * n + v] = largest;
   }
+  differ = __any_sync(~0u, differ);
   __syncwarp();
+  if (lane == 0 && differ) karst_size_balance(n, size, w.row_scale + q * n, w.column_size + q * n);
   if (lane == 0) choose(m, p, w, pivoting, q, 0);
 }
 
@@ -256,6 +267,7 @@ karst_status plan_factor(karst_context *context, karst_fgbilu *fgbilu)
   karst_fgbilu_work_of(fgbilu)->factor = work;
   status = karst_fgbilu_take(context, KARST_FACES_BELOW * rows * n, what, &work->s, bytes);
   if (!status) status = karst_fgbilu_take(context, rows * n, what, &work->d, bytes);
+  if (!status) status = karst_fgbilu_take(context, rows * n, what, &work->size, bytes);
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->row_scale, bytes);
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->column_size, bytes);
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->pivot, bytes);
@@ -269,6 +281,7 @@ void destroy_factor(karst_context *context, karst_fgbilu *fgbilu)
   if (!work) return;
   context->backend->release(context, work->s);
   context->backend->release(context, work->d);
+  context->backend->release(context, work->size);
   context->backend->release(context, work->row_scale);
   context->backend->release(context, work->column_size);
   context->backend->release(context, work->pivot);

@@ -15,6 +15,8 @@
  * for n = 32, for a sweep 8 (n^2 + n) L bytes. */
 #include "fgbilu.h"
 
+#include "gpu/size.h"
+
 namespace
 {
 
@@ -54,8 +56,8 @@ template <int B> __device__ __forceinline__ double dot(int n, const double *x, c
 struct shared_cell {
   double *s;           /* [n n] column by column, and the second and third such block stride later each */
   int stride;          /* all the cells' blocks together */
-  double *row_scale;   /* [n] 1 over the largest entry of each row */
-  double *column_size; /* [n] the largest entry of each column with the rows scaled */
+  double *row_scale;   /* [n] the scale of each row, as in lib/dense.h */
+  double *column_size; /* [n] the largest size of each column with the rows scaled */
   unsigned *vote;      /* [n] for the pivot of each column */
 };
 
@@ -74,10 +76,10 @@ __device__ __forceinline__ shared_cell find_shared(int n, int qw)
   return {shared + qw * n * n, stride, scales + qw * n, scales + (cells + qw) * n, votes + qw * n};
 }
 
-/* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f). */
+/* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f), and its size (lib/dense.h). */
 template <int B>
 __device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, const element &at,
-                                             const shared_cell &to)
+                                             const shared_cell &to, double *size)
 {
   const int e = at.v * n + at.u;
   const double *after[KARST_FACES_BELOW];
@@ -91,37 +93,54 @@ __device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, 
     to.s[face * to.stride + e] = dot<B>(n, before + at.u, karst_fgbilu_inverse(m, n, neighbour) + at.v * n);
   }
   const double *diagonal = karst_fgbilu_block(m, n, at.cell, KARST_PLACE_DIAGONAL);
-  double d = diagonal ? diagonal[e] : 0;
+  double d = diagonal ? diagonal[e] : 0, sizes = fabs(d);
   __syncthreads();
 #pragma unroll
   for (int face = 0; face < KARST_FACES_BELOW; face++)
-    if (after[face]) d -= dot<B>(n, to.s + face * to.stride + at.u, after[face] + at.v * n);
+    if (after[face]) {
+      d -= dot<B>(n, to.s + face * to.stride + at.u, after[face] + at.v * n);
+      sizes += fabs(d);
+    }
   __syncthreads();
+  *size = sizes;
   return d;
 }
 
-/* Finds what pivots are judged by. column_size is there after the next synchronization. */
+/* Finds what pivots are judged by, as karst_block_equilibrate does. size: of this thread's element. */
 template <int B>
 __device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const element &at, const shared_cell &to,
-                                        double d)
+                                        double size)
 {
   double *block = to.s + 2 * to.stride; /* the read buffers are the other two */
-  block[at.v * n + at.u] = d;
+  bool differ = false;                  /* whether columns may differ much */
+  block[at.v * n + at.u] = size;
   if (at.v == 0) to.vote[at.u] = 0;
-  if (at.stores && !(fabs(d) <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_NOT_FINITE);
+  if (at.stores && !(size <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_NOT_FINITE);
   __syncthreads();
   if (at.v == 0) {
-    double largest = 0;
-    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(block[k * n + at.u]));
+    double largest = 0, least = DBL_MAX;
+    for (int k = 0; k < n; k++) {
+      const double entry = block[k * n + at.u];
+      largest = fmax(largest, entry);
+      if (entry > 0) least = fmin(least, entry);
+    }
     if (at.stores && largest == 0) karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
-    to.row_scale[at.u] = 1 / largest;
+    differ = least < KARST_BLOCK_BALANCED * largest;
+    to.row_scale[at.u] = 1 / fmax(largest, DBL_MIN);
+    if (differ) to.vote[0] = 1;
   }
-  __syncthreads();
+  const bool some = __syncthreads_or(differ);
   if (at.u == 0) {
     double largest = 0;
-    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(block[at.v * n + k]) * to.row_scale[k]);
+    for (int k = 0; k < n; k++) largest = fmax(largest, block[at.v * n + k] * to.row_scale[k]);
     to.column_size[at.v] = largest;
   }
+  if (!some) return;
+  __syncthreads();
+  if (at.u == 0 && at.v == 0 && to.vote[0] > 0) karst_size_balance(n, block, to.row_scale, to.column_size);
+  __syncthreads();
+  if (at.v == 0) to.vote[at.u] = 0;
+  __syncthreads();
 }
 
 /* A vote: the leading bits of a size, which ascend with it, and below them the row, from the last to the first. */
@@ -141,8 +160,9 @@ __global__ void __launch_bounds__(threads_of_group<B>)
   const shared_cell to = find_shared(n, at.qw);
   const int e = at.v * n + at.u;
   int row = pivoting ? n : at.u, column = at.v; /* of this element in the inverse; n: not known yet */
-  double d = make_block<B>(m, n, at, to);
-  measure<B>(m, n, at, to, d);
+  double size;
+  double d = make_block<B>(m, n, at, to, &size);
+  measure<B>(m, n, at, to, size);
   const double scale = to.row_scale[at.u];
   for (int r = 0; r < n; r++) {
     double *s = to.s + r % 2 * to.stride;

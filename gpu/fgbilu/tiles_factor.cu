@@ -9,7 +9,7 @@
  * A hole, or a cell outside the grid, makes zeros: a step's blocks are multiplied where there is no coupling, too. */
 #include "tiles.h"
 
-#include "gpu/ilu/ilu.h"
+#include "gpu/ilu/invert.h"
 
 namespace
 {
@@ -184,16 +184,19 @@ template <int N> __device__ __forceinline__ double add_product(double sum, const
   return N % 2 ? sum + x[N - 1] * y[N - 1] : sum;
 }
 
-/* d -= E D^-1 F, in rows of d and E. */
+/* d -= E D^-1 F, in rows of d and E. size: of d (gpu/size.h). */
 template <int N>
 __device__ __forceinline__ void subtract(const double (&before)[N], const double *inverse, const double *after,
-                                         double (&d)[N])
+                                         double (&d)[N], float (&size)[N])
 {
   double product[N];
 #pragma unroll
   for (int c = 0; c < N; c++) product[c] = -add_product<N>(0, before, inverse + c * column_of<N>);
 #pragma unroll
-  for (int c = 0; c < N; c++) d[c] = add_product<N>(d[c], product, after + c * column_of<N>);
+  for (int c = 0; c < N; c++) {
+    d[c] = add_product<N>(d[c], product, after + c * column_of<N>);
+    size[c] = karst_size_after(size[c], d[c]);
+  }
 }
 
 /* What a lane has of the inverse after an elimination without exchanges. */
@@ -229,40 +232,58 @@ __device__ __forceinline__ double invert_pivot(double x)
   return y * scale;
 }
 
+/* Returns the scale of the lane's row, as karst_block_equilibrate makes it. word: of the sizes of the row. */
+template <int N> __device__ __forceinline__ double scale_row(const line &l, const karst_ilu_words<N> &word)
+{
+  int row = 0;
+  bool differ = false; /* whether columns may differ much */
+#pragma unroll
+  for (int c = 0; c < N; c++) row = max(row, word.at[c]);
+#pragma unroll
+  for (int c = 0; c < N; c++) differ = differ || karst_size_differs(word.at[c], row);
+  const double scale = invert_pivot(fmax(karst_size_number(row), DBL_MIN));
+  if (!__any_sync(~0u, differ)) return scale;
+  const karst_ilu_place at = {l.p, l.u, l.active, ((1u << N) - 1) << (l.p * N)};
+  const double balanced = karst_ilu_balance<N>(at, word, row);
+  return karst_any_of_group(at, differ) ? balanced : scale;
+}
+
 /* Inverts the blocks that the warp holds, a row in each lane, by Gauss-Jordan elimination; the whole warp takes all
  * steps. With pivoting, step c takes the row with the largest scaled entry of column c among those that have not been
- * taken, else row c. Rows stay in their lanes. What singular means is the same as in lib/dense.h. scratch: N by N
- * elements of shared memory for the cell. */
+ * taken, else row c. Rows stay in their lanes. What singular means is the same as in lib/dense.h. size: of the row
+ * (gpu/size.h); scratch: N by N elements of shared memory for the cell. */
 template <int N, bool pivoting>
-__device__ __forceinline__ inverse_row invert(const line &l, double (&a)[N], double *scratch)
+__device__ __forceinline__ inverse_row invert(const line &l, const float (&size)[N], double (&a)[N], double *scratch)
 {
   const int base = l.p * N;
-  double largest = 0, column_size = 0; /* of row u, of column u with the rows scaled */
-  bool finite = true, taken = false;
+  double row_scale = 1, column_size = 0; /* of row u, of column u with the rows scaled */
+  bool finite = true, taken = false, regular = true;
   inverse_row made = {l.u, 0, NONE};
+  karst_ilu_words<N> word;
 #pragma unroll
   for (int c = 0; c < N; c++) {
     finite = finite && fabs(a[c]) <= DBL_MAX;
-    largest = fmax(largest, fabs(a[c]));
+    word.at[c] = karst_size_word(size[c]);
   }
-  const double row_scale = N > 1 ? invert_pivot(largest) : 1; /* of n = 1 any number but 0 will do */
-  bool regular = largest > 0;
   if (N > 1) {
+    row_scale = scale_row<N>(l, word);
 #pragma unroll
     for (int c = 0; c < N; c++)
-      if (l.active) scratch[c * column_of<N> + l.u] = fabs(a[c]) * row_scale;
+      if (l.active) scratch[c * column_of<N> + l.u] = karst_size_number(word.at[c]) * row_scale;
     __syncwarp();
 #pragma unroll
     for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * column_of<N> + r]);
     __syncwarp();
+  } else {
+    column_size = karst_size_number(word.at[0]);
   }
 #pragma unroll
   for (int c = 0; c < N; c++) {
-    const double size = fabs(a[c]) * row_scale, over = invert_pivot(a[c]), factor = a[c];
-    const double compared = N > 1 ? __shfl_sync(~0u, column_size, base + c) : 0;
+    const double candidate = fabs(a[c]) * row_scale, over = invert_pivot(a[c]), factor = a[c];
+    const double compared = N > 1 ? __shfl_sync(~0u, column_size, base + c) : column_size;
     int best = c;
     if (pivoting && N > 1) {
-      const unsigned own = taken ? 0 : vote_for(l.u, size);
+      const unsigned own = taken ? 0 : vote_for(l.u, candidate);
       unsigned vote = 0;
 #pragma unroll
       for (int r = 0; r < N; r++) vote = max(vote, __shfl_sync(~0u, own, base + r));
@@ -270,7 +291,7 @@ __device__ __forceinline__ inverse_row invert(const line &l, double (&a)[N], dou
     }
     const bool pivot = l.u == best;
     const double inverse = N > 1 ? __shfl_sync(~0u, over, base + best) : over;
-    if (pivot) regular = regular && karst_block_pivot_stands(N, size, compared);
+    if (pivot) regular = regular && karst_block_pivot_stands(N, candidate, compared);
     taken = taken || pivot;
     if (pivoting && pivot) made.row = c;
     made.columns |= (unsigned)best << 3 * c;
@@ -314,11 +335,14 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
     karst_await_copies();
     __syncwarp();
     if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
-    subtract<N>(along, made[p], own.after[0][p], d);
-    subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d);
-    if (!flat) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d);
+    float size[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) size[k] = karst_size(d[k]);
+    subtract<N>(along, made[p], own.after[0][p], d, size);
+    subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d, size);
+    if (!flat) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d, size);
     double *result = desk->made[s % 2][p];
-    const inverse_row inverse = invert<N, pivoting>(l, d, result);
+    const inverse_row inverse = invert<N, pivoting>(l, size, d, result);
     const bool real = now.row >= 0;
     double *to = m.factor + (real ? (int64_t)now.row * (N * N) : 0);
 #pragma unroll

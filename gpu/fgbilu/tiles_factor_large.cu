@@ -162,10 +162,11 @@ __device__ __forceinline__ void subtract_product(int n, const double *x, const d
       for (int i = 0; i < COLUMNS; i++) sum[i] -= x[k * n] * column[i][k];
 }
 
-/* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten. */
+/* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten, and its size (lib/dense.h) in the place of
+ * beside. */
 template <bool even>
 __device__ __forceinline__ void make_block(int n, int apart, double *before, const double *after, const double *along,
-                                           const double *beside, const double *diagonal, double *to)
+                                           double *beside, const double *diagonal, double *to)
 {
   const int t = (int)threadIdx.x, threads = (int)blockDim.x;
   const int block = (n + COLUMNS - 1) / COLUMNS * n, all = KARST_FACES_BELOW * block;
@@ -187,14 +188,23 @@ __device__ __forceinline__ void make_block(int n, int apart, double *before, con
   __syncthreads();
   for (int e = t; e < block; e += threads) {
     const int u = e % n, v = e / n * COLUMNS;
-    double d[COLUMNS];
+    double d[COLUMNS], size[COLUMNS];
 #pragma unroll
-    for (int i = 0; i < COLUMNS; i++) d[i] = diagonal[min(v + i, n - 1) * n + u];
-    for (int q = 0; q < KARST_FACES_BELOW; q++)
+    for (int i = 0; i < COLUMNS; i++) {
+      d[i] = diagonal[min(v + i, n - 1) * n + u];
+      size[i] = fabs(d[i]);
+    }
+    for (int q = 0; q < KARST_FACES_BELOW; q++) {
       subtract_product<even>(n, before + q * apart, after + q * apart, u, v, d);
 #pragma unroll
+      for (int i = 0; i < COLUMNS; i++) size[i] += fabs(d[i]);
+    }
+#pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-      if (v + i < n) to[(v + i) * n + u] = d[i];
+      if (v + i < n) {
+        to[(v + i) * n + u] = d[i];
+        beside[(v + i) * n + u] = size[i];
+      }
   }
   __syncthreads();
 }
@@ -235,8 +245,8 @@ __global__ void __launch_bounds__(256) factor(const __grid_constant__ karst_fgbi
     now = fetch<even>(m, following, apart, before, after, next);
     following = load_cells(m, l, i + 2);
     if (!real) continue;
-    karst_block_in_memory block(n, own, n, work);
-    block_unpivoted unpivoted(n, own, n, work);
+    karst_block_in_memory block(n, own, n, beside, work);
+    block_unpivoted unpivoted(n, own, n, beside, work);
     const karst_reason reason = pivoting ? karst_cuda_invert(block) : karst_cuda_invert(unpivoted);
     __syncthreads();
     for (int k = t; k < size; k += threads) karst_publish(to + k, own[k]);

@@ -42,17 +42,21 @@ __device__ __forceinline__ void multiply(const double (&left)[B], const double (
 }
 
 /* Makes a_ij in acc for a block of t: A's block, less the products of its list. wanted tells whether this lane's
- * block row has the block. */
-template <int B>
-__device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                           const double *A, int64_t block, bool wanted, const karst_ilu_place &at, double (&acc)[B])
+ * block row has the block. Where it is to be MEASURED, size becomes that of the sums (gpu/size.h). */
+template <int B, bool MEASURED>
+__device__ void accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                                 const double *A, int64_t block, bool wanted, const karst_ilu_place &at,
+                                 double (&acc)[B], float (&size)[B])
 {
   constexpr int K = products_at_once<B>;
   const karst_index source = wanted ? t.source[block] : -1;
   karst_index n = wanted ? t.list[block] : 0;
-  const karst_index end = wanted ? t.list[block + 1] : 0;
+  const karst_index end = wanted ? t.list[block + 1] : 0, products = end - n;
 #pragma unroll
-  for (int c = 0; c < B; c++) acc[c] = source >= 0 ? A[(int64_t)source * B * B + c * B + at.r] : 0;
+  for (int c = 0; c < B; c++) {
+    acc[c] = source >= 0 ? A[(int64_t)source * B * B + c * B + at.r] : 0;
+    if (MEASURED) size[c] = karst_size(acc[c]);
+  }
   for (; __any_sync(~0u, n < end); n += K) {
     const double *from[K * B];
     double left[K][B], right[K * B];
@@ -74,8 +78,21 @@ __device__ void accumulate(const karst_triangle &lower, const karst_triangle &up
 #pragma unroll
       for (int c = 0; c < B; c++) row[c] = right[k * B + c];
       subtract_product<B>(left[k], row, at.q, acc);
+#pragma unroll
+      for (int c = 0; c < B && MEASURED; c++) size[c] = karst_size_after(size[c], acc[c]);
     }
   }
+#pragma unroll
+  for (int c = 0; c < B && MEASURED; c++) size[c] = karst_size_of_many(size[c], (int)products);
+}
+
+/* The same for a block that is not measured. */
+template <int B>
+__device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                           const double *A, int64_t block, bool wanted, const karst_ilu_place &at, double (&acc)[B])
+{
+  float size[B];
+  accumulate_block<B, false>(lower, upper, t, A, block, wanted, at, acc, size);
 }
 
 /* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
@@ -136,8 +153,12 @@ template <int B> __device__ __forceinline__ double poison(const double (&row)[B]
   return sum;
 }
 
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which for b = 5 takes so few
+ * registers that it has to put some aside. */
+template <int B> constexpr int least_blocks = B == 5 ? 2 : 0;
+
 template <int B>
-__global__ void __launch_bounds__(KARST_ILU_THREADS)
+__global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
            karst_ilu_finding_cuda *finding)
 {
@@ -155,6 +176,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     const karst_index lower_length = (karst_index)(lower.start[slice + 1] - lower.start[slice]);
     const karst_index upper_length = at.active ? (karst_index)(upper.start[other / R + 1] - upper.start[other / R]) : 0;
     double acc[B], early[EARLY][B], inverse[B], out[B], bad = 0;
+    float size[B]; /* of the diagonal block */
 
     if (at.active && (touch_row<B>(lower, A, lower_block, lower_length, at) |
                       touch_row<B>(upper, A, upper_block, upper_length, at)) < 0)
@@ -172,8 +194,8 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     for (int k = 0; k < EARLY; k++)
       accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)(upper_length - 1 - k) * R, upper_length - 1 - k > 0,
                     at, early[k]);
-    accumulate<B>(lower, upper, upper, A, upper_block, at.active, at, inverse);
-    const karst_reason reason = karst_ilu_invert<B>(at, inverse);
+    accumulate_block<B, true>(lower, upper, upper, A, upper_block, at.active, at, inverse, size);
+    const karst_reason reason = karst_ilu_invert<B>(at, size, inverse);
     if (__any_sync(~0u, at.active && reason != KARST_SOUND)) {
       double largest =
           shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;

@@ -12,22 +12,24 @@ namespace
 
 enum { THREADS = KARST_ILU_THREADS };
 
-/* Puts a_ij into its place: A's block, less the products of its list. */
+/* Puts a_ij into its place: A's block, less the products of its list. Its sizes go to size unless that is NULL. */
 __device__ void accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t, int b,
-                           const double *A, int64_t number)
+                           const double *A, int64_t number, double *size)
 {
   const int64_t bb = (int64_t)b * b;
   const block_view to = view(t, b, number);
   const karst_index source = t.source[number];
   for (int64_t v = threadIdx.x; v < bb; v += THREADS) {
     const int64_t r = v % b, c = v / b;
-    double sum = source >= 0 ? A[source * bb + v] : 0;
+    double sum = source >= 0 ? A[source * bb + v] : 0, sizes = fabs(sum);
     for (karst_index n = t.list[number]; n < t.list[number + 1]; n++) {
       const block_view left = view(lower, b, t.product[n].left), right = view(upper, b, t.product[n].right);
       const double *column = right.at + c * right.stride;
       for (int s = 0; s < b; s++) sum -= left.at[s * left.stride + r] * __ldcg(&column[s]);
+      sizes += fabs(sum);
     }
     to.at[c * to.stride + r] = sum;
+    if (size) size[v] = sizes;
   }
   __syncthreads();
 }
@@ -45,19 +47,21 @@ __device__ void await_rows(const karst_triangle &lower, int64_t block, int64_t l
 }
 
 /* Subtracts R times the dropped products of the row in a slot from a block, which the threads have elements of as in
- * accumulate. */
+ * accumulate, and of its size. */
 __device__ void subtract_dropped(const karst_triangle &lower, const karst_triangle &upper, int b, karst_index slot,
-                                 const karst_ilu_dropped_list &dropped, double modified, block_view to)
+                                 const karst_ilu_dropped_list &dropped, double modified, block_view to, double *size)
 {
   for (int64_t v = threadIdx.x; v < (int64_t)b * b; v += THREADS) {
     const int64_t r = v % b, c = v / b;
-    double sum = 0;
+    double sum = 0, sizes = 0;
     for (int64_t n = dropped.list[slot]; n < dropped.list[slot + 1]; n++) {
       const block_view left = view(lower, b, dropped.product[n].left), right = view(upper, b, dropped.product[n].right);
       const double *column = right.at + c * right.stride;
       for (int s = 0; s < b; s++) sum += left.at[s * left.stride + r] * __ldcg(&column[s]);
+      sizes += fabs(sum);
     }
     to.at[c * to.stride + r] -= modified * sum;
+    size[v] += modified * sizes + fabs(to.at[c * to.stride + r]);
   }
   __syncthreads();
 }
@@ -70,10 +74,11 @@ __global__ void __launch_bounds__(THREADS) factor_large(const large_call f, cons
     const large_row row = row_in(f, slot);
     await_rows(f.lower, row.lower, row.lower_length, f.done);
     for (int64_t e = 0; e < row.lower_length; e++)
-      accumulate(f.lower, f.upper, f.lower, f.b, f.A, row.lower + e * f.lower.group);
+      accumulate(f.lower, f.upper, f.lower, f.b, f.A, row.lower + e * f.lower.group, NULL);
     for (int64_t e = 0; e < row.upper_length; e++)
-      accumulate(f.lower, f.upper, f.upper, f.b, f.A, row.upper + e * f.upper.group);
-    if (MODIFIED) subtract_dropped(f.lower, f.upper, f.b, slot, dropped, f.modified, view(f.upper, f.b, row.upper));
+      accumulate(f.lower, f.upper, f.upper, f.b, f.A, row.upper + e * f.upper.group, e > 0 ? NULL : size_here(f));
+    if (MODIFIED)
+      subtract_dropped(f.lower, f.upper, f.b, slot, dropped, f.modified, view(f.upper, f.b, row.upper), size_here(f));
     finish_row(f, row, line);
   }
 }
@@ -119,7 +124,7 @@ void launch_large(karst_context *context, const karst_matrix *A, double shift, c
 {
   const large_state *state = static_cast<const large_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  large_call call = call_of(A, shift, plan);
+  large_call call = call_of(A, shift, plan, state->grid);
   karst_ilu_dropped_list dropped = state->dropped;
   void *arguments[] = {&call, &dropped};
   cudaMemsetAsync(call.done, 0, (size_t)call.lower.rows * sizeof *call.done, stream);
@@ -127,9 +132,14 @@ void launch_large(karst_context *context, const karst_matrix *A, double shift, c
                               shared_bytes(call.b, THREADS), stream);
 }
 
+karst_status plan_large(karst_context *context, karst_ilu *ilu)
+{
+  return plan_work(context, ilu, static_cast<const large_state *>(karst_ilu_cuda_of(ilu)->factor_state)->grid);
+}
+
 } // namespace
 
 const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large<false>,
-                                                              plan_done,     destroy_done, false};
+                                                              plan_large,    destroy_work, false};
 const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large, launch_large<true>,
-                                                                 plan_done,     destroy_done, false};
+                                                                 plan_large,    destroy_work, false};

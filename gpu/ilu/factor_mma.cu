@@ -14,6 +14,7 @@
 #include "ilu.h"
 
 #include "gpu/invert.h"
+#include "gpu/size.h"
 
 namespace
 {
@@ -85,19 +86,27 @@ template <int B> __device__ __forceinline__ double *in_sum(const karst_triangle 
   return p.row < B && 2 * p.column + s < B ? karst_ilu_element<B>(t, n, p.row, 2 * p.column + s) : NULL;
 }
 
-/* Returns a_ij for block n of t: A's block, less the products of its list. */
-template <int B>
-__device__ tile accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
-                           const double *A, int64_t n, const place &p)
+/* The sizes of a lane's elements of a sum (gpu/size.h). */
+struct tile_size {
+  float at[2];
+};
+
+/* Returns a_ij for block n of t: A's block, less the products of its list. Where it is to be MEASURED, size becomes
+ * that of the sums. */
+template <int B, bool MEASURED>
+__device__ tile accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                                 const double *A, int64_t n, const place &p, tile_size &size)
 {
-  const karst_index source = t.source[n], end = t.list[n + 1];
+  const karst_index source = t.source[n], begin = t.list[n], end = t.list[n + 1];
   tile sum;
 #pragma unroll
   for (int i = 0; i < 2; i++)
     sum.at[i] = source >= 0 && p.row < B && 2 * p.column + i < B
                     ? A[(int64_t)source * B * B + (2 * p.column + i) * B + p.row]
                     : 0;
-  for (karst_index next = t.list[n]; next < end; next += PRODUCTS) {
+#pragma unroll
+  for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size(sum.at[i]);
+  for (karst_index next = begin; next < end; next += PRODUCTS) {
     const double *from[2 * PRODUCTS];
     double right[2 * PRODUCTS];
     tile left[PRODUCTS];
@@ -115,9 +124,24 @@ __device__ tile accumulate(const karst_triangle &lower, const karst_triangle &up
     }
     karst_await<2 * PRODUCTS>(from, right);
 #pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) add_product(minus(left[k]), {{right[2 * k], right[2 * k + 1]}}, sum);
+    for (int k = 0; k < PRODUCTS; k++) {
+      add_product(minus(left[k]), {{right[2 * k], right[2 * k + 1]}}, sum);
+#pragma unroll
+      for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size_after(size.at[i], sum.at[i]);
+    }
   }
+#pragma unroll
+  for (int i = 0; i < 2 && MEASURED; i++) size.at[i] = karst_size_of_many(size.at[i], (int)(end - begin));
   return sum;
+}
+
+/* The same for a block that is not measured. */
+template <int B>
+__device__ tile accumulate(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
+                           const double *A, int64_t n, const place &p)
+{
+  tile_size size;
+  return accumulate_block<B, false>(lower, upper, t, A, n, p, size);
 }
 
 /* Asks for what the blocks of a row will be made of, all but the factors, an entry a lane, before the waiting begins:
@@ -143,6 +167,46 @@ __device__ __forceinline__ double largest_across(double mine, int first, int las
   return mine;
 }
 
+__device__ __forceinline__ int largest_across(int mine, int first, int last)
+{
+#pragma unroll
+  for (int distance = first; distance <= last; distance *= 2) mine = max(mine, __shfl_xor_sync(~0u, mine, distance));
+  return mine;
+}
+
+__device__ __forceinline__ float sum_across(float mine, int first, int last)
+{
+  for (int distance = first; distance <= last; distance *= 2) mine += __shfl_xor_sync(~0u, mine, distance);
+  return mine;
+}
+
+/* The lanes of a row, and those of the same columns, by the bits of their numbers in which they differ. */
+enum { ACROSS_ROW = 1, ACROSS_ROW_LAST = 2, ACROSS_COLUMN = 4, ACROSS_COLUMN_LAST = 16 };
+
+/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the lane's sizes;
+ * row: of the largest of the row. */
+__device__ double balance(const int (&word)[2], int row)
+{
+  enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
+  float there[2], exponent[2], rows[2], column[2], own = (float)((row >> EXPONENT) - BIAS), largest = -LARGEST;
+  for (int i = 0; i < 2; i++) {
+    there[i] = word[i] > 0 ? 1 : 0;
+    exponent[i] = there[i] * (float)((word[i] >> EXPONENT) - BIAS);
+    rows[i] = fmaxf(1, sum_across(there[i], ACROSS_COLUMN, ACROSS_COLUMN_LAST));
+    column[i] = sum_across(exponent[i] - there[i] * own, ACROSS_COLUMN, ACROSS_COLUMN_LAST) / rows[i];
+  }
+  const float columns = fmaxf(1, sum_across(there[0] + there[1], ACROSS_ROW, ACROSS_ROW_LAST));
+  own = exponent[0] - there[0] * column[0] + exponent[1] - there[1] * column[1];
+  own = sum_across(own, ACROSS_ROW, ACROSS_ROW_LAST) / columns;
+  for (int i = 0; i < 2; i++) {
+    column[i] = sum_across(exponent[i] - there[i] * own, ACROSS_COLUMN, ACROSS_COLUMN_LAST) / rows[i];
+    if (word[i] > 0) largest = fmaxf(largest, exponent[i] - column[i]);
+  }
+  for (int distance = ACROSS_ROW; distance <= ACROSS_ROW_LAST; distance *= 2)
+    largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, distance));
+  return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
+}
+
 /* A sum as a holder for karst_cuda_invert (gpu/invert.h), which leaves the inverse in a as a left factor. Rows stay
  * where they are: pivot_of and column_of remember which row was the pivot of which column. Of candidates that agree in
  * the first 18 bits any may be taken, for one instruction finds their maximum then. */
@@ -151,14 +215,15 @@ template <int B> struct block_in_tile {
   static constexpr int SIZE = B;
   const place &p;
   tile a;
+  const tile_size &size_of_sum;
   bool inside, used; /* whether the lane's row is one of the block, and whether it has been a pivot, or is none */
   double scale, column_size[2];
   double factor, inverse_pivot; /* of the step: the row's entry in the column, and 1 over that of the pivot */
   int best;
   unsigned pivot_of, column_of; /* four bits for each column, and for each row */
 
-  __device__ __forceinline__ block_in_tile(const place &here, const tile &sum)
-      : p(here), a(sum), inside(here.row < B), used(!inside), pivot_of(0), column_of(0)
+  __device__ __forceinline__ block_in_tile(const place &here, const tile &sum, const tile_size &size)
+      : p(here), a(sum), size_of_sum(size), inside(here.row < B), used(!inside), pivot_of(0), column_of(0)
   {
   }
 
@@ -171,12 +236,16 @@ template <int B> struct block_in_tile {
 
   __device__ __forceinline__ bool measure()
   {
-    scale = largest_across(fmax(fabs(a.at[0]), fabs(a.at[1])), 1, 2);
-    const bool regular = !__any_sync(~0u, inside && scale == 0);
-    scale = 1 / scale;
+    const int word[2] = {karst_size_word(size_of_sum.at[0]), karst_size_word(size_of_sum.at[1])};
+    const int row = largest_across(max(word[0], word[1]), ACROSS_ROW, ACROSS_ROW_LAST);
+    scale = 1 / fmax(karst_size_number(row), DBL_MIN);
+    if (__any_sync(~0u, karst_size_differs(word[0], row) || karst_size_differs(word[1], row)))
+      scale = balance(word, row);
 #pragma unroll
-    for (int i = 0; i < 2; i++) column_size[i] = largest_across(inside ? fabs(a.at[i]) * scale : 0, 4, 16);
-    return regular;
+    for (int i = 0; i < 2; i++)
+      column_size[i] = karst_size_number(
+          largest_across(__double2hiint(karst_size_number(word[i]) * scale), ACROSS_COLUMN, ACROSS_COLUMN_LAST));
+    return true; /* of a row of zeros no pivot stands */
   }
 
   __device__ __forceinline__ bool choose(int c)
@@ -361,8 +430,9 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       const int64_t e = row.upper_length - 1 - k;
       early[k] = e > 0 ? accumulate<B>(lower, upper, upper, A, row.upper + e * R, p) : tile{};
     }
-    const tile diagonal = accumulate<B>(lower, upper, upper, A, row.upper, p);
-    block_in_tile<B> pivot(p, diagonal);
+    tile_size size;
+    const tile diagonal = accumulate_block<B, true>(lower, upper, upper, A, row.upper, p, size);
+    block_in_tile<B> pivot(p, diagonal, size);
     const karst_reason reason = karst_cuda_invert(pivot);
     inverse = pivot.a;
     if (reason != KARST_SOUND) inverse = mend_pivot<B>(lower, upper, A, shift, reason, row, p, finding);

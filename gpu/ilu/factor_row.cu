@@ -177,8 +177,10 @@ __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int piv
     }
 }
 
-/* Subtracts the lane's columns of the products with one pivot from the row. */
-template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, double *row)
+/* Subtracts the lane's columns of the products with one pivot from the row. size: of the lane's column of D, entry
+ * number diagonal, as far as this lane makes it: of what there was before each of its products (gpu/size.h). */
+template <int B, int ROWS>
+__device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, int diagonal, double *row, float (&size)[B])
 {
   const double *left = row + pivot * (B * B);
 #pragma unroll
@@ -187,6 +189,10 @@ template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, c
     double *to = row + chunk.product.entry[k] * (B * B) + lane_here<B, ROWS>().c * B, sum[B];
 #pragma unroll
     for (int r = 0; r < B; r++) sum[r] = to[r];
+    const bool measured = chunk.product.entry[k] == diagonal;
+#pragma unroll
+    for (int r = 0; r < B; r++)
+      if (measured) size[r] = karst_size_after(size[r], sum[r]);
 #pragma unroll
     for (int j = 0; j < B; j++)
 #pragma unroll
@@ -196,9 +202,10 @@ template <int B, int ROWS> __device__ __forceinline__ void subtract(int pivot, c
   }
 }
 
-/* Takes the products of a chunk. */
+/* Takes the products of a chunk. diagonal, size: see subtract. */
 template <int B, int ROWS>
-__device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, double *row)
+__device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, int diagonal, double *row,
+                                           float (&size)[B])
 {
   int last = 0;
 #pragma unroll
@@ -209,18 +216,21 @@ __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B>
   for (int pivot = first; pivot <= last; pivot++) {
     await_pivot<B, ROWS>(upper, pivot, chunk);
     __syncwarp();
-    subtract<B, ROWS>(pivot, chunk, row);
+    subtract<B, ROWS>(pivot, chunk, diagonal, row, size);
   }
 }
 
-/* Takes all products of the rows. now is the first chunk. */
+/* Takes all products of the rows. now is the first chunk; size: see subtract. */
 template <int B, int ROWS>
-__device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row)
+__device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row,
+                                          float (&size)[B])
 {
   constexpr int STEP = lanes<B, ROWS>::blocks * products_at_once<B>;
   int64_t first = task.first + STEP;
   bool more = __any_sync(~0u, first < task.end);
   products<B> after = {};
+#pragma unroll
+  for (int r = 0; r < B; r++) size[r] = 0;
   if (more) after = fetch<B, ROWS>(m.product, first, task.end);
   for (;;) {
     chunk<B> next = {};
@@ -231,7 +241,7 @@ __device__ __forceinline__ void eliminate(const matrices &m, const row_task &tas
       more = __any_sync(~0u, first < task.end);
       if (more) after = fetch<B, ROWS>(m.product, first, task.end);
     }
-    take_chunk<B, ROWS>(m.upper, now, row);
+    take_chunk<B, ROWS>(m.upper, now, task.place.lower_length, row, size);
     if (!go_on) break;
     now = next;
   }
@@ -281,6 +291,84 @@ __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row
     const karst_index source = source_of<B>(m, place, v);
     row[v] = source >= 0 ? __ldg(&m.A[(int64_t)source * (B * B) + v % (B * B)]) : 0;
   }
+}
+
+/* Whether the partial sums of D were so large that its pivots are better judged with care. column, size: the lane's
+ * column of D and what subtract has made of its size; scales: of the entries of D. */
+template <int B>
+__device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_ilu_scales<B> &scales, int column,
+                                        const float (&size)[B])
+{
+  bool lost = false;
+  int most = scales.column[0];
+#pragma unroll
+  for (int c = 1; c < B; c++) most = column == c ? scales.column[c] : most;
+  most += KARST_SIZE_LOST;
+#pragma unroll
+  for (int r = 0; r < B; r++) {
+    const double scale = B > 1 ? __shfl_sync(~0u, scales.row_scale, at.q * B + r) : 1;
+    lost = lost || __double2hiint(karst_size_number(karst_size_word(size[r])) * scale) > most;
+  }
+  return lost;
+}
+
+/* The lane's column of D, as far as it makes it, and its row of D^-1. */
+template <int B> struct column_size {
+  float at[B];
+};
+template <int B> struct inverse_row {
+  double at[B];
+  karst_reason reason;
+};
+
+/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns from so
+ * many products at most. It is rare, and takes no registers from others as a function of its own. */
+template <int B, int ROWS>
+__device__ __noinline__ inverse_row<B> invert_with_care(karst_ilu_place at, bool there, const double *diagonal,
+                                                        column_size<B> size, int products)
+{
+  constexpr int LANES = lanes<B, ROWS>::of_row;
+  const int first = (int)threadIdx.x % 32 / LANES * LANES;
+  inverse_row<B> inverse;
+  float whole[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    inverse.at[c] = there ? diagonal[c * B + at.r] : 1;
+    whole[c] = karst_size(inverse.at[c]);
+    for (int n = 0; n < lanes<B, ROWS>::blocks; n++)
+#pragma unroll
+      for (int r = 0; r < B; r++) {
+        const float part = __shfl_sync(~0u, size.at[r], first + n * B + c);
+        if (at.r == r) whole[c] = fmaxf(whole[c], part);
+      }
+    whole[c] = karst_size_of_many(whole[c], products);
+  }
+  inverse.reason = karst_ilu_invert<B>(at, whole, inverse.at);
+  return inverse;
+}
+
+/* Makes the lane's row of D^-1, of which all lanes together have the sizes. */
+template <int B, int ROWS>
+__device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const row_task &task, const double *diagonal,
+                                               const float (&size)[B], double (&inverse)[B])
+{
+  float own[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    inverse[c] = task.there ? diagonal[c * B + at.r] : 1;
+    own[c] = karst_size(inverse[c]);
+  }
+  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, own);
+  const bool lost = is_lost<B>(at, scales, lane_here<B, ROWS>().c, size);
+  const karst_reason reason = karst_ilu_eliminate<B>(at, 0x1p20 * karst_block_rounding(B), scales, inverse);
+  if (!__any_sync(~0u, lost || reason != KARST_SOUND)) return KARST_SOUND;
+  column_size<B> column;
+#pragma unroll
+  for (int r = 0; r < B; r++) column.at[r] = size[r];
+  const inverse_row<B> careful = invert_with_care<B, ROWS>(at, task.there, diagonal, column, task.place.lower_length);
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = careful.at[c];
+  return careful.reason;
 }
 
 /* Makes row r of what stands for the inverse of a pivot that has none, and reports the pivot. All lanes of the warp
@@ -416,14 +504,13 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     ahead = find_slots(m, number + 2 * warps);
     double *const diagonal = row + task.place.lower_length * (B * B);
     double pivot_inverse[B], inverse[B];
+    float size[B];
     start_row<B, ROWS>(m, task.place, found, row);
     const double *from = inverse_of_pivot<B, ROWS>(m, task.place, lane.n);
     look_at_column<B>(from, pivot_inverse);
     __syncwarp();
-    eliminate<B, ROWS>(m, task, now, row);
-#pragma unroll
-    for (int c = 0; c < B; c++) inverse[c] = task.there ? diagonal[c * B + at.r] : 1;
-    const karst_reason reason = karst_ilu_invert<B>(at, inverse);
+    eliminate<B, ROWS>(m, task, now, row, size);
+    const karst_reason reason = invert<B, ROWS>(at, task, diagonal, size, inverse);
     if (__any_sync(~0u, reason != KARST_SOUND))
       mend_pivot<B, ROWS>(reason, shift, m, task, row, at.r, finding, inverse);
     double bad = publish_upper<B, ROWS>(m.upper, task, at.r, inverse, diagonal);

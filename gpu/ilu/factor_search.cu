@@ -76,6 +76,15 @@ __device__ pivot_row pivot_of(const search_call &call, const search_row &row, ka
   return {slot, call.upper.start[p], call.upper.start[p + 1], left, first_of_upper(call.f, slot)};
 }
 
+/* Subtracts a product from element (r, c) of a block of the row, whose size is kept where it is the diagonal one. */
+__device__ __forceinline__ void subtract_element(const large_call &f, bool diagonal, block_view to, int64_t r,
+                                                 int64_t c, double product)
+{
+  const double difference = to.at[c * to.stride + r] - product;
+  to.at[c * to.stride + r] = difference;
+  if (diagonal) size_here(f)[c * f.b + r] += fabs(difference);
+}
+
 /* The place of a block of a row with column j: at is NULL where the pattern has none. */
 __device__ block_view find_block(const search_call &call, const search_row &row, karst_index j)
 {
@@ -89,15 +98,17 @@ __device__ block_view find_block(const search_call &call, const search_row &row,
   return k < 0 ? block_view{NULL, 0} : view(f.upper, f.b, block_of_upper(call, row.at.upper, row.upper_end, k));
 }
 
-/* Fetches the blocks of A. */
-__device__ void start_blocks(const large_call &f, const karst_triangle &t, int64_t first, int64_t length)
+/* Fetches the blocks of A. Where size is not NULL, the first is the diagonal one. */
+__device__ void start_blocks(const large_call &f, const karst_triangle &t, int64_t first, int64_t length, double *size)
 {
   const int64_t bb = (int64_t)f.b * f.b;
   for (int64_t number = threadIdx.x; number < length * bb; number += THREADS) {
     const int64_t block = first + number / bb * t.group, v = number % bb;
     const block_view to = view(t, f.b, block);
     const karst_index source = t.source[block];
-    to.at[v / f.b * to.stride + v % f.b] = source >= 0 ? f.A[source * bb + v] : 0;
+    const double element = source >= 0 ? f.A[source * bb + v] : 0;
+    to.at[v / f.b * to.stride + v % f.b] = element;
+    if (size && number < bb) size[v] = fabs(element);
   }
 }
 
@@ -136,8 +147,8 @@ __device__ void subtract_by_pivot(const search_call &call, const search_row &row
     const block_view to = find_block(call, row, call.upper.column[k]);
     if (!to.at) continue;
     await_pivot(f, pivot, ready);
-    to.at[c * to.stride + r] -=
-        product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c);
+    subtract_element(f, call.upper.column[k] == row.number, to, r, c,
+                     product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
   }
 }
 
@@ -163,8 +174,8 @@ __device__ void subtract_by_row(const search_call &call, const search_row &row, 
         is_lower ? view(f.lower, b, block_of_lower(call, row, own))
                  : view(f.upper, b, n == lower ? row.at.upper : block_of_upper(call, row.at.upper, row.upper_end, own));
     await_pivot(f, pivot, ready);
-    to.at[c * to.stride + r] -=
-        product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c);
+    subtract_element(f, n == lower, to, r, c,
+                     product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
   }
 }
 
@@ -214,21 +225,28 @@ __device__ void subtract_dropped(const search_call &call, const search_row &row,
   const block_view to = view(f.upper, b, row.at.upper);
   for (int64_t first = 0; first < bb; first += at_once) {
     const int64_t v = first + t % at_once, r = v % b, c = v / b;
-    double sum = 0;
+    double sum = 0, sizes = 0;
     each_pivot(call, row, some, [&](const pivot_row &pivot, karst_index) {
       if (v >= bb || share >= shares) return;
       const block_view left = view(f.lower, b, pivot.left);
       for (int64_t k = (int64_t)pivot.begin + share; k < pivot.end; k += shares)
-        if (!find_block(call, row, call.upper.column[k]).at)
+        if (!find_block(call, row, call.upper.column[k]).at) {
           sum +=
               product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, (karst_index)k)), r, c);
+          sizes += fabs(sum);
+        }
     });
     line[t] = sum;
     __syncthreads();
     if (t < at_once && v < bb) {
       for (int s = 1; s < shares; s++) sum += line[s * at_once + t];
-      to.at[c * to.stride + r] -= f.modified * sum;
+      subtract_element(f, true, to, r, c, f.modified * sum);
     }
+    __syncthreads();
+    line[t] = sizes;
+    __syncthreads();
+    if (t < at_once && v < bb)
+      for (int s = 0; s < shares; s++) size_here(f)[v] += f.modified * line[s * at_once + t];
     __syncthreads();
   }
 }
@@ -240,8 +258,8 @@ template <int B, bool MODIFIED> __global__ void __launch_bounds__(THREADS) facto
   const large_call &f = call.f;
   for (karst_index slot = (karst_index)blockIdx.x; slot < f.lower.rows; slot += (karst_index)gridDim.x) {
     const search_row row = row_to_search(call, slot);
-    start_blocks(f, f.lower, row.at.lower, row.at.lower_length);
-    start_blocks(f, f.upper, row.at.upper, row.at.upper_length);
+    start_blocks(f, f.lower, row.at.lower, row.at.lower_length, NULL);
+    start_blocks(f, f.upper, row.at.upper, row.at.upper_length, size_here(f));
     __syncthreads();
     eliminate<B>(call, row, some);
     if (MODIFIED) subtract_dropped<B>(call, row, some, line);
@@ -319,14 +337,19 @@ void launch_search(karst_context *context, const karst_matrix *A, double shift, 
 {
   const search_state *state = static_cast<const search_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  search_call call = {call_of(A, shift, plan), state->lower, state->upper};
+  search_call call = {call_of(A, shift, plan, state->grid), state->lower, state->upper};
   void *arguments[] = {&call};
   cudaMemsetAsync(call.f.done, 0, (size_t)call.f.lower.rows * sizeof *call.f.done, stream);
   cudaLaunchCooperativeKernel(kernel_for(call.f.b, state->modified), dim3((unsigned)state->grid), dim3(THREADS),
                               arguments, shared_bytes(call.f.b, THREADS), stream);
 }
 
+karst_status plan_search(karst_context *context, karst_ilu *ilu)
+{
+  return plan_work(context, ilu, static_cast<const search_state *>(karst_ilu_cuda_of(ilu)->factor_state)->grid);
+}
+
 } // namespace
 
 const karst_ilu_factor_variant karst_ilu_factor_search_cuda = {analyse_search, forget_search, launch_search,
-                                                               plan_done,      destroy_done,  false};
+                                                               plan_search,    destroy_work,  false};

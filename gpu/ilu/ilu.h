@@ -98,6 +98,7 @@ typedef struct karst_ilu_cuda {
   karst_ilu_finding_cuda *finding;
   const struct karst_ilu_factor_variant *factor;
   void *factor_state, *factor_work;
+  int sizes; /* diagonal blocks whose sizes (lib/dense.h) factor_work has room for, first in it: large_row.h */
   const struct karst_ilu_sweep_variant *sweep;
   void *sweep_state, *sweep_work;
 } karst_ilu_cuda;
@@ -241,7 +242,7 @@ karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_ma
 karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
                                    karst_factor_outcome *outcome);
 /* load.cu */
-void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan);
+void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan);
 
 /* Device memory of count elements, added to *bytes. */
 template <typename T>

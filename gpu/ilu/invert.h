@@ -6,6 +6,8 @@
 #include "ilu.h"
 #include "dense.h"
 
+#include "gpu/size.h"
+
 /* Where a lane works. */
 struct karst_ilu_place {
   int q, r;
@@ -24,34 +26,118 @@ template <int B> static __device__ __forceinline__ bool karst_any_of_block(const
   return B == 1 ? mine : karst_any_of_group(at, mine);
 }
 
-/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
- * whole warp takes all steps. The reason is that of the lane's block.
- *
- * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
- * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */
+/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
+static __device__ __forceinline__ double karst_reciprocal(double x)
+{
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(-x, y, 1.0);
+  e = fma(e, e, e);
+  y = fma(e, y, y);
+  return fma(fma(-x, y, 1.0), y, y);
+}
+
+/* By what the pivots of a block are chosen and judged, where a lane has a row of its sizes. */
+template <int B> struct karst_ilu_scales {
+  double row_scale; /* 1 over the largest of the lane's row, or what karst_ilu_balance makes */
+  int column[B];    /* the high word of the largest size of each column, with the rows scaled */
+};
+
+/* Makes column[c] the largest of the numbers that the lanes of a block have of it in word. */
 template <int B>
-static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, double (&a)[B])
+static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &at, const int (&word)[B],
+                                                         int (&column)[B])
+{
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    column[c] = B == 1 ? word[c] : 0;
+#pragma unroll
+    for (int j = 0; j < B && B > 1; j++) column[c] = max(column[c], __shfl_sync(~0u, word[c], at.q * B + j));
+  }
+}
+
+/* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there:
+ * whether it is 0 in the lane's row; exponent: of the lane. */
+template <int B>
+static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
+{
+  const int count = __popc(__ballot_sync(~0u, there) & at.group);
+  float sum = 0;
+#pragma unroll
+  for (int j = 0; j < B; j++) sum += __shfl_sync(~0u, there ? exponent : 0, at.q * B + j);
+  return count > 0 ? sum / (float)count : 0;
+}
+
+/* The high words of the sizes of a lane's row. */
+template <int B> struct karst_ilu_words {
+  int at[B];
+};
+
+/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. row: of the largest of its
+ * words. It is rare, and takes no registers from others as a function of its own. */
+template <int B>
+static __device__ __noinline__ double karst_ilu_balance(karst_ilu_place at, karst_ilu_words<B> word, int row)
+{
+  enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
+  float column[B], own = (float)((row >> EXPONENT) - BIAS), sum = 0, largest = -LARGEST;
+  int count = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
+    if (word.at[c] > 0) sum += exponent - column[c];
+    count += word.at[c] > 0;
+  }
+  own = count > 0 ? sum / (float)count : 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
+    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
+    if (word.at[c] > 0) largest = fmaxf(largest, exponent - column[c]);
+  }
+  return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
+}
+
+/* Measures the blocks that the warp holds as karst_block_equilibrate does. size: of the lane's row (gpu/size.h). */
+template <int B>
+static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const karst_ilu_place &at,
+                                                                        const float (&size)[B])
+{
+  karst_ilu_scales<B> found;
+  karst_ilu_words<B> word;
+  int scaled[B], row = 0;
+  bool differ = false; /* whether columns may differ much */
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    word.at[c] = scaled[c] = karst_size_word(size[c]);
+    row = max(row, word.at[c]);
+  }
+#pragma unroll
+  for (int c = 0; c < B; c++) differ = differ || karst_size_differs(word.at[c], row);
+  found.row_scale = B > 1 ? 1 / fmax(karst_size_number(row), DBL_MIN) : 1;
+  if (B > 1 && __any_sync(~0u, differ)) {
+    const double balanced = karst_ilu_balance<B>(at, word, row);
+    if (karst_any_of_group(at, differ)) found.row_scale = balanced;
+  }
+#pragma unroll
+  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word.at[c]) * found.row_scale);
+  karst_ilu_largest<B>(at, scaled, found.column);
+  return found;
+}
+
+/* Does what karst_ilu_invert does once the blocks are measured. A pivot stands where it exceeds so many times the
+ * size of its column. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_ilu_place &at, double rounding,
+                                                                   const karst_ilu_scales<B> &scales, double (&a)[B])
 {
   const int base = at.q * B;
-  double row_scale = 0, column_size[B];
+  double row_scale = scales.row_scale;
   bool singular = false, finite = true;
   int pivot[B];
 #pragma unroll
-  for (int c = 0; c < B; c++) {
-    finite = finite && fabs(a[c]) <= DBL_MAX;
-    row_scale = fmax(row_scale, fabs(a[c]));
-  }
+  for (int c = 0; c < B; c++) finite = finite && fabs(a[c]) <= DBL_MAX;
   const bool not_finite = karst_any_of_block<B>(at, !finite);
-  singular = karst_any_of_block<B>(at, row_scale == 0);
-  row_scale = B > 1 ? 1 / row_scale : 1; /* of b = 1 any number but 0 will do */
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    column_size[c] = 0;
-    if (B > 1)
-#pragma unroll
-      for (int j = 0; j < B; j++)
-        column_size[c] = fmax(column_size[c], __shfl_sync(~0u, fabs(a[c]) * row_scale, base + j));
-  }
 #pragma unroll
   for (int c = 0; c < B; c++) {
     double best_size = -1, pivot_row[B];
@@ -64,7 +150,7 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
         best_size = size;
       }
     }
-    if (!karst_block_pivot_stands(B, best_size, column_size[c])) singular = true;
+    if (!(best_size > rounding * karst_size_number(scales.column[c]))) singular = true;
     pivot[c] = best;
     const int from = base + (at.r == c ? best : at.r == best ? c : at.r);
 #pragma unroll
@@ -99,38 +185,73 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   return KARST_SOUND;
 }
 
-/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
-static __device__ __forceinline__ double karst_reciprocal(double x)
+/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
+ * whole warp takes all steps. size: of the lane's row (gpu/size.h), no less than its entries. The reason is that of the
+ * lane's block.
+ *
+ * The template of gpu/invert.h with a holder for lanes makes the same steps, but nvcc 13 orders them so that the
+ * factorization of a whole row (factor_row.cu) takes 3 to 7 % longer for b = 4 to 6 on an H200. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, const float (&size)[B],
+                                                                double (&a)[B])
 {
-  double y;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-  double e = fma(-x, y, 1.0);
-  e = fma(e, e, e);
-  y = fma(e, y, y);
-  return fma(fma(-x, y, 1.0), y, y);
+  return karst_ilu_eliminate<B>(at, karst_block_rounding(B), karst_ilu_measure<B>(at, size), a);
 }
 
-/* Solves y a = (row r of the unit matrix). Returns whether karst_block_invert would surely take the diagonal elements
- * as pivots and find them sound; y is right only then. Sizes of rows are compared by their upper halves, so it takes a
- * margin of 2^-18; rows of extreme size are left to karst_ilu_invert for the sake of the products. */
-template <int B> static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, double (&y)[B])
+/* How large a block is that a lane has whole: the exponents of the largest entries of its columns, and of each row the
+ * high word of the largest entry in columns scaled by them. */
+template <int B> struct karst_ilu_extent {
+  int column[B], row[B];
+};
+
+/* Whether a row of a block was made of partial sums so large that its pivots are better judged with care. size: of the
+ * row (gpu/size.h), whose entries in scaled columns are no more than what row is the high word of. */
+template <int B>
+static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B], int row, const int (&column)[B])
 {
-  double size[B], margin[B];
+  bool lost = false;
+#pragma unroll
+  for (int c = 0; c < B; c++) lost = lost || karst_size_word(size[c]) > row + column[c] + KARST_SIZE_LOST;
+  return lost;
+}
+
+/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely are good pivots: with the
+ * columns and then the rows scaled to 1, none is smaller than what stands below it, and each stands however the rows
+ * were summed up, as long as karst_ilu_is_lost says of no row that it is lost. Then no partial sum was more than
+ * 2^10 times the row and the column, so that a pivot has to exceed 2^20 times as much as another. y is right only
+ * then. Sizes are compared by their upper halves, so it takes a margin of 2^-18; columns and rows of extreme size
+ * are left to karst_ilu_invert for the sake of the products. */
+template <int B>
+static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, karst_ilu_extent<B> &extent,
+                                                           double (&y)[B])
+{
+  enum { LEAST = 0x2b300000, MOST = 0x54b00000 }; /* high words of 2^-333 and 2^332 */
+  double size[B], margin[B], least[B];
   bool sound = true;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    int high = 0;
+#pragma unroll
+    for (int i = 0; i < B; i++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
+    sound = sound && high > LEAST && high < MOST;
+    extent.column[c] = karst_size_exponent(high);
+    least[c] = karst_size_number(high) * (0x1p21 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON);
+  }
 #pragma unroll
   for (int i = 0; i < B; i++) {
     int high = 0;
 #pragma unroll
-    for (int c = 0; c < B; c++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
-    sound = sound && high > 0x2b300000 && high < 0x54b00000; /* 2^-333 and 2^332 */
-    size[i] = __hiloint2double(high, 0);
+    for (int c = 0; c < B; c++) high = max(high, (__double2hiint(a[i][c]) & 0x7fffffff) - extent.column[c]);
+    sound = sound && high > LEAST;
+    extent.row[i] = high;
+    size[i] = karst_size_number(high);
     margin[i] = size[i] * (1 - 0x1p-18);
     y[i] = i == r ? 1 : 0;
   }
 #pragma unroll
   for (int c = 0; c < B; c++) {
     const double pivot = fabs(a[c][c]);
-    sound = sound && pivot > 2 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON * size[c];
+    sound = sound && pivot > least[c] * size[c];
 #pragma unroll
     for (int i = c + 1; i < B; i++) sound = sound && pivot * margin[i] >= fabs(a[i][c]) * size[c];
     const double inverse = karst_reciprocal(a[c][c]);

@@ -17,7 +17,8 @@ struct large_call {
   int b;
   const double *A; /* its values */
   double shift, modified;
-  int *done; /* [rows] by the slots of lower: whether the row's D^-1 and U' can be read */
+  double *size; /* [grid b*b] of the diagonal blocks that are under way (lib/dense.h), contiguous */
+  int *done;    /* [rows] by the slots of lower: whether the row's D^-1 and U' can be read */
   karst_ilu_finding_cuda *finding;
 };
 
@@ -157,6 +158,9 @@ __device__ void mark_done(int *done, karst_index slot)
   if (threadIdx.x == 0) *(volatile int *)&done[slot] = 1;
 }
 
+/* Returns the sizes of the diagonal block that this block of threads has under way. */
+__device__ __forceinline__ double *size_here(const large_call &f) { return f.size + (int64_t)blockIdx.x * f.b * f.b; }
+
 /* Inverts the diagonal block of a row, or shifts it or blames it. */
 __device__ void invert_pivot(const large_call &f, const large_row &row, block_view inverse, double *line)
 {
@@ -166,7 +170,7 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
                                       largest_of_blocks(f.upper, f.b, row.upper, row.upper_length)),
                                  line);
   if (largest == 0) largest = f.finding->norm;
-  karst_block_in_memory diagonal(f.b, inverse.at, (int)inverse.stride, line);
+  karst_block_in_memory diagonal(f.b, inverse.at, (int)inverse.stride, size_here(f), line);
   const karst_reason reason = karst_cuda_invert(diagonal);
   __syncthreads();
   if (reason == KARST_SOUND) return;
@@ -241,28 +245,28 @@ size_t shared_bytes(int b, int threads)
   return work > inversion ? work : inversion;
 }
 
-large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
+/* The work space of a factorization, factor_work: size, then done. */
+int64_t doubles_of_size(int b, int grid) { return (int64_t)grid * b * b; }
+
+large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *plan, int grid)
 {
-  return {plan->lower,
-          plan->upper,
-          plan->block_size,
-          A->value,
-          shift,
-          plan->modified,
-          static_cast<int *>(plan->factor_work),
-          plan->finding};
+  double *size = static_cast<double *>(plan->factor_work);
+  int *done = reinterpret_cast<int *>(size + doubles_of_size(plan->block_size, grid));
+  return {plan->lower, plan->upper, plan->block_size, A->value, shift, plan->modified, size, done, plan->finding};
 }
 
-/* The work space of a factorization: done. */
-karst_status plan_done(karst_context *context, karst_ilu *ilu)
+karst_status plan_work(karst_context *context, karst_ilu *ilu, int grid)
 {
-  int *done;
-  const karst_status status = karst_ilu_take(context, ilu->rows, "block ILU", &done, &ilu->plan_memory);
-  karst_ilu_cuda_of(ilu)->factor_work = done;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const int64_t doubles = doubles_of_size(plan->block_size, grid) + ((int64_t)ilu->rows + 1) / 2;
+  double *work;
+  const karst_status status = karst_ilu_take(context, doubles, "block ILU", &work, &ilu->plan_memory);
+  plan->factor_work = work;
+  plan->sizes = grid;
   return status;
 }
 
-void destroy_done(karst_context *context, karst_ilu_cuda *plan)
+void destroy_work(karst_context *context, karst_ilu_cuda *plan)
 {
   context->backend->release(context, plan->factor_work);
 }

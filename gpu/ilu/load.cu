@@ -1,5 +1,6 @@
 /* load.cu - brings factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
- * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). Rows need nothing of each other. */
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i stands for A_ii - sum_k L_ik U_ki and is judged as that
+ * sum. Rows need nothing of each other's results. */
 #include "ilu.h"
 
 #include "gpu/invert.h"
@@ -39,43 +40,94 @@ __device__ void record_pivot(karst_ilu_finding_cuda *finding, karst_index row, k
     record(finding, row, reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
 }
 
+/* The triangles without values, and the values of A and of the factors, which have one pattern. */
+struct loading {
+  karst_triangle lower, upper;
+  const double *A, *value;
+};
+
+/* Calls visit(left, right) for each product of D_i, which is in that slot of upper, with the numbers of its factors. */
+template <typename visitor> __device__ void each_product(const loading &from, int64_t slot, visitor visit)
+{
+  const karst_triangle &lower = from.lower, &upper = from.upper;
+  const int64_t own = upper.other[slot], own_slice = own / lower.group, first = lower.start[own_slice] * lower.group;
+  const int64_t end = lower.start[own_slice + 1] * lower.group;
+  for (int64_t left = first + own % lower.group; left < end; left += lower.group) {
+    const karst_index pivot = lower.column[left];
+    if (pivot == lower.slots) continue;
+    const int64_t other = lower.other[pivot], slice = other / upper.group, last = upper.start[slice + 1] * upper.group;
+    for (int64_t right = upper.start[slice] * upper.group + other % upper.group; right < last; right += upper.group)
+      if (upper.column[right] == slot) visit(lower.source[left], upper.source[right]);
+  }
+}
+
+/* Makes the size of D_i, which is pivot, element r, c. The last of the partial sums is pivot itself. */
+__device__ double size_of_element(const loading &from, int b, int64_t slot, karst_index diagonal, double pivot, int r,
+                                  int c)
+{
+  double sum = from.A[karst_cuda_offset(b, diagonal) + c * b + r], size = fabs(pivot);
+  each_product(from, slot, [&](karst_index left, karst_index right) {
+    const double *row = from.value + karst_cuda_offset(b, left) + r;
+    const double *column = from.value + karst_cuda_offset(b, right) + c * b;
+    size += fabs(sum);
+    for (int k = 0; k < b; k++) sum -= row[k * b] * column[k];
+  });
+  return size;
+}
+
 /* Makes D^-1, a block by each thread. A block that has no inverse becomes 0. */
 template <int B>
-__global__ void __launch_bounds__(THREADS)
-    invert_small(const karst_triangle upper, const double *value, karst_ilu_finding_cuda *finding)
+__global__ void __launch_bounds__(THREADS) invert_small(const loading from, karst_ilu_finding_cuda *finding)
 {
+  const karst_triangle &upper = from.upper;
   const int64_t slot = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  double block[B * B], work[2 * B];
+  double block[B * B], sum[B * B], size[B * B], work[2 * B];
   int pivot[B];
   if (slot >= upper.rows) return;
   const place at = place_of(upper, B, slot);
-  const double *from = value + karst_cuda_offset(B, upper.source[at.block]);
+  const int64_t diagonal = karst_cuda_offset(B, upper.source[at.block]);
   double *to = entry_at(upper, B, at, upper.start[at.slice]);
 #pragma unroll
-  for (int v = 0; v < B * B; v++) block[v] = from[v];
-  const karst_reason reason = karst_block_invert(B, block, work, pivot);
+  for (int v = 0; v < B * B; v++) {
+    block[v] = from.value[diagonal + v];
+    sum[v] = from.A[diagonal + v];
+    size[v] = fabs(block[v]);
+  }
+  each_product(from, slot, [&](karst_index left, karst_index right) {
+    karst_block_add_size(B, sum, size);
+    karst_block_subtract_multiply(B, from.value + karst_cuda_offset(B, left), from.value + karst_cuda_offset(B, right),
+                                  sum);
+  });
+  const karst_reason reason = karst_block_invert(B, block, size, work, pivot);
   record_pivot(finding, upper.row[slot], reason);
 #pragma unroll
   for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? block[v] : 0;
 }
 
 /* Makes D^-1, a block by each thread block. Where the columns are to be apart, the block is inverted in shared
- * memory first. */
+ * memory first. sizes: [gridDim.x b*b] */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    invert_large(const karst_triangle upper, int b, const double *value, karst_ilu_finding_cuda *finding)
+    invert_large(const loading from, int b, double *sizes, karst_ilu_finding_cuda *finding)
 {
   extern __shared__ double shared[];
-  const int64_t slot = blockIdx.x;
-  const place at = place_of(upper, b, slot);
-  const double *from = value + karst_cuda_offset(b, upper.source[at.block]);
-  double *to = entry_at(upper, b, at, upper.start[at.slice]), *block = upper.group > 1 ? shared : to;
-  for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) block[v] = from[v];
-  __syncthreads();
-  const karst_reason reason = karst_cuda_invert(b, block, upper.group > 1 ? shared + b * b : shared);
-  __syncthreads();
-  for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
-    to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;
-  if (threadIdx.x == 0) record_pivot(finding, upper.row[slot], reason);
+  const karst_triangle &upper = from.upper;
+  double *size = sizes + karst_cuda_offset(b, blockIdx.x);
+  for (int64_t slot = blockIdx.x; slot < upper.rows; slot += gridDim.x) {
+    const place at = place_of(upper, b, slot);
+    const karst_index diagonal = upper.source[at.block];
+    double *to = entry_at(upper, b, at, upper.start[at.slice]), *block = upper.group > 1 ? shared : to;
+    for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) {
+      block[v] = from.value[karst_cuda_offset(b, diagonal) + v];
+      size[v] = size_of_element(from, b, slot, diagonal, block[v], v % b, v / b);
+    }
+    __syncthreads();
+    const karst_reason reason = karst_cuda_invert(b, block, size, upper.group > 1 ? shared + b * b : shared);
+    __syncthreads();
+    for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
+      to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;
+    if (threadIdx.x == 0) record_pivot(finding, upper.row[slot], reason);
+    __syncthreads();
+  }
 }
 
 /* Stores L, or U' = D^-1 U. A thread makes one scalar row. */
@@ -109,20 +161,23 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-void karst_ilu_load_cuda(karst_context *context, const double *value, const karst_ilu_cuda *plan)
+void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan)
 {
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
+  const loading from = {lower, upper, A, value};
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int b = plan->block_size;
   const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0) {
-      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(upper, value, plan->finding);
+      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->finding);
     } else {
       const size_t block = upper.group > 1 ? (size_t)karst_block_offset(b, 1) * sizeof(double) : 0;
-      invert_large<<<(unsigned)upper.rows, KARST_CUDA_THREADS, block + karst_cuda_invert_shared(b), stream>>>(
-          upper, b, value, plan->finding);
+      /* A block of this size is factored by large_row.h, whose work space has room for the sizes. */
+      const unsigned rows = (unsigned)(upper.rows < plan->sizes ? upper.rows : plan->sizes);
+      invert_large<<<rows, KARST_CUDA_THREADS, block + karst_cuda_invert_shared(b), stream>>>(
+          from, b, static_cast<double *>(plan->factor_work), plan->finding);
     }
     load_rows<B, false><<<grid, THREADS, 0, stream>>>(lower, b, value, plan->finding);
     load_rows<B, true><<<grid, THREADS, 0, stream>>>(upper, b, value, plan->finding);

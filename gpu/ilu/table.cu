@@ -52,7 +52,7 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
   if (ilu->rows == 0) return report_nothing(outcome);
   const karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
   if (status) return status;
-  karst_ilu_load_cuda(context, value, plan);
+  karst_ilu_load_cuda(context, A->value, value, plan);
   return finish(context, plan, outcome);
 }
 

@@ -21,7 +21,6 @@ struct factor_arguments {
   unsigned *ticket, *done;
   unsigned turn;  /* the number of the factorization, from 1 on */
   unsigned first; /* its first ticket */
-  const double *A;
   findings found;
 };
 
@@ -36,8 +35,8 @@ __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_m
     const karst_ilu_wave next = w.wave[k];
     for (int pass = 1; pass <= passes; pass++) {
       const bool subtract = pass == 1, invert = pass == passes;
-      if (now.inner > now.outer) do_jobs<B, false>(w, m.row, now.outer, now.inner, subtract, invert, found);
-      do_jobs<B, true>(w, m.row, now.inner, next.outer, subtract, invert, found);
+      if (now.inner > now.outer) do_jobs<B, false>(w, m, now.outer, now.inner, subtract, invert, found);
+      do_jobs<B, true>(w, m, now.inner, next.outer, subtract, invert, found);
       __syncthreads();
     }
     now = next;
@@ -47,14 +46,14 @@ __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_m
 /* Makes one tile. memory: shared. */
 template <int B>
 __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_making &m, char *memory,
-                                          copies *under_way)
+                                          copies *under_way, int *lost)
 {
   constexpr int BB = B * B;
-  const double *A = s.A + m.source * BB;
+  const double *A = s.found.A + m.source * BB;
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const char *record = s.record + m.record * 16;
   const int copied = karst_ilu_making_copied(at, B);
-  workbench w = workbench_of<B>(m, memory, record, s.upper);
+  workbench w = workbench_of<B>(m, memory, record, s.upper, lost);
   if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
   bool values = false;
   if (threadIdx.x < 32) {
@@ -88,9 +87,13 @@ template <int B> __global__ void __launch_bounds__(THREADS, together_of<B>) fact
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way;
   __shared__ unsigned taken;
-  if (threadIdx.x == 0) taken = atomicAdd(s.ticket, 1u) - s.first;
+  __shared__ int lost;
+  if (threadIdx.x == 0) {
+    taken = atomicAdd(s.ticket, 1u) - s.first;
+    lost = 0;
+  }
   __syncthreads();
-  make_tile<B>(s, s.making[taken], memory, &under_way);
+  make_tile<B>(s, s.making[taken], memory, &under_way, &lost);
 }
 
 const void *kernel_for(int block_size)
@@ -171,8 +174,7 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
                                 work->ticket + 1,
                                 work->turns + 1,
                                 work->turns * tiles,
-                                A->value,
-                                {shift, plan->finding}};
+                                {shift, plan->finding, A->value}};
   void *list[] = {&arguments};
   const cudaError_t error = cudaLaunchKernel(state->kernel, dim3(tiles), dim3(THREADS), list,
                                              (size_t)state->lists.shared, karst_cuda_of(context)->stream);

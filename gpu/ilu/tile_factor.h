@@ -37,7 +37,7 @@
 
 #include "tile_sweep.h"
 
-enum { KARST_ILU_NO_BLOCK = 0xffff };
+enum { KARST_ILU_NO_BLOCK = 0xffff, KARST_ILU_EARLY = 0x8000 };
 
 typedef struct alignas(8) karst_ilu_wave {
   int outer, inner; /* its first jobs of each kind */
@@ -46,7 +46,9 @@ typedef struct alignas(8) karst_ilu_wave {
 typedef struct alignas(8) karst_ilu_job {
   int product; /* where its products begin */
   unsigned short block;
-  unsigned short pivot; /* the row of the tile whose diagonal block it is, which is inverted; else KARST_ILU_NO_BLOCK */
+  /* The row of the tile whose diagonal block it is, which is inverted, or with KARST_ILU_EARLY is not yet; else
+   * KARST_ILU_NO_BLOCK. */
+  unsigned short pivot;
 } karst_ilu_job;
 
 typedef struct karst_ilu_short_step {

@@ -21,13 +21,14 @@ struct workbench {
   const karst_index *wait;
   const unsigned short *product, *row, *lower_place, *upper_place, *lower_divisor, *upper_divisor, *source;
   double *block;
+  int *lost;           /* whether partial sums of a diagonal block were much larger than what was left of it */
   int blocks;          /* of the tile */
   const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
 };
 
 template <int B>
 __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const char *record,
-                                                  const double *value)
+                                                  const double *value, int *lost)
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const int copied = karst_ilu_making_copied(at, B);
@@ -49,14 +50,16 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
           divisor + m.lower_blocks,
           (const unsigned short *)(rest + at.source),
           (double *)(memory + copied),
+          lost,
           m.blocks,
           value};
 }
 
-/* What a row that has no pivot is mended by, and where it is reported. */
+/* What a row that has no pivot is mended by, where it is reported, and the values that were factored. */
 struct findings {
   double shift;
   karst_ilu_finding_cuda *finding;
+  const double *A;
 };
 
 /* Where a thread that makes a wave works: on scalar row r of every ALL-th job from number before + q on. */
@@ -207,47 +210,6 @@ __device__ __noinline__ void report_block(const unsigned short *row, int block, 
   atomicMin(&finding->first, 4 * (unsigned long long)number + KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
- * it. The whole warp takes all steps. first_row: the tile's first. */
-template <int B>
-__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_place &at,
-                                                 const karst_ilu_job &job, karst_index first_row, const findings &f,
-                                                 double (&inverse)[B])
-{
-#pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = at.active ? w.block[job.block * (B * B) + c * B + at.r] : c == at.r;
-  const karst_reason reason = karst_ilu_invert<B>(at, inverse);
-  if (!at.active || reason == KARST_SOUND) return;
-  const double mended =
-      mend_pivot<B>(w.row + job.pivot, w.block, first_row + job.pivot, reason, at.r == 0, f.shift, f.finding);
-#pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
-}
-
-/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one; with care where rows may
- * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. */
-template <int B>
-__device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_place &at, const karst_ilu_job &job,
-                                              karst_index first_row, const findings &f)
-{
-  double a[B][B], inverse[B], careful[B];
-  double *block = w.block + job.block * (B * B);
-  __syncwarp();
-#pragma unroll
-  for (int v = 0; v < B * B; v++) a[v % B][v / B] = at.active ? block[v] : v % B == v / B;
-  const bool sound = karst_ilu_solve_row<B>(a, at.r, inverse);
-  if (__any_sync(~0u, !sound)) {
-    invert_with_care<B>(w, at, job, first_row, f, careful);
-#pragma unroll
-    for (int c = 0; c < B; c++)
-      if (!sound) inverse[c] = careful[c];
-  }
-  __syncwarp();
-#pragma unroll
-  for (int c = 0; c < B; c++)
-    if (at.active) block[c * B + at.r] = inverse[c];
-}
-
 /* Subtracts a product from the thread's scalar row of a block. inner: both blocks are of the tile, and the right one is
  * not multiplied by the inverse of its diagonal block yet. */
 template <int B, bool inner>
@@ -284,11 +246,116 @@ __device__ __forceinline__ void subtract_product(const workbench &w, const unsig
     for (int d = 0; d < B; d++) sum[d] -= left[c] * right[d][c];
 }
 
+/* Sums the thread's scalar row of a block up once more, now with its sizes (gpu/size.h). */
+template <int B>
+__device__ void retrace(const workbench &w, const karst_ilu_making &m, const double *A, int block, int r,
+                        double (&sum)[B], float (&size)[B])
+{
+  const int source = m.fill ? w.source[block] : block;
+  const double *from = A + (m.source + source) * (B * B) + r;
+  int products = 0;
+#pragma unroll
+  for (int d = 0; d < B; d++) {
+    sum[d] = source == KARST_ILU_NO_BLOCK ? 0 : from[d * B];
+    size[d] = karst_size(sum[d]);
+  }
+  for (int k = 0; k < m.waves; k++) {
+    const int inner = w.wave[k].inner, end = w.wave[k + 1].outer;
+    for (int j = w.wave[k].outer; j < end; j++) {
+      if (w.job[j].block != block) continue;
+      const int last = w.job[j + 1].product;
+      for (int n = w.job[j].product; n < last; n += j < inner ? 2 : 3, products++) {
+        if (j < inner)
+          subtract_product<B, false>(w, w.product + n, r, sum);
+        else
+          subtract_product<B, true>(w, w.product + n, r, sum);
+#pragma unroll
+        for (int d = 0; d < B; d++) size[d] = karst_size_after(size[d], sum[d]);
+      }
+    }
+  }
+#pragma unroll
+  for (int d = 0; d < B; d++) size[d] = karst_size_of_many(size[d], products);
+}
+
+/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
+ * it. The whole warp takes all steps. */
+template <int B>
+__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_making &m,
+                                                 const karst_ilu_place &at, const karst_ilu_job &job, const findings &f,
+                                                 double (&inverse)[B])
+{
+  float size[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    inverse[c] = c == at.r;
+    size[c] = karst_size(inverse[c]);
+  }
+  if (at.active) retrace<B>(w, m, f.A, job.block, at.r, inverse, size);
+  __syncwarp();
+  const karst_reason reason = karst_ilu_invert<B>(at, size, inverse);
+  if (!at.active || reason == KARST_SOUND) return;
+  const double mended =
+      mend_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
+}
+
+/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one; with care where rows may
+ * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. size: of the thread's
+ * row, as far as this job has made it. */
+template <int B>
+__device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at,
+                                              const karst_ilu_job &job, const float (&size)[B], const findings &f)
+{
+  double a[B][B], inverse[B], careful[B];
+  double *block = w.block + job.block * (B * B);
+  karst_ilu_extent<B> extent;
+  __syncwarp();
+#pragma unroll
+  for (int v = 0; v < B * B; v++) a[v % B][v / B] = at.active ? block[v] : v % B == v / B;
+  bool sound = karst_ilu_solve_row<B>(a, at.r, extent, inverse);
+  int row = extent.row[0];
+#pragma unroll
+  for (int i = 1; i < B; i++) row = at.r == i ? extent.row[i] : row;
+  sound = sound && !karst_ilu_is_lost<B>(size, row, extent.column) && !*w.lost;
+  if (__any_sync(~0u, at.active && !sound)) {
+    sound = !karst_any_of_group(at, at.active && !sound);
+    invert_with_care<B>(w, m, {at.q, at.r, at.active && !sound, at.group}, job, f, careful);
+#pragma unroll
+    for (int c = 0; c < B; c++)
+      if (!sound) inverse[c] = careful[c];
+  }
+  __syncwarp();
+#pragma unroll
+  for (int c = 0; c < B; c++)
+    if (at.active) block[c * B + at.r] = inverse[c];
+}
+
+/* Tells the tile where partial sums of diagonal blocks were much larger than what is left, for those that are active
+ * and will be inverted later. The lanes of a warp take all steps together. sum, size: of the thread's row. */
+template <int B>
+__device__ __forceinline__ void tell_lost(const workbench &w, const karst_ilu_place &at, const double (&sum)[B],
+                                          const float (&size)[B])
+{
+  float own[B];
+  bool lost = false;
+#pragma unroll
+  for (int c = 0; c < B; c++) own[c] = karst_size(sum[c]);
+  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, own);
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    const double scaled = karst_size_number(karst_size_word(size[c])) * scales.row_scale;
+    lost = lost || __double2hiint(scaled) > scales.column[c] + KARST_SIZE_LOST;
+  }
+  if (at.active && lost) *w.lost = 1;
+}
+
 /* Does the jobs of one kind of a wave, a thread a scalar row of a block. The lanes of a warp take all steps together.
  * inner: those of products inside the tile. subtract, invert: whether that is done. */
 template <int B, bool inner>
-__device__ __forceinline__ void do_jobs(const workbench &w, karst_index first_row, int first, int end, bool subtract,
-                                        bool invert, const findings &f)
+__device__ __forceinline__ void do_jobs(const workbench &w, const karst_ilu_making &m, int first, int end,
+                                        bool subtract, bool invert, const findings &f)
 {
   constexpr int length = inner ? 3 : 2;
   const seat<B> my;
@@ -296,19 +363,32 @@ __device__ __forceinline__ void do_jobs(const workbench &w, karst_index first_ro
     const bool active = my.there && j + my.q < end;
     karst_ilu_job job = {0, 0, KARST_ILU_NO_BLOCK};
     if (active) job = w.job[j + my.q];
+    const bool pivot = invert && job.pivot < KARST_ILU_EARLY;
+    float size[B];
+#pragma unroll
+    for (int d = 0; d < B; d++) size[d] = 0;
     if (subtract) { /* lanes without a job as well, for whom nothing changes: nvcc's code is a quarter faster so */
       const int last = active ? w.job[j + my.q + 1].product : 0;
       double *to = w.block + job.block * (B * B) + my.r, sum[B];
 #pragma unroll
-      for (int d = 0; d < B; d++) sum[d] = active ? to[d * B] : 0;
+      for (int d = 0; d < B; d++) {
+        sum[d] = active ? to[d * B] : 0;
+        size[d] = karst_size(sum[d]);
+      }
 #pragma unroll 2
-      for (int n = job.product; n < last; n += length) subtract_product<B, inner>(w, w.product + n, my.r, sum);
+      for (int n = job.product; n < last; n += length) {
+        subtract_product<B, inner>(w, w.product + n, my.r, sum);
+#pragma unroll
+        for (int d = 0; d < B; d++) size[d] = karst_size_after(size[d], sum[d]);
+      }
 #pragma unroll
       for (int d = 0; d < B; d++)
         if (active) to[d * B] = sum[d];
+      /* Jobs with products inside the tile are the last of their blocks. */
+      const bool later = job.pivot != KARST_ILU_NO_BLOCK && !pivot;
+      if ((!inner || !invert) && __any_sync(~0u, later)) tell_lost<B>(w, {my.q, my.r, later, my.group}, sum, size);
     }
-    const bool pivot = invert && job.pivot != KARST_ILU_NO_BLOCK;
-    if (__any_sync(~0u, pivot)) invert_pivots<B>(w, {my.q, my.r, pivot, my.group}, job, first_row, f);
+    if (__any_sync(~0u, pivot)) invert_pivots<B>(w, m, {my.q, my.r, pivot, my.group}, job, size, f);
   }
 }
 

@@ -103,7 +103,8 @@ __device__ void place_jobs(const karst_ilu_products_view &v, const karst_ilu_til
     karst_ilu_wave *wave = to.wave + (ready > 0 ? ready - 1 : 0);
     const int place = take_place(ready > 0, kind == KARST_ILU_OUTER ? &wave->outer : &wave->inner);
     if (ready == 0) continue;
-    const int pivot = ready == ready_at(v, k) ? find_pivot(v, tile, to.row, block) : (int)KARST_ILU_NO_BLOCK;
+    int pivot = find_pivot(v, tile, to.row, block);
+    if (ready < ready_at(v, k) && pivot != KARST_ILU_NO_BLOCK) pivot |= KARST_ILU_EARLY;
     to.job[place] = {kind, (unsigned short)block, (unsigned short)pivot};
   }
 }

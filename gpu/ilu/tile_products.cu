@@ -71,7 +71,7 @@ __device__ bool too_large(const karst_ilu_products_view &v, const karst_ilu_tile
   enum { MOST_PRODUCTS = 8192 };
   const range blocks = blocks_of(v, tile);
   bool large = blocks.end - blocks.first >= KARST_ILU_NO_BLOCK || tile.blocks >= KARST_ILU_NO_BLOCK ||
-               upper.blocks >= KARST_ILU_NO_BLOCK || tile.halos >= KARST_ILU_NO_BLOCK;
+               upper.blocks >= KARST_ILU_NO_BLOCK || tile.halos >= KARST_ILU_NO_BLOCK || tile.rows >= KARST_ILU_EARLY;
   for (int q = (int)threadIdx.x % 32; q < tile.rows && !large; q += 32) {
     const karst_index i = tile.row + q;
     int64_t products = v.lower.start[i + 1] - v.lower.start[i];

@@ -36,7 +36,7 @@ static __device__ __forceinline__ void karst_parilu_pivot(bool factored, double 
     int exchanged[B];
 #pragma unroll
     for (int v = 0; v < B * B; v++) inverse[v] = block[v];
-    if (karst_block_invert(B, inverse, work, exchanged) != KARST_SOUND) karst_parilu_poison_cuda<B>(inverse);
+    if (karst_block_invert(B, inverse, inverse, work, exchanged) != KARST_SOUND) karst_parilu_poison_cuda<B>(inverse);
   }
 }
 

@@ -1,0 +1,58 @@
+/* size.h - the sizes of pivot blocks that are summed in registers; lib/dense.h says what they are for.
+ *
+ * Of each entry of such a sum a thread keeps the largest absolute value that it has had. The sum of the absolute
+ * values in lib/dense.h is between this and as many times this as there are products, which counts where there are
+ * many of them (karst_size_of_many). The high word of the double suffices, and is kept as a float: floats ascend as
+ * their bits do, so that one instruction takes the absolute value of a new partial sum into account. Numbers from
+ * 2^1017 on are NaN as floats and are not taken into account. */
+#ifndef KARST_GPU_SIZE_H
+#define KARST_GPU_SIZE_H
+
+#include "cuda.h"
+
+/* How many times their final size the partial sums of a block may have had, for those who do not look closer: a
+ * power of two as it changes high words. */
+enum { KARST_SIZE_LOST = 10 << 20 };
+
+static __device__ __forceinline__ float karst_size(double x) { return fabsf(__int_as_float(__double2hiint(x))); }
+
+static __device__ __forceinline__ float karst_size_after(float size, double x) { return fmaxf(size, karst_size(x)); }
+
+/* The size of a sum of products, given the largest absolute value: from 32 on it grows with their number. */
+static __device__ __forceinline__ float karst_size_of_many(float size, int products)
+{
+  enum { FEW = 27, EXPONENT = 20 }; /* 31 has so many zeros before its first bit */
+  const int doublings = max(FEW - __clz(products), 0);
+  return size > 0 ? __int_as_float(__float_as_int(size) + (doublings << EXPONENT)) : 0;
+}
+
+/* Sizes as high words, which are compared as integers, and the numbers that these stand for. */
+static __device__ __forceinline__ int karst_size_word(float size) { return __float_as_int(size); }
+
+static __device__ __forceinline__ double karst_size_number(int word) { return __hiloint2double(word, 0); }
+
+/* Whether columns may differ much: a size that is not 0 is smaller than KARST_BLOCK_BALANCED times the largest of its
+ * row. */
+static __device__ __forceinline__ bool karst_size_differs(int word, int row)
+{
+  enum { BALANCED = 20 << 20 };
+  static_assert(KARST_BLOCK_BALANCED * (1 << 20) == 1, "the power of two");
+  return word > 0 && word < row - BALANCED;
+}
+
+/* karst_block_balance, for blocks in memory that others see. It is rare, and takes no registers from others as a
+ * function of its own. */
+static inline __device__ __noinline__ void karst_size_balance(int b, const double *size, double *row_scale,
+                                                              double *column_size)
+{
+  karst_block_balance(b, size, row_scale, column_size);
+}
+
+/* The exponent of a size as it changes high words; no less than that of the smallest normal number. */
+static __device__ __forceinline__ int karst_size_exponent(int word)
+{
+  enum { EXPONENT = 0x7ff00000, SMALLEST = 0x00100000, ONE = 0x3ff00000 };
+  return max(word & EXPONENT, (int)SMALLEST) - ONE;
+}
+
+#endif
