@@ -61,6 +61,19 @@ template <typename T> KARST_INLINE factors<T> b1_factors(const karst_rrb_shape &
   return {first, nullptr, shape.array, shape.pitch};
 }
 
+/* The sum of a centre and what is dropped into it, or 0 where it is lost in rounding. */
+KARST_INLINE double lump(double centre, double a0, double a1, double a2, double a3)
+{
+  return karst_rrb_sum(centre + ((a0 + a1) + (a2 + a3)),
+                       fabs(centre) + ((fabs(a0) + fabs(a1)) + (fabs(a2) + fabs(a3))));
+}
+
+/* A centre less what nodes that are eliminated take from it, which is positive where their pivots are; likewise. */
+KARST_INLINE double less(double centre, double taken)
+{
+  return karst_rrb_sum(centre - taken, fabs(centre) + fabs(taken));
+}
+
 /* Level 2m + 1 on grids m > 0: the factor of r1(I, J) and r2(I, J). */
 template <typename T>
 KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_index I, karst_index J,
@@ -76,14 +89,14 @@ KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_in
                 north_east = KARST_RRB_NORTH_EAST * apart, north_west = KARST_RRB_NORTH_WEST * apart;
   const double a1[] = {b2[east], r1[east], b1[north - up], r1[north]};
   const double a2[] = {b1[east - 1], r2[east], b2[north], r2[north]};
-  const double corners1 = r1[north_east] + r1[north_west] + r2[north_east - up] + r2[north_west + 1 - up];
-  const double corners2 = r2[north_east] + r2[north_west] + r1[north_east - 1] + r1[north_west];
+  const double d1 = lump(r1[0], r1[north_east], r1[north_west], r2[north_east - up], r2[north_west + 1 - up]);
+  const double d2 = lump(r2[0], r2[north_east], r2[north_west], r1[north_east - 1], r1[north_west]);
   const karst_index i = 2 * I, j = 2 * J;
   const karst_rrb_nodes *nodes = &s.nodes;
-  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i + 1, j), 2 * m + 1, node_of(nodes, m, i + 1, j),
-             r1[0] + corners1, a1, to.at, to.apart);
-  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i, j + 1), 2 * m + 1, node_of(nodes, m, i, j + 1),
-             r2[0] + corners2, a2, to.second, to.apart);
+  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i + 1, j), 2 * m + 1, node_of(nodes, m, i + 1, j), d1, a1,
+             to.at, to.apart);
+  put_factor(nodes, karst_rrb_has_node(nodes, shape.size, m, i, j + 1), 2 * m + 1, node_of(nodes, m, i, j + 1), d2, a2,
+             to.second, to.apart);
 }
 
 template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse > 0 ? 1 / (double)inverse : 0; }
@@ -100,7 +113,7 @@ KARST_INLINE void subtract_red(const T *east, const T *west, const T *north, con
   const double de = pivot_of(east[KARST_RRB_INVERSE * apart]) * e0, dw = pivot_of(west[KARST_RRB_INVERSE * apart]) * w1;
   const double dn = pivot_of(north[KARST_RRB_INVERSE * apart]) * n2,
                ds = pivot_of(south[KARST_RRB_INVERSE * apart]) * s3;
-  skew[KARST_RRB_SKEW_CENTRE * skew_apart] = there ? centre - (de * e0 + dw * w1 + (dn * n2 + ds * s3)) : 0;
+  skew[KARST_RRB_SKEW_CENTRE * skew_apart] = there ? less(centre, de * e0 + dw * w1 + (dn * n2 + ds * s3)) : 0;
   skew[KARST_RRB_SKEW_NORTH_EAST * skew_apart] = there ? north_east - (de * e3 + dn * n1) : 0;
   skew[KARST_RRB_SKEW_NORTH_WEST * skew_apart] = there ? north_west - (dw * w3 + dn * n0) : 0;
   skew[KARST_RRB_SKEW_EAST * skew_apart] = there ? -(de * e1) : 0;
@@ -141,7 +154,7 @@ KARST_INLINE void factor_b1(const grid<T> &g, const setting &s, int m, karst_ind
   const int64_t north_east = KARST_RRB_SKEW_NORTH_EAST * apart, north_west = KARST_RRB_SKEW_NORTH_WEST * apart,
                 east = KARST_RRB_SKEW_EAST * apart, north = KARST_RRB_SKEW_NORTH * apart;
   const double a[] = {b2[north_east], b2[north_west + 1], b1[north_west], b1[north_east]};
-  const double d = b1[0] + (b1[east] + b1[east - 1] + (b1[north] + b1[north - up]));
+  const double d = lump(b1[0], b1[east], b1[east - 1], b1[north], b1[north - up]);
   const karst_index i = 2 * I + 1, j = 2 * J + 1;
   put_factor(&s.nodes, karst_rrb_has_node(&s.nodes, shape.size, m, i, j), 2 * m + 2, node_of(&s.nodes, m, i, j), d, a,
              to.at, to.apart);
@@ -166,7 +179,7 @@ KARST_INLINE void eliminate_b1(const grid<T> &g, const setting &s, int m, karst_
                dsw = pivot_of(sw[KARST_RRB_INVERSE * b1.apart]) * sw3;
   const bool there = karst_rrb_has_node(&s.nodes, next.size, m + 1, I, J);
   double *to = g.next + karst_rrb_element(&next, KARST_RRB_PARTS, I, J);
-  to[KARST_RRB_CENTRE * next.array] = there ? b2[0] - (dne * ne0 + dnw * nw1 + (dse * se2 + dsw * sw3)) : 0;
+  to[KARST_RRB_CENTRE * next.array] = there ? less(b2[0], dne * ne0 + dnw * nw1 + (dse * se2 + dsw * sw3)) : 0;
   to[KARST_RRB_EAST * next.array] = there ? b2[KARST_RRB_SKEW_EAST * apart] - (dne * ne1 + dse * se3) : 0;
   to[KARST_RRB_NORTH * next.array] = there ? b2[KARST_RRB_SKEW_NORTH * apart] - (dne * ne2 + dnw * nw3) : 0;
   to[KARST_RRB_NORTH_EAST * next.array] = there ? -(dne * ne3) : 0;

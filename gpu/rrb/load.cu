@@ -118,7 +118,9 @@ KARST_INLINE void put_red(const target &t, const row_values &r, karst_index node
 {
   const int64_t apart = t.shape.array;
   const double corners = NINE ? r.a[SOUTH_WEST] + r.a[SOUTH_EAST] + r.a[NORTH_WEST] + r.a[NORTH_EAST] : 0;
-  const double d = r.a[CENTRE] + corners;
+  const double sizes =
+      NINE ? fabs(r.a[SOUTH_WEST]) + fabs(r.a[SOUTH_EAST]) + fabs(r.a[NORTH_WEST]) + fabs(r.a[NORTH_EAST]) : 0;
+  const double d = karst_rrb_sum(r.a[CENTRE] + corners, fabs(r.a[CENTRE]) + sizes);
   const bool sound = karst_rrb_is_pivot(d);
   const double inverse = sound ? 1 / d : 0;
   double *to = t.first + karst_rrb_array(&t.shape, i % 2 ? 0 : KARST_RRB_PARTS) + i / 2 + j / 2 * t.shape.pitch;

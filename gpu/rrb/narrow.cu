@@ -24,13 +24,14 @@ __device__ void load_row(const karst_rrb_rest_view &v, double *window, int pitch
   window[row % WINDOW * pitch + e] = row < v.rest ? v.band[row * (width + 1) + e] : e == width;
 }
 
-/* L D L^T of a lower triangle that every thread of some warps has: l below the diagonal, and 1 / d. */
-__device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool reports, double (&l)[COLUMNS][COLUMNS],
-                                double (&over)[COLUMNS])
+/* L D L^T of a lower triangle that every thread of some warps has: l below the diagonal, and 1 / d. diagonal: as it was
+ * before the factorization. */
+__device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool reports, const double *diagonal,
+                                double (&l)[COLUMNS][COLUMNS], double (&over)[COLUMNS])
 {
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    over[k] = karst_rrb_invert_pivot(v, first + k, l[k][k], reports);
+    over[k] = karst_rrb_invert_pivot(v, first + k, diagonal[first + k], l[k][k], reports);
 #pragma unroll
     for (int r = COLUMNS - 1; r > k; r--) {
       const double scaled = l[r][k] * over[k];
@@ -44,7 +45,8 @@ __device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool re
 /* The factor of columns first to first + COLUMNS - 1: thread x < width makes that of row first + COLUMNS + x, thread
  * 2 PANEL stores their own rows. */
 __device__ void factor_columns(const karst_rrb_rest_view &v, const double *window, int pitch, int first,
-                               double *inverse, double (*whole)[COLUMNS + 2], double (*scaled)[COLUMNS + 1])
+                               const double *diagonal, double *inverse, double (*whole)[COLUMNS + 2],
+                               double (*scaled)[COLUMNS + 1])
 {
   const int width = (int)v.width, stride = width + 1, x = (int)threadIdx.x, row = first + COLUMNS + x;
   double l[COLUMNS][COLUMNS], over[COLUMNS], u[COLUMNS];
@@ -52,7 +54,7 @@ __device__ void factor_columns(const karst_rrb_rest_view &v, const double *windo
   for (int r = 0; r < COLUMNS; r++)
 #pragma unroll
     for (int c = 0; c <= r; c++) l[r][c] = r - c <= width ? window[(first + r) % WINDOW * pitch + width - (r - c)] : 0;
-  factor_triangle(v, first, x == 2 * PANEL, l, over);
+  factor_triangle(v, first, x == 2 * PANEL, diagonal, l, over);
   if (x == 2 * PANEL) {
 #pragma unroll
     for (int r = 0; r < COLUMNS; r++) {
@@ -81,12 +83,13 @@ __device__ void factor_columns(const karst_rrb_rest_view &v, const double *windo
 __global__ void __launch_bounds__(CREW, 1) factor_band(const karst_rrb_rest_view v, double *inverse)
 {
   extern __shared__ double copy[];
-  __shared__ double whole[NARROW][COLUMNS + 2], scaled[NARROW][COLUMNS + 1];
+  __shared__ double whole[NARROW][COLUMNS + 2], scaled[NARROW][COLUMNS + 1], diagonal[KARST_RRB_DENSE + COLUMNS];
   const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, pitch = pitch_of(v), t = (int)threadIdx.x;
   for (int e = t; e < (COLUMNS + width) * stride; e += CREW) load_row(v, copy, pitch, e / stride, e % stride);
+  for (int e = t; e < KARST_RRB_DENSE + COLUMNS; e += CREW) diagonal[e] = e < rest ? v.size[e] : 1;
   for (int first = 0; first < rest; first += COLUMNS) {
     __syncthreads();
-    if (t < 3 * PANEL) factor_columns(v, copy, pitch, first, inverse, whole, scaled);
+    if (t < 3 * PANEL) factor_columns(v, copy, pitch, first, diagonal, inverse, whole, scaled);
     for (int e = t - 3 * PANEL; e >= 0 && e < COLUMNS * stride; e += CREW - 3 * PANEL)
       load_row(v, copy, pitch, first + COLUMNS + width + e / stride, e % stride);
     __syncthreads();

@@ -41,7 +41,8 @@ KARST_INLINE void gather_node(const karst_rrb_rest_view &v, karst_index i, karst
   const int step = black ? 2 : 1, di[] = {step, 0, 1, -1}, dj[] = {0, step, 1, 1};
   const double *at = v.stencil + karst_rrb_element(&v.shape, KARST_RRB_PARTS, i, j);
   const int64_t q = number_of(v, i, j), stride = v.width + 1;
-  v.band[q * stride + v.width] = karst_rrb_has_node(&v.nodes, v.shape.size, v.levels / 2, i, j) ? at[0] : 1;
+  const double diagonal = karst_rrb_has_node(&v.nodes, v.shape.size, v.levels / 2, i, j) ? at[0] : 1;
+  v.band[q * stride + v.width] = v.size[q] = diagonal;
 #pragma unroll
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
     const karst_index beside = i + di[c], above = j + dj[c];
@@ -66,16 +67,17 @@ __global__ void __launch_bounds__(THREADS) gather_nodes(const karst_rrb_rest_vie
 /* Columns first to first + PANEL - 1 of their own rows, by one thread block of PANEL x PANEL threads. */
 __global__ void __launch_bounds__(LARGE) factor_corner(const karst_rrb_rest_view v, int64_t first, double *inverse)
 {
-  __shared__ double a[PANEL][PANEL + 1];
+  __shared__ double a[PANEL][PANEL + 1], size[PANEL];
   const int c = (int)threadIdx.x % PANEL, r = (int)threadIdx.x / PANEL;
   const int64_t row = first + r, apart = r - c;
   const bool mine = row < v.rest && apart >= 0 && apart <= v.width;
   double *at = v.band + row * (v.width + 1) + v.width - apart;
   const int columns = v.rest - first < PANEL ? (int)(v.rest - first) : PANEL;
   a[r][c] = mine ? *at : 0;
+  if (r == c && mine) size[r] = v.size[row];
   for (int k = 0; k < columns; k++) {
     __syncthreads();
-    const double over = karst_rrb_invert_pivot(v, first + k, a[k][k], threadIdx.x == 0);
+    const double over = karst_rrb_invert_pivot(v, first + k, size[k], a[k][k], threadIdx.x == 0);
     const double change = r > k && c > k ? a[r][k] * over * a[c][k] : 0;
     __syncthreads();
     a[r][c] -= change;
@@ -214,7 +216,7 @@ karst_rrb_rest_view see(const karst_rrb *rrb)
   const int m = rrb->levels / 2;
   const karst_rrb_shape &shape = rrb->shape[m];
   const double *stencil = rrb->levels % 2 ? plan->arrays.skew[m] : plan->arrays.straight[m];
-  return {shape, karst_rrb_nodes_of(rrb), rrb->levels, stencil, rrb->rest, rrb->rest_band, plan->band};
+  return {shape, karst_rrb_nodes_of(rrb), rrb->levels, stencil, rrb->rest, rrb->rest_band, plan->band, plan->left};
 }
 
 unsigned blocks_of(const karst_rrb_rest_view &v)

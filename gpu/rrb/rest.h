@@ -12,12 +12,17 @@ struct karst_rrb_rest_view {
   const double *stencil;
   int64_t rest, width;
   double *band;
+  double *size; /* [rest] the diagonal entries before the factorization */
 };
 
-/* 1 / d, 0 where the pivot of node q is bad. The first one of a thread that comes by ascending q is reported. */
-static __device__ double karst_rrb_invert_pivot(const karst_rrb_rest_view &v, int64_t q, double d, bool reports)
+/* 1 / d, 0 where the pivot of node q is bad. diagonal: its entry before the factorization. All that is taken from it is
+ * positive where the pivots before are, so that the rest tells the size of the sum. The first bad one of a thread that
+ * comes by ascending q is reported. */
+static __device__ double karst_rrb_invert_pivot(const karst_rrb_rest_view &v, int64_t q, double diagonal, double rest,
+                                                bool reports)
 {
-  if (karst_rrb_is_pivot(d)) return 1 / d;
+  const double inverse = 1 / rest, d = karst_rrb_sum(rest, fabs(diagonal) + fabs(diagonal - rest));
+  if (karst_rrb_is_pivot(d)) return inverse;
   if (reports && *v.nodes.finding >> KARST_RRB_LEVEL_SHIFT > (unsigned)v.levels + 1)
     *v.nodes.finding = karst_rrb_finding(v.levels + 1, q, karst_rrb_is_finite(d));
   return 0;
