@@ -38,7 +38,7 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..12
+echo 1..13
 room support
 room lib
 room format lib support
