@@ -144,7 +144,8 @@ static karst_status read_foreign(karst_input *input, uint32_t index_bits, int64_
 }
 
 /* Allocates an array of count elements and reads it. It grows as the file proves to hold what it announces, which only
- * the size of a file that is not compressed tells before. index_bits: the width of indices in the file, 0 for values. */
+ * the size of a file that is not compressed tells before. index_bits: the width of indices in the file, 0 for values.
+ * */
 static karst_status read_array(karst_input *input, uint32_t index_bits, int64_t count, void *array, size_t size,
                                const char *what)
 {

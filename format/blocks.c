@@ -1,8 +1,8 @@
 /* blocks.c - finds that a scalar matrix is made of blocks, from its pattern alone.
  *
- * Full blocks of size b stand where each change of the pattern from a row to the next, and each begin and end of a run of
- * adjacent columns in a row, is at a multiple of b. The largest such b is the greatest common divisor of all of them and
- * of the number of rows, which takes one pass over the pattern. A dense matrix changes nowhere and is one block. */
+ * Full blocks of size b stand where each change of the pattern from a row to the next, and each begin and end of a run
+ * of adjacent columns in a row, is at a multiple of b. The largest such b is the greatest common divisor of all of them
+ * and of the number of rows, which takes one pass over the pattern. A dense matrix changes nowhere and is one block. */
 #include "config.h"
 
 #include "format.h"

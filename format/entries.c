@@ -6,9 +6,9 @@
  *
  * Entries are read into three arrays that grow as needed, and are then sorted in place. An entry of a symmetric or
  * skew-symmetric file is mirrored when it is read, unless the caller wants the stored triangle alone. Two of the arrays
- * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The order of entries and their
- * line numbers are not kept: if an entry comes twice, the file is read again, to add up the values of each place in the
- * order of the file, which gives the same bits in every run and build, or to find the line to be refused. */
+ * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The order of entries and
+ * their line numbers are not kept: if an entry comes twice, the file is read again, to add up the values of each place
+ * in the order of the file, which gives the same bits in every run and build, or to find the line to be refused. */
 #include "config.h"
 
 #include "format.h"

@@ -12,8 +12,8 @@
  *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
  *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
- * Writing goes through output.c, support/place.c (where the file is written), gzip.c and file.c. The format of a file is
- * recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
+ * Writing goes through output.c, support/place.c (where the file is written), gzip.c and file.c. The format of a file
+ * is recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
 #ifndef KARST_FORMAT_H
 #define KARST_FORMAT_H
 
@@ -131,8 +131,8 @@ karst_status karst_market_read_header(karst_input *input, const char *line, bool
                                       karst_market_header *header);
 
 /* Reads a scalar matrix from a coordinate file or a list of entries, and its header, which says general for a list.
- * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to read the file again where
- * entries come twice. */
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to read the file again
+ * where entries come twice. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header);
 

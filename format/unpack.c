@@ -1,5 +1,5 @@
-/* unpack.c - reads the bytes of a file, and decompresses them if the file begins as one of gzip, xz, zstd or bzip2 does.
- * The layers above need not know. */
+/* unpack.c - reads the bytes of a file, and decompresses them if the file begins as one of gzip, xz, zstd or bzip2
+ * does. The layers above need not know. */
 #include "config.h"
 
 #include "format.h"

@@ -19,8 +19,8 @@ static __device__ __forceinline__ float karst_size(double x) { return fabsf(__in
 static __device__ __forceinline__ float karst_size_after(float size, double x) { return fmaxf(size, karst_size(x)); }
 
 /* The size of a sum of products, given the largest absolute value: from 4 on it grows with their number, as the sum of
- * the absolute values does where each product takes about as much of it. Without that a star of 35 arms has been seen to
- * leave more in its centre than its largest partial sum explains. */
+ * the absolute values does where each product takes about as much of it. Without that a star of 35 arms has been seen
+ * to leave more in its centre than its largest partial sum explains. */
 static __device__ __forceinline__ float karst_size_of_many(float size, int products)
 {
   enum { FEW = 30, EXPONENT = 20 }; /* 3 has so many zeros before its first bit */

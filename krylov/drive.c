@@ -29,8 +29,8 @@ static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 
 /* A recursive residual that has fallen to this part of where it began is rounding. One that has grown to so many times
  * the least true residual that is kept has diverged: the corrections have wiped out every digit of the x that had it,
- * and what the recurrence may still lower is no longer the residual of an x (Sleijpen and van der Vorst, Computing 56 (1996),
- * 141-163). No solve that converged has been seen to grow by more than 1e6 (doc/design.md). */
+ * and what the recurrence may still lower is no longer the residual of an x (Sleijpen and van der Vorst, Computing 56
+ * (1996), 141-163). No solve that converged has been seen to grow by more than 1e6 (doc/design.md). */
 static const double rounding = 64 * DBL_EPSILON, divergence = 1 / DBL_EPSILON;
 
 /* The norm that the method lowers and is judged by, of the residual at the start of a cycle. */
@@ -314,13 +314,13 @@ static void keep_best(karst_krylov *k)
   k->best_precise = k->precise;
 }
 
-/* The true residual of the best x, which is not x, computed precisely. */
-static karst_status measure_best(karst_krylov *k)
+/* The true residual of the best x, which is not x, and a bound of its error. */
+static karst_status measure_best(karst_krylov *k, bool precise)
 {
   double *x = k->x;
   k->x = k->best;
   k->kept_start = k->best_iteration == 0;
-  const karst_status status = compute_residual(k, true);
+  const karst_status status = compute_residual(k, precise);
   k->x = x;
   k->kept_start = k->measured = false;
   if (!status) keep_best(k);
@@ -335,14 +335,22 @@ static bool is_in_doubt(const karst_krylov *k)
   return k->by_precond || fabs(k->merit - k->best_merit) <= k->error + k->best_error;
 }
 
+/* The start is measured without a bound of its error, which is found now that it is needed. */
+static karst_status bound_best(karst_krylov *k)
+{
+  if (k->by_precond || !isinf(k->best_error) || !is_in_doubt(k)) return KARST_SUCCESS;
+  const karst_status status = measure_best(k, false);
+  return status ? status : compute_residual(k, k->false_claims > 0);
+}
+
 /* Whether x, which a cycle has made or the caller has given, is better than the best so far, by the norm that judges.
  * Where that is in doubt both norms are computed precisely, as the one that is reported: with a large x the rounding
  * errors of b - A x can be larger than what was gained. */
 static karst_status weigh(karst_krylov *k)
 {
-  karst_status status = KARST_SUCCESS;
-  if (is_in_doubt(k)) {
-    if (!k->best_precise) status = measure_best(k);
+  karst_status status = bound_best(k);
+  if (!status && is_in_doubt(k)) {
+    if (!k->best_precise) status = measure_best(k, true);
     if (!status) status = compute_residual(k, true);
   }
   k->better = !status && isfinite(k->merit) && k->merit < k->best_merit;

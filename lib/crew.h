@@ -9,8 +9,8 @@
  * times. Pauses grow as long as this fails. So in each pause, several threads lose at most the limit and the time of
  * the last piece against one thread.
  *
- * Pieces of the analysis are made once and are of unlike cost, and factorizations are too long and too rare to spend one
- * on one thread as a trial. What one thread would need is for them what the processors have worked for all threads
+ * Pieces of the analysis are made once and are of unlike cost, and factorizations are too long and too rare to spend
+ * one on one thread as a trial. What one thread would need is for them what the processors have worked for all threads
  * together, which is less than the time that has passed if the threads have waited for other programs.
  *
  * Several threads may use objects of one context at a time, so that the fields are loaded and stored atomically. The

@@ -24,7 +24,8 @@ typedef struct karst_operator {
   karst_status (*multiply_dot)(const struct karst_operator *A, const double *x, double *y, double *dot);
   karst_status (*multiply_dots)(const struct karst_operator *A, const double *x, double *y, int count,
                                 const double *const *with, double *result);
-  /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise, without error. */
+  /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise,
+   * without error. */
   karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,
                            bool bounded, const karst_residual_space *space, bool *precise, double *norm, double *error);
   /* Whether each component of r = b - A x is at most unit times that of |b| + |A| |x|: so small that nothing in working

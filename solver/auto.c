@@ -147,12 +147,13 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
   return status ? status : karst_precond_put_text(precond, "auto_reason", choice->reason);
 }
 
-/* The decimal digits that the norm which the driver judges by has lost. */
-static double count_digits(const karst_krylov *krylov)
+/* The decimal digits that the norm which the drivers judge by has lost. */
+static double count_digits(const karst_auto_sample *sample)
 {
-  if (!(krylov->start_merit > 0)) return 0;
-  if (!(krylov->merit > 0)) return 16;
-  return fmin(log10(krylov->start_merit / krylov->merit), 16);
+  const double start = sample->first->start_merit, end = sample->krylov->merit;
+  if (!isgreater(start, 0)) return 0;
+  if (!isgreater(end, 0)) return 16;
+  return fmin(log10(start / end), 16);
 }
 
 /* Whether a solve has ended for want of a better preconditioner. What the matrix, the right-hand side, the limits or
@@ -175,7 +176,7 @@ static bool has_failed(const karst_auto_sample *sample)
   }
   if (result->reason >= 0 || (limits->rtol == 0 && limits->atol == 0)) return false;
   if (result->reason == KARST_ITERATION_LIMIT) return result->iterations > 0;
-  return !(result->reason == KARST_STAGNATED && count_digits(sample->krylov) > most_digits);
+  return !(result->reason == KARST_STAGNATED && count_digits(sample) > most_digits);
 }
 
 /* The rung is not tried again. */
@@ -335,8 +336,8 @@ static bool go_on(karst_auto *choice, bool broken_off)
     replace(choice);
     choice->failed = false;
   }
-  choice->due = true;
-  return choice->at != before && !isinf(choice->cost[choice->at]);
+  choice->due = choice->at != before && !isinf(choice->cost[choice->at]);
+  return choice->due;
 }
 
 /* Takes the measured cost of the best rung into account: where the iterations have changed, its neighbours are worth
@@ -366,8 +367,8 @@ static bool judge_trial(karst_auto *choice, double cost)
 /* A solve that has converged. */
 static void learn(karst_auto *choice, const karst_auto_sample *sample)
 {
-  const double digits = count_digits(sample->krylov);
-  const int iterations = sample->krylov->iterations;
+  const double digits = count_digits(sample);
+  const int iterations = sample->result->iterations;
   double update;
   if (iterations == 0 || !(digits >= least_digits)) return;
   choice->converged[choice->at] = true;

@@ -75,8 +75,8 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
 
 /* What one solve was. */
 typedef struct karst_auto_sample {
-  const karst_matrix *A; /* what the driver works with, ordered and scaled */
-  const karst_krylov *krylov;
+  const karst_matrix *A;              /* what the driver works with, ordered and scaled */
+  const karst_krylov *first, *krylov; /* what it begins with, by which iterations are priced, and has ended with */
   const karst_result *result;
   double time_update, time_solve; /* seconds */
 } karst_auto_sample;

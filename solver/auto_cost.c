@@ -14,7 +14,7 @@ static const double level_bytes = 1.6e6, launch_bytes = 2.8e8, copy_bandwidth = 
  * each colour of each triangle takes a way through the memory of the device. */
 static double wait_bytes(const karst_auto_sample *sample)
 {
-  const karst_waits *waits = &sample->krylov->M->waits;
+  const karst_waits *waits = &sample->first->M->waits;
   const karst_order_machine *gpu = karst_order_machine_of(false, sample->A->block_size);
   const double levels = (double)waits->levels;
   if (!sample->A->tiling || !waits->by_tiles) return level_bytes * levels;
@@ -27,8 +27,8 @@ static double wait_bytes(const karst_auto_sample *sample)
 static double product_bytes(const karst_auto_sample *sample)
 {
   const karst_matrix *A = sample->A;
-  const karst_precond *M = sample->krylov->M;
-  if (sample->krylov->A.reduced) return M->traffic.multiply_reduced + M->traffic.apply_reduced;
+  const karst_precond *M = sample->first->M;
+  if (sample->first->A.reduced) return M->traffic.multiply_reduced + M->traffic.apply_reduced;
   const double product = karst_traffic_of(karst_entries(A), karst_matrix_blocks(A));
   const double own = karst_traffic_of(M->factor_entries + 2 * karst_matrix_rows(A), 0);
   return product + (M->traffic.apply > 0 ? M->traffic.apply : own);
@@ -36,7 +36,7 @@ static double product_bytes(const karst_auto_sample *sample)
 
 double karst_auto_iteration_bytes(const karst_auto_sample *sample)
 {
-  const karst_krylov *krylov = sample->krylov;
+  const karst_krylov *krylov = sample->first;
   const bool host = karst_context_is_host(sample->A->context);
   const double waits = host ? 0 : wait_bytes(sample);
   const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
@@ -48,7 +48,7 @@ double karst_auto_iteration_bytes(const karst_auto_sample *sample)
  * its rows are longer. */
 double karst_auto_update_bytes(const karst_auto_sample *sample)
 {
-  const karst_precond *M = sample->krylov->M;
+  const karst_precond *M = sample->first->M;
   const double entries = (double)M->factor_entries, rows = (double)karst_matrix_rows(sample->A);
   const double moved = M->traffic.update > 0 ? M->traffic.update : 2 * karst_traffic_of(M->factor_entries, 0);
   return moved * (8 + entries / (2 * rows));

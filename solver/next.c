@@ -2,6 +2,7 @@
 #include "next.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const struct karst_krylov_ops *chosen_ops(const karst_solver *solver)
 {
@@ -40,12 +41,19 @@ bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
   }
 }
 
+/* The restart of the second driver: what was given, else its own. */
+static int restart_of_next(const karst_solver *solver)
+{
+  const char *given = solver->options ? karst_options_find(solver->options, "restart") : NULL;
+  return given ? (int)strtol(given, NULL, 10) : chosen_ops(solver)->then_restart;
+}
+
 static karst_status make_options(const karst_solver *solver, karst_options **options)
 {
   karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, options)
                                         : karst_options_create(solver->context, options);
   if (status) return status;
-  status = karst_options_set_integer(*options, "restart", chosen_ops(solver)->then_restart);
+  status = karst_options_set_integer(*options, "restart", restart_of_next(solver));
   if (!status) return KARST_SUCCESS;
   karst_options_destroy(*options);
   return status;
@@ -92,9 +100,11 @@ void karst_next_set_monitor(karst_solver *solver)
   solver->running->monitor_user = counts_on ? solver : solver->monitor_user;
 }
 
-int karst_next_report(const karst_solver *solver, karst_value *value)
+int karst_next_report(const karst_solver *solver, size_t i, karst_value *value)
 {
-  *value = (karst_value){.name = "solver_used", .unit = "", .number = NAN, .text = solver->running->ops->name};
+  if (!karst_next_may_come(solver) || i > 1 || (i == 1 && solver->running != solver->next)) return 0;
+  *value = i == 0 ? (karst_value){.name = "solver_used", .unit = "", .number = NAN, .text = solver->running->ops->name}
+                  : (karst_value){.name = "restart_used", .unit = "", .number = restart_of_next(solver)};
   return 1;
 }
 

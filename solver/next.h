@@ -15,8 +15,9 @@ bool karst_next_is_due(const karst_solver *solver, const karst_result *result);
 karst_status karst_next_begin(karst_solver *solver, const karst_result *result);
 /* The monitor of the running driver, whose iterations are counted on from the first one's. */
 void karst_next_set_monitor(karst_solver *solver);
-/* The value solver_used: the driver that the last solve has ended with. */
-int karst_next_report(const karst_solver *solver, karst_value *value);
+/* Value i of the report, or 0: solver_used, the driver that the last solve has ended with, and, where that is the
+ * second, restart_used. */
+int karst_next_report(const karst_solver *solver, size_t i, karst_value *value);
 /* Gives the second driver back; the next solve that needs it makes it anew. */
 void karst_next_clear(karst_solver *solver);
 

@@ -2,8 +2,8 @@
  *
  * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
  * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
- * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows (symbolic/schedule.c), wait for little
- * and keep its iterations. */
+ * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows
+ * (symbolic/schedule.c), wait for little and keep its iterations. */
 #include "order_choice.h"
 
 #include "dense.h"

@@ -1,6 +1,7 @@
 /* solve.c - one solve: the caller's vectors into the solver's order and scaling, the Krylov method, and back.
  *
- * Allocates nothing, but on a GPU up to 1 MiB of host memory where the elements of a vector have to be looked at. */
+ * Allocates nothing, but where the solver auto goes on with gmres (next.c), where the preconditioner auto goes on with
+ * another choice (choice.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are looked at. */
 #include "choice.h"
 #include "clock.h"
 #include "next.h"
@@ -239,9 +240,9 @@ static void explain(karst_solver *solver, const karst_result *result, const stru
                 result->residual, result->relative_residual);
   size_t length = strlen(text);
   if (solver->running == solver->next)
-    length += (size_t)karst_print(text + length, size - length, "; %s went on where %s had ended after %d: %s",
-                                  solver->next->ops->name, solver->krylov->ops->name, solver->failed.iterations,
-                                  karst_reason_text(solver->failed.reason));
+    karst_print(text + length, size - length, "; %s went on where %s had ended after %d: %s", solver->next->ops->name,
+                solver->krylov->ops->name, solver->failed.iterations, karst_reason_text(solver->failed.reason));
+  length = strlen(text);
   if (!factored && result->reason == precond->reason && precond->explanation[0])
     snprintf(text + length, size - length, ": %s", precond->explanation);
 }
@@ -344,13 +345,14 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
                           result->block_row < 0 && result->iterations == 0;
     if (!status && doubtful) status = check_start(solver, x, result, found);
   }
-  result->relative_residual = result->residual == 0 ? 0 : rhs_norm > 0 ? result->residual / rhs_norm : INFINITY;
+  result->relative_residual = result->residual == 0 ? 0 : rhs_norm == 0 ? INFINITY : result->residual / rhs_norm;
   return status;
 }
 
 static karst_auto_sample sample_of(const karst_solver *solver, const karst_result *result, double seconds)
 {
   return (karst_auto_sample){.A = solver->system.matrix,
+                             .first = solver->krylov,
                              .krylov = solver->running,
                              .result = result,
                              .time_update = solver->time_transfer + solver->precond->time_factor,
@@ -363,10 +365,12 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
                             struct finding *found, bool *goes_on)
 {
   const double begin = karst_clock();
+  solver->running = solver->krylov; /* what the solve begins with, by which it is priced */
   const int most = solver->limits.max_iterations - solver->before, done = solver->before, rung = solver->automatic.at;
   karst_auto_sample sample = sample_of(solver, NULL, 0);
   *goes_on = false;
   *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
+  *found = (struct finding){"the matrix", NAN};
   solver->allowed = solver->limits;
   solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
   karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
@@ -387,7 +391,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
-  struct finding found = {"the matrix", NAN};
+  struct finding found;
   bool goes_on = true;
   if (!solver || !b || !x || !result)
     return karst_missing(solver ? solver->context : NULL,

@@ -47,7 +47,9 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   if (solver->krylov) solver->krylov->limits = &solver->limits;
   if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
   if (status) solver->limits = before;
-  if (solver->krylov) karst_next_clear(solver);
+  if (!solver->krylov) return status;
+  if (max_iterations != before.max_iterations) karst_next_clear(solver); /* its vectors may be too few now */
+  solver->running = solver->krylov;
   return status;
 }
 
@@ -182,6 +184,7 @@ int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value
   if (i < precond) return karst_precond_report(solver->precond, i, value);
   if (i < precond + krylov) return karst_report_get(of_driver, i - precond, value);
   i -= precond + krylov;
-  if (karst_next_may_come(solver) && i == 0) return karst_next_report(solver, value);
-  return karst_order_report(&solver->order, i - (karst_next_may_come(solver) ? 1 : 0), value);
+  for (size_t of_next = 0; karst_next_report(solver, of_next, value); of_next++)
+    if (i-- == 0) return 1;
+  return karst_order_report(&solver->order, i, value);
 }

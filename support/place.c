@@ -8,8 +8,9 @@
  *
  * Links are followed, also to a file that does not exist yet. Some targets are written in place: devices and pipes;
  * files with several hard links, which would otherwise separate; and files in folders where no file can be created, or
- * where the sticky bit (as in /tmp) lets only owners replace them. A descriptor of this process (/dev/stdout, /dev/fd/N,
- * /proc/self/fd/N) is written to as write does, behind what was written to it before, whatever file is behind it. */
+ * where the sticky bit (as in /tmp) lets only owners replace them. A descriptor of this process (/dev/stdout,
+ * /dev/fd/N, /proc/self/fd/N) is written to as write does, behind what was written to it before, whatever file is
+ * behind it. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "place.h"
 
@@ -176,14 +177,14 @@ static int open_beside(struct karst_place *place)
   return -1;
 }
 
-/* Gives the new file the permissions of the old one, and its owner and group as far as this user may. */
+/* Gives the made file the permissions of the old one, and its owner and group as far as this user may. */
 static bool take_over(int file, const struct stat *old)
 {
-  struct stat new;
-  if (fstat(file, &new) != 0) return false;
-  const bool owned = new.st_uid == old->st_uid &&new.st_gid == old->st_gid;
+  struct stat made;
+  if (fstat(file, &made) != 0) return false;
+  const bool owned = made.st_uid == old->st_uid && made.st_gid == old->st_gid;
   if (!owned && fchown(file, old->st_uid, old->st_gid) != 0 && fchown(file, (uid_t)-1, old->st_gid) != 0) errno = 0;
-  return (new.st_mode & 0777) == (old->st_mode & 0777) || fchmod(file, old->st_mode & 0777) == 0;
+  return (made.st_mode & 0777) == (old->st_mode & 0777) || fchmod(file, old->st_mode & 0777) == 0;
 }
 
 /* Follows the links of path, and makes a draft where one is possible: as karst_place_draft. */

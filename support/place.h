@@ -38,8 +38,8 @@ void karst_place_name_draft(const struct karst_place *place, char name[PATH_MAX]
  * Returns NULL, or with errno what has failed: "cannot be written" or "cannot be created". */
 const char *karst_place_close(struct karst_place *place, bool keep);
 
-/* Opens path itself, emptied or created, to write to it as it is made: a descriptor is duplicated. Returns -1 with errno
- * on failure. */
+/* Opens path itself, emptied or created, to write to it as it is made: a descriptor is duplicated. Returns -1 with
+ * errno on failure. */
 int karst_place_open_itself(const char *path);
 /* Writes all bytes. Returns false with errno on failure. */
 bool karst_place_write(int file, const void *bytes, size_t count);

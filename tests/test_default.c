@@ -1,5 +1,5 @@
-/* test_default.c - the solver that is the default, auto: bicgstab, and gmres from there where that fails. It has to solve
- * what it is given without options. */
+/* test_default.c - the solver that is the default, auto: bicgstab, and gmres from there where that fails. It has to
+ * solve what it is given without options. */
 #include "config.h"
 
 #include "cli.h"

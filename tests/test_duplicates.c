@@ -75,7 +75,8 @@ static void test_order(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Random entries, each several times and in any order, in rows short and long, against sums in the order of the file. */
+/* Random entries, each several times and in any order, in rows short and long, against sums in the order of the file.
+ * */
 static void test_random(karst_context *context)
 {
   enum { LARGEST = 90 };

@@ -1,5 +1,5 @@
-/* Descriptors, devices and pipes are written in place: what a file behind /dev/stdout or /dev/fd/N holds stays, and what
- * is written comes behind it, by the library and by every output option of the commands. */
+/* Descriptors, devices and pipes are written in place: what a file behind /dev/stdout or /dev/fd/N holds stays, and
+ * what is written comes behind it, by the library and by every output option of the commands. */
 #include "config.h"
 
 #include "cli.h"

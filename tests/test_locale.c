@@ -1,5 +1,5 @@
-/* A program whose language has a decimal comma reads and writes files, sets options and is told sentences with a decimal
- * point, and its language stays as it was. */
+/* A program whose language has a decimal comma reads and writes files, sets options and is told sentences with a
+ * decimal point, and its language stays as it was. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for uselocale */
 #include "number.h"
 #include "refusal.h"

@@ -1,6 +1,6 @@
-/* A call with NULL in the place of an object, an array or a result returns KARST_ERROR_ARGUMENT, and the sentence of the
- * context that it can reach by its other arguments says what was NULL. Queries of NULL return nothing, and what destroys
- * or sets takes it. */
+/* A call with NULL in the place of an object, an array or a result returns KARST_ERROR_ARGUMENT, and the sentence of
+ * the context that it can reach by its other arguments says what was NULL. Queries of NULL return nothing, and what
+ * destroys or sets takes it. */
 #include "tap.h"
 
 #include <math.h>

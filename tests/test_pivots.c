@@ -61,7 +61,7 @@ static void transpose(int b, const double *x, double *y)
     for (int r = 0; r < b; r++) y[r * b + c] = x[c * b + r];
 }
 
-/* Adds E, a block of integers, which is singular, and not zero unless b = 1; or regular and 2^-30 times as large as
+/* Adds E, a block of integers, which is singular, and not zero unless b = 1; or regular and 2^-22 times as large as
  * A. Its last bit is that of a number of 53 bits still. */
 static void leave(int b, bool sound, bool symmetric, double *A)
 {
@@ -81,7 +81,7 @@ static void leave(int b, bool sound, bool symmetric, double *A)
   }
   frexp(largest, &size);
   frexp(most, &own);
-  for (int i = 0; i < b * b; i++) A[i] += sound ? ldexp(E[i], size - own - 30) : E[i];
+  for (int i = 0; i < b * b; i++) A[i] += sound ? ldexp(E[i], size - own - 22) : E[i];
 }
 
 /* A star as triplets of blocks. */

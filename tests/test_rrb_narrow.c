@@ -1,5 +1,5 @@
-/* rrb takes no more memory for a narrow grid than for the same grid turned, and solves both in as many iterations to the
- * same solution. Sentences name nodes as the matrix's grid has them. */
+/* rrb takes no more memory for a narrow grid than for the same grid turned, and solves both in as many iterations to
+ * the same solution. Sentences name nodes as the matrix's grid has them. */
 #include "backend.h"
 #include "matrix.h"
 #include "precond.h"
@@ -69,8 +69,8 @@ static double distance(karst_index nx, karst_index ny, const double *x, const do
   return apart / size;
 }
 
-/* Where a grid is turned, the map of its rows comes on top of the memory: once for the host, once for the kernels. Where
- * it is not, rows have gaps of at most half of what they hold, which is what turning has to save at least. */
+/* Where a grid is turned, the map of its rows comes on top of the memory: once for the host, once for the kernels.
+ * Where it is not, rows have gaps of at most half of what they hold, which is what turning has to save at least. */
 static void check_grid(karst_context *context, const char *problem, karst_index nx, karst_index ny)
 {
   const struct solve narrow = solve(context, problem, nx, ny), wide = solve(context, problem, ny, nx);

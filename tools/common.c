@@ -121,6 +121,14 @@ void tool_rename(const char *path, const char *name)
   }
 }
 
+void tool_forget(const char *path)
+{
+  int kept = 0;
+  for (int i = 0; i < TOOL_RENAMED_MAX; i++)
+    if (renamed[i].path != path) renamed[kept++] = renamed[i];
+  for (; kept < TOOL_RENAMED_MAX; kept++) renamed[kept].path = NULL;
+}
+
 /* If the sentence begins with a renamed path, skips the path and returns the name that replaces it; else returns "". */
 static const char *skip_renamed(const char **text)
 {

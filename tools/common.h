@@ -44,6 +44,8 @@ enum { TOOL_RENAMED_MAX = 2 };
 /* Errors of the library that begin with path, the path of a copy, are printed with the user's name instead. The caller
  * keeps both strings. */
 void tool_rename(const char *path, const char *name);
+/* Forgets that a path, the same pointer, was renamed, before its memory is given back. */
+void tool_forget(const char *path);
 
 /* Prints notes and warnings on standard error; is a karst_message_function. */
 void tool_message(void *user, karst_message_kind kind, const char *text);

@@ -201,6 +201,7 @@ static int write_both(karst_context *context, const struct settings *settings, c
   if (exit_status == TOOL_GO_ON) exit_status = write_matrix(context, matrix, output);
   if (exit_status == TOOL_GO_ON) exit_status = settle_beside(context, rhs, length, &beside, settings->quiet);
   karst_place_close(&beside.draft, false);
+  tool_forget(beside.draft_name);
   free(beside.plain);
   free(beside.packed);
   return exit_status;

@@ -15,8 +15,8 @@ static const char *find_choice(const karst_options *given, const karst_solver *s
   return NULL;
 }
 
-/* The value NAME_used, in the place of auto for the option NAME; NULL where no choice was made. It comes behind those of
- * registered methods. */
+/* The value NAME_used, in the place of auto for the option NAME; NULL where no choice was made. It comes behind those
+ * of registered methods. */
 static const char *find_used(const karst_options *given, const karst_solver *solver, const char *name)
 {
   char wanted[64];
@@ -49,14 +49,26 @@ static karst_status set_choice(karst_options *options, const char *choice)
   return status;
 }
 
+/* The value restart_used, of gmres where auto has gone on with it; 0 where it has not. */
+static int find_restart(const karst_options *given, const karst_solver *solver)
+{
+  karst_value value;
+  if (!solver || strcmp(tool_option_text(given, "solver"), "auto") != 0) return 0;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, "restart_used") == 0) return (int)value.number;
+  return 0;
+}
+
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
   const char *choice = find_choice(given, solver), *ordering = find_used(given, solver, "ordering");
   const char *driver = find_used(given, solver, "solver");
+  const int restart = find_restart(given, solver);
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
   if (!status && driver) status = karst_options_set(*effective, "solver", driver);
+  if (!status && restart > 0) status = karst_options_set_integer(*effective, "restart", restart);
   if (!status && ordering && !choice) status = karst_options_set(*effective, "ordering", ordering);
   if (!status) return TOOL_GO_ON;
   karst_options_destroy(*effective);

@@ -22,13 +22,13 @@
  *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
  *     row       [rows + 1] unsigned short, the first block of each
  *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
- *     divisor   [lower_blocks] and then [upper_blocks] unsigned short, the block of D^-1 by which each is multiplied when
- *               it is stored
+ *     divisor   [lower_blocks] and then [upper_blocks] unsigned short, the block of D^-1 by which each is multiplied
+ *               when it is stored
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
  *               where there is fill, for else they are all blocks of A, one after another
  *
- * KARST_ILU_NO_BLOCK stands for what is not there: padding, fill in A, a divisor of D^-1, and the pivot of a job that has
- * none.
+ * KARST_ILU_NO_BLOCK stands for what is not there: padding, fill in A, a divisor of D^-1, and the pivot of a job that
+ * has none.
  *
  * What jobs need has been made in waves before theirs. A block that has jobs of both kinds has them in two waves. The
  * last job of a diagonal block is in no earlier wave than those of its row, which tells what it is mended by. */
