@@ -155,12 +155,13 @@ static karst_status compute_residual(karst_krylov *k, bool precise)
 
 /* Whether nothing in working precision tells the residual from zero: a solve that is judged relative to its start has
  * nothing left to gain then, which is what one finds that starts from its last answer. With an rtol of 0 it is not
- * judged so. */
-static karst_status look_for_rounding(karst_krylov *k)
+ * judged so, nor where |r| exceeds rtol |b|: with an x that has grown along a null space any residual is rounding. */
+static karst_status look_for_rounding(karst_krylov *k, double rtol_target)
 {
   const karst_residual_space space = {k->r, k->vector[0], k->norm2};
   k->rounding = false;
   if (!k->by_precond || k->limits->rtol == 0 || !isfinite(k->judged) || has_converged(k)) return KARST_SUCCESS;
+  if (!islessequal(k->judged, rtol_target)) return KARST_SUCCESS;
   if (!k->precise && k->judged > 2 * k->error) return KARST_SUCCESS;
   if (k->outer) return k->outer->is_rounding(k->outer->user, &k->rounding);
   return k->A.is_rounding ? k->A.is_rounding(&k->A, k->b, k->x, &space, &k->rounding) : KARST_SUCCESS;
@@ -421,7 +422,7 @@ static karst_status look_again(karst_krylov *k, double rtol_target, double atol_
   if (*reason > 0 || *reason == KARST_NOT_FINITE || *reason == KARST_OUT_OF_RANGE || k->M->reason != KARST_SOUND)
     return KARST_SUCCESS;
   if (!k->precise) status = compute_residual(k, true);
-  if (!status) status = look_for_rounding(k);
+  if (!status) status = look_for_rounding(k, rtol_target);
   if (!status && (has_converged(k) || k->rounding)) *reason = judge(k, rtol_target, atol_target, *reason);
   return status;
 }
@@ -452,7 +453,7 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
   if (!status) ask_monitor(k, k->outer && !k->outer->norm ? k->merit : norm_at_start(k));
   if (!status) status = check_decision(k);
   if (!status && reason == KARST_NOT_FINITE) status = blame_factors(k);
-  if (!status && reason == KARST_SOUND) status = look_for_rounding(k);
+  if (!status && reason == KARST_SOUND) status = look_for_rounding(k, rtol_target);
   if (!status && reason == KARST_SOUND) {
     reason = judge(k, rtol_target, atol_target, KARST_SOUND);
     if (reason == KARST_NOT_FINITE) status = blame_start(k);
@@ -462,7 +463,7 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
     status = run_cycle(k, &cycle_reason);
     if (!status) status = check_decision(k);
     if (!status) status = check_claim(k);
-    if (!status) status = look_for_rounding(k);
+    if (!status) status = look_for_rounding(k, rtol_target);
     if (!status && !has_converged(k) && !k->rounding) status = weigh(k);
     if (status) break;
     judge_progress(k);

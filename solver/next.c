@@ -36,6 +36,8 @@ bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
   case KARST_DIVERGED:
   case KARST_ITERATION_LIMIT:
     return true;
+  case KARST_NOT_FINITE: /* of an iteration, such as an overflow; x is still finite */
+    return result->iterations > 0;
   default:
     return false;
   }

@@ -378,7 +378,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
   if (!status) status = waited;
   solver->before = done + result->iterations;
-  if (status || !solver->given) return status;
+  if (status || !solver->given || solver->system.reason != KARST_SOUND) return status;
   sample = sample_of(solver, result, karst_clock() - begin);
   if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
   status = karst_choice_change(solver, rung, goes_on);
@@ -391,7 +391,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
-  struct finding found;
+  struct finding found = {"the matrix", NAN};
   bool goes_on = true;
   if (!solver || !b || !x || !result)
     return karst_missing(solver ? solver->context : NULL,

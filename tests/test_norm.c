@@ -223,8 +223,34 @@ static void test_wrong(const struct problem *p)
   destroy_problem(&small);
 }
 
+/* A singular matrix without a solution: x grows along its null space, where any residual is within the rounding errors
+ * of A x. No step of it may be taken for an answer. */
+static void test_singular(karst_context *context)
+{
+  const karst_index start[] = {0, 2, 5, 7}, column[] = {0, 1, 0, 1, 2, 1, 2};
+  const double value[] = {1, -1, -1, 2, -1, -1, 1}, right[] = {1, 0.5, 0.25};
+  const struct run run = {"none", "natural", "none"};
+  tap_settings settings = settings_for(&run, 1e-8);
+  karst_matrix *A;
+  karst_solver *solver;
+  karst_vector *b, *x;
+  karst_result result;
+  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
+  tap_need(context, karst_vector_create(context, 3, &b), "b");
+  tap_need(context, karst_vector_create(context, 3, &x), "x");
+  tap_need(context, karst_vector_set(b, 3, right), "b");
+  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  tap_ok(result.reason < 0 && result.relative_residual <= 1, "a singular matrix: %s", karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  karst_vector_destroy(x);
+  karst_vector_destroy(b);
+  karst_matrix_destroy(A);
+}
+
 static void test(karst_context *context)
 {
+  test_singular(context);
   struct problem p = make_problem(context);
   for (int i = 0; i < RUNS; i++) test_meets(&p, &runs[i]);
   const struct run scaled = {"iluk", "rcm", "diagonal"};

@@ -66,6 +66,19 @@ static void test_solve(void)
          first, "level 1\n", "a file of options stays, also the first of two");
 }
 
+/* A file of two names is written in place, where a failure would leave nothing of the input. */
+static void test_convert(void)
+{
+  const char *one = in_scratch("one.mtx"), *other = in_scratch("other.mtx");
+  tap_write("one.mtx", tiny, -1);
+  remove(other);
+  if (link(one, other) != 0) {
+    tap_skip("the scratch folder takes no hard links", "the input by another name");
+    return;
+  }
+  expect(CLI_RUN("convert", one, other), "convert", one, tiny, "the input by another name stays");
+}
+
 #ifdef HAVE_JANSSON
 static void test_compare(void)
 {
@@ -145,6 +158,7 @@ int main(void)
   cli_need("solve");
   cli_need("compare");
   test_solve();
+  test_convert();
   test_compare();
   test_report();
   return tap_done();

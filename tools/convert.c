@@ -189,13 +189,25 @@ static int write_matrix(karst_context *context, const karst_matrix *matrix, cons
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
+/* A file of several names is written in place, so that a failure would leave nothing of an input that is one of them. */
+static int check_names(const char *input, const char *output)
+{
+  struct stat file;
+  if (!karst_place_same(input, output) || stat(output, &file) != 0 || file.st_nlink < 2) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED,
+                   "%s is the input by another name (a hard link), and would be written in place: choose "
+                   "another name",
+                   output);
+}
+
 /* Writes the matrix, and its right-hand side beside it. length: of the right-hand side. */
 static int write_both(karst_context *context, const struct settings *settings, const karst_matrix *matrix,
                       const karst_vector *rhs, int64_t length)
 {
   const char *input = settings->input, *output = settings->output;
   struct beside beside = {.draft.file = -1};
-  int exit_status = find_beside(context, input, output, rhs, length, &beside);
+  int exit_status = check_names(input, output);
+  if (exit_status == TOOL_GO_ON) exit_status = find_beside(context, input, output, rhs, length, &beside);
   if (exit_status == TOOL_GO_ON) exit_status = check_beside(input, output, rhs, &beside, settings->force);
   if (exit_status == TOOL_GO_ON) exit_status = draft_rhs(context, rhs, length, &beside);
   if (exit_status == TOOL_GO_ON) exit_status = write_matrix(context, matrix, output);

@@ -221,7 +221,9 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
     hint_for_slowness(solve, &facts, hint, size);
   else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
-    say(hint, size, "the matrix may be singular: --reference tells");
+    say(hint, size,
+        solve->regular ? "the matrix is regular, and its factors are not good: try --precond jacobi"
+                       : "the matrix may be singular: --reference tells");
   else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
     say(hint, size, "try --solver auto, which goes on with gmres where such a breakdown comes");
 }

@@ -12,6 +12,7 @@ struct hint_case {
   const karst_vector *b;
   const karst_result *result;
   bool singular; /* a direct solver has found A singular */
+  bool regular;  /* or has solved with it */
   bool stored;   /* A is the triangle that a file stores, because of --stored-triangle */
   bool negated;  /* A is -1 times what the user has, because of --negate */
 };

@@ -137,6 +137,7 @@ static void find_hint(struct run *run, struct solve_report *report)
                                    .b = run->b,
                                    .result = &report->result,
                                    .singular = report->settings->reference && report->reference.singular,
+                                   .regular = report->settings->reference && !report->reference.singular,
                                    .stored = report->settings->stored_triangle,
                                    .negated = report->settings->negate};
   const bool told = report->settings->json || !report->settings->quiet;
