@@ -388,6 +388,16 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
   watch(choice, iterations * choice->digits / digits);
 }
 
+/* All rungs that were tried have failed with these values, which are to blame, as of one bad Newton step: what failed is
+ * worth a trial with others, beginning with the choice of the rules. */
+static void pardon(karst_auto *choice)
+{
+  for (int i = 0; i < choice->ladder.count; i++)
+    if (isinf(choice->cost[i]) && (i != choice->at || i == choice->ladder.start)) choice->cost[i] = NAN;
+  choice->failed = false;
+  trust(choice, choice->ladder.start);
+}
+
 bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int allowed, int most)
 {
   if (!choice->due) return false;
@@ -403,7 +413,10 @@ bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int
   if (!broken_off && has_failed(sample)) {
     if (choice->learn == NEVER) return false;
     blame(choice);
-    return sample->result->iterations < most && go_on(choice, false);
+    if (sample->result->iterations >= most) return false;
+    if (go_on(choice, false)) return true;
+    if (isinf(choice->cost[choice->best])) pardon(choice);
+    return false;
   }
   if (broken_off) return go_on(choice, true);
   if (sample->result->reason > 0) learn(choice, sample);

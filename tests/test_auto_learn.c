@@ -2,8 +2,12 @@
 #include "config.h"
 
 #include "auto_solver.h"
+#include "backend.h"
+#include "context.h"
 #include "failing_allocator.h"
+#include "matrix.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { CYCLES = 12 };
@@ -50,6 +54,35 @@ static void test_learning(karst_context *context)
   tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
              strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
          "auto-learn time ends too: %s", still.choice[CYCLES - 1]);
+  destroy_problem(&p);
+}
+
+/* Values that no choice solves with are to blame for it, and not the choices: systems that follow are solved as before.
+ */
+static void test_bad_step(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:30x30", 0);
+  enum { MOST = 5 * 30 * 30 };
+  static double good[MOST], bad[MOST];
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "orthomin"}, {"scale", "diagonal"}));
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  const int before = solve(&p, solver).iterations;
+  const int64_t entries = karst_matrix_entries(p.A);
+  const struct karst_backend *backend = context->backend;
+  tap_need(context, backend->download(context, good, p.A->value, (size_t)entries * sizeof *good), "values");
+  for (int64_t i = 0; i < entries; i++) bad[i] = good[i] * pow(10, floor(8 * tap_random()));
+  tap_need(context, karst_matrix_update_values(p.A, bad), "bad values");
+  tap_need(context, karst_solver_update(solver), "update");
+  const karst_reason reason = solve(&p, solver).reason;
+  tap_need(context, karst_matrix_update_values(p.A, good), "good values");
+  karst_result result = {0};
+  for (int i = 0; i < 3; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    result = solve(&p, solver);
+  }
+  tap_ok(result.reason > 0 && result.iterations <= 2 * before + 10, "after values that %s: %d iterations, before %d",
+         reason < 0 ? "none solves with" : "are hard", result.iterations, before);
+  karst_solver_destroy(solver);
   destroy_problem(&p);
 }
 
@@ -451,6 +484,7 @@ int main(void)
 {
   tap_each_device(test_learning, "learning");
   tap_each_device(test_failures, "failures");
+  tap_each_device(test_bad_step, "a bad step");
   tap_each_device(test_limits, "limits");
   tap_each_device(test_second_chance, "a second chance");
   tap_each_device(test_failed_trial, "a failed trial");
