@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Systems of a family, for blocks of first to last by steps: of 1 where each size has kernels that no other line has, and
- * of more elsewhere, for under compute-sanitizer each takes long. matrix: of the gallery, or dense:N, or arrow:N, which
- * has one long row and column. options: NAME=VALUE with blanks between. */
+/* Systems of a family, for blocks of first to last by steps: of 1 where each size has kernels that no other line has,
+ * and of more elsewhere, for under compute-sanitizer each takes long. matrix: of the gallery, or dense:N, or arrow:N,
+ * which has one long row and column. options: NAME=VALUE with blanks between. */
 struct systems {
   const char *family, *matrix;
   int first, last, step;

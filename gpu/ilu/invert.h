@@ -57,8 +57,8 @@ static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &
 }
 
 /* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there:
- * whether it is not 0 in the lane's row; exponent: of the lane. The quick division will do for scales, and has no branch
- * that keeps the steps of one column from those of the next. */
+ * whether it is not 0 in the lane's row; exponent: of the lane. The quick division will do for scales, and has no
+ * branch that keeps the steps of one column from those of the next. */
 template <int B>
 static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
 {
