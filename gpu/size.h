@@ -37,8 +37,8 @@ static __device__ __forceinline__ double karst_size_number(int word) { return __
  * row. */
 static __device__ __forceinline__ bool karst_size_differs(int word, int row)
 {
-  enum { BALANCED = 20 << 20 };
-  static_assert(KARST_BLOCK_BALANCED * (1 << 20) == 1, "the power of two");
+  enum { EXPONENT = 40, BALANCED = EXPONENT << 20 };
+  static_assert(KARST_BLOCK_BALANCED * (1ll << EXPONENT) == 1, "the power of two");
   return word > 0 && word < row - BALANCED;
 }
 

@@ -177,9 +177,11 @@ KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale
   }
 }
 
-/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. Up to six digits
- * are lost where they differ less and an entry happens to be close to 0. */
-#define KARST_BLOCK_BALANCED 0x1p-20
+/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. Where they differ
+ * less, rows are scaled by their largest entries alone, for balancing takes time and blocks of a reservoir, with
+ * pressures beside saturations, have columns 2^20 or 2^30 apart. Up to twelve digits may be lost then if, in addition,
+ * an entry happens to be close to 0, which is unlikely. */
+#define KARST_BLOCK_BALANCED 0x1p-40
 
 /* Computes row_scale[r], 1 / the largest entry of row r of size or, where columns may differ much, the scale that
  * karst_block_balance gives it; and column_size[c] = the largest entry of column c of the scaled block. A row of zeros

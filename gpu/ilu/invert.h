@@ -57,7 +57,8 @@ static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &
 }
 
 /* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there:
- * whether it is 0 in the lane's row; exponent: of the lane. */
+ * whether it is not 0 in the lane's row; exponent: of the lane. The quick division will do for scales, and has no
+ * branch that keeps the steps of one column from those of the next. */
 template <int B>
 static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
 {
@@ -65,7 +66,7 @@ static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at
   float sum = 0;
 #pragma unroll
   for (int j = 0; j < B; j++) sum += __shfl_sync(~0u, there ? exponent : 0, at.q * B + j);
-  return count > 0 ? sum / (float)count : 0;
+  return count > 0 ? __fdividef(sum, (float)count) : 0;
 }
 
 /* The high words of the sizes of a lane's row. */
@@ -88,7 +89,7 @@ static __device__ __noinline__ double karst_ilu_balance(karst_ilu_place at, kars
     if (word.at[c] > 0) sum += exponent - column[c];
     count += word.at[c] > 0;
   }
-  own = count > 0 ? sum / (float)count : 0;
+  own = count > 0 ? __fdividef(sum, (float)count) : 0;
 #pragma unroll
   for (int c = 0; c < B; c++) {
     const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
@@ -198,6 +199,10 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   return karst_ilu_eliminate<B>(at, karst_block_rounding(B), karst_ilu_measure<B>(at, size), a);
 }
 
+/* How many times as much as another a pivot has to exceed that is taken without a look at how its block was summed up:
+ * partial sums up to KARST_SIZE_LOST times their row and their column do not count then. */
+#define KARST_ILU_MARGIN 0x1p21
+
 /* How large a block is that a lane has whole: the exponents of the largest entries of its columns, and of each row the
  * high word of the largest entry in columns scaled by them. */
 template <int B> struct karst_ilu_extent {
@@ -235,7 +240,7 @@ static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], in
     for (int i = 0; i < B; i++) high = max(high, __double2hiint(a[i][c]) & 0x7fffffff);
     sound = sound && high > LEAST && high < MOST;
     extent.column[c] = karst_size_exponent(high);
-    least[c] = karst_size_number(high) * (0x1p21 * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON);
+    least[c] = karst_size_number(high) * (KARST_ILU_MARGIN * KARST_PIVOT_ROUNDINGS * B * DBL_EPSILON);
   }
 #pragma unroll
   for (int i = 0; i < B; i++) {

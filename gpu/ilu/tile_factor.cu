@@ -31,13 +31,15 @@ __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_m
   /* What mends a block looks at its whole row, which is there once all jobs of the wave have subtracted. */
   const int passes = found.shift > 0 ? 2 : 1;
   karst_ilu_wave now = w.wave[0];
+  bool lost = false; /* the same in all threads, for it changes at barriers alone */
   for (int k = 1; k <= m.waves; k++) {
     const karst_ilu_wave next = w.wave[k];
     for (int pass = 1; pass <= passes; pass++) {
       const bool subtract = pass == 1, invert = pass == passes;
-      if (now.inner > now.outer) do_jobs<B, false>(w, m, now.outer, now.inner, subtract, invert, found);
-      do_jobs<B, true>(w, m, now.inner, next.outer, subtract, invert, found);
-      __syncthreads();
+      bool outer = false;
+      if (now.inner > now.outer) outer = do_jobs<B, false>(w, m, now.outer, now.inner, subtract, invert, lost, found);
+      const bool inner = do_jobs<B, true>(w, m, now.inner, next.outer, subtract, invert, lost, found);
+      if (__syncthreads_or(outer || inner)) lost = true;
     }
     now = next;
   }
@@ -46,14 +48,14 @@ __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_m
 /* Makes one tile. memory: shared. */
 template <int B>
 __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_making &m, char *memory,
-                                          copies *under_way, int *lost)
+                                          copies *under_way)
 {
   constexpr int BB = B * B;
   const double *A = s.found.A + m.source * BB;
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const char *record = s.record + m.record * 16;
   const int copied = karst_ilu_making_copied(at, B);
-  workbench w = workbench_of<B>(m, memory, record, s.upper, lost);
+  workbench w = workbench_of<B>(m, memory, record, s.upper);
   if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
   bool values = false;
   if (threadIdx.x < 32) {
@@ -87,13 +89,9 @@ template <int B> __global__ void __launch_bounds__(THREADS, together_of<B>) fact
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way;
   __shared__ unsigned taken;
-  __shared__ int lost;
-  if (threadIdx.x == 0) {
-    taken = atomicAdd(s.ticket, 1u) - s.first;
-    lost = 0;
-  }
+  if (threadIdx.x == 0) taken = atomicAdd(s.ticket, 1u) - s.first;
   __syncthreads();
-  make_tile<B>(s, s.making[taken], memory, &under_way, &lost);
+  make_tile<B>(s, s.making[taken], memory, &under_way);
 }
 
 const void *kernel_for(int block_size)

@@ -21,14 +21,13 @@ struct workbench {
   const karst_index *wait;
   const unsigned short *product, *row, *lower_place, *upper_place, *lower_divisor, *upper_divisor, *source;
   double *block;
-  int *lost;           /* whether partial sums of a diagonal block were much larger than what was left of it */
   int blocks;          /* of the tile */
   const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
 };
 
 template <int B>
 __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const char *record,
-                                                  const double *value, int *lost)
+                                                  const double *value)
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const int copied = karst_ilu_making_copied(at, B);
@@ -50,7 +49,6 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
           divisor + m.lower_blocks,
           (const unsigned short *)(rest + at.source),
           (double *)(memory + copied),
-          lost,
           m.blocks,
           value};
 }
@@ -278,37 +276,80 @@ __device__ void retrace(const workbench &w, const karst_ilu_making &m, const dou
   for (int d = 0; d < B; d++) size[d] = karst_size_of_many(size[d], products);
 }
 
-/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
- * it. The whole warp takes all steps. */
+/* Whether partial sums of a row were much larger than what is left in the columns of its block, whose scales those are.
+ * size: of the row (gpu/size.h). */
 template <int B>
-__device__ __forceinline__ void invert_with_care(const workbench &w, const karst_ilu_making &m,
-                                                 const karst_ilu_place &at, const karst_ilu_job &job, const findings &f,
-                                                 double (&inverse)[B])
+__device__ __forceinline__ bool sums_are_lost(const float (&size)[B], const karst_ilu_scales<B> &scales)
 {
-  float size[B];
+  bool lost = false;
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    inverse[c] = c == at.r;
-    size[c] = karst_size(inverse[c]);
+    const double scaled = karst_size_number(karst_size_word(size[c])) * scales.row_scale;
+    lost = lost || __double2hiint(scaled) > scales.column[c] + KARST_SIZE_LOST;
   }
-  if (at.active) retrace<B>(w, m, f.A, job.block, at.r, inverse, size);
+  return lost;
+}
+
+/* Measures the blocks that the lanes hold, a scalar row in each, by their entries alone. */
+template <int B>
+__device__ __forceinline__ karst_ilu_scales<B> measure_entries(const karst_ilu_place &at, const double (&row)[B])
+{
+  float own[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) own[c] = karst_size(row[c]);
+  return karst_ilu_measure<B>(at, own);
+}
+
+/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
+ * it. Where the sums are to be traced, the block is judged by its sizes; else by its entries, with the margin of
+ * karst_ilu_solve_row. Returns whether the row is right, which it is not where without a trace the block may not be
+ * sound. size: of the thread's row, as far as this job has made it. The whole warp takes all steps. */
+template <int B>
+__device__ __forceinline__ bool
+invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at, const karst_ilu_job &job,
+                 const float (&size)[B], bool trace, const findings &f, double (&inverse)[B])
+{
+  const double *from = w.block + job.block * (B * B) + at.r;
+  float whole[B];
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    inverse[c] = at.active ? from[c * B] : c == at.r;
+    whole[c] = karst_size(inverse[c]);
+  }
+  if (at.active && trace) retrace<B>(w, m, f.A, job.block, at.r, inverse, whole);
   __syncwarp();
-  const karst_reason reason = karst_ilu_invert<B>(at, size, inverse);
-  if (!at.active || reason == KARST_SOUND) return;
+  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, whole);
+  const bool lost = !trace && sums_are_lost<B>(size, scales);
+  const double rounding = (trace ? 1 : KARST_ILU_MARGIN) * karst_block_rounding(B);
+  const karst_reason reason = karst_ilu_eliminate<B>(at, rounding, scales, inverse);
+  if (!trace) return !karst_any_of_block<B>(at, lost || reason != KARST_SOUND);
+  if (!at.active || reason == KARST_SOUND) return true;
   const double mended =
       mend_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
+  return true;
 }
 
-/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one; with care where rows may
- * have to be exchanged, or one may not be sound. The lanes of a warp take all steps together. size: of the thread's
- * row, as far as this job has made it. */
+/* Puts the thread's row of an inverse in place of the block, which no lane of the warp reads any more, if wanted. */
+template <int B> __device__ __forceinline__ void put_row(const double (&inverse)[B], double *to, bool wanted)
+{
+  __syncwarp();
+#pragma unroll
+  for (int c = 0; c < B; c++)
+    if (wanted) to[c * B] = inverse[c];
+}
+
+/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one: as they stand; with care
+ * where rows may have to be exchanged; and with sizes, which takes long, where a block may not be sound. The lanes of a
+ * warp take all steps together. size: of the thread's row, as far as this job has made it. lost: what do_jobs has told
+ * of the tile. */
 template <int B>
 __device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at,
-                                              const karst_ilu_job &job, const float (&size)[B], const findings &f)
+                                              const karst_ilu_job &job, const float (&size)[B], bool lost,
+                                              const findings &f)
 {
-  double a[B][B], inverse[B], careful[B];
+  double a[B][B], inverse[B];
   double *block = w.block + job.block * (B * B);
   karst_ilu_extent<B> extent;
   __syncwarp();
@@ -318,47 +359,32 @@ __device__ __forceinline__ void invert_pivots(const workbench &w, const karst_il
   int row = extent.row[0];
 #pragma unroll
   for (int i = 1; i < B; i++) row = at.r == i ? extent.row[i] : row;
-  sound = sound && !karst_ilu_is_lost<B>(size, row, extent.column) && !*w.lost;
-  if (__any_sync(~0u, at.active && !sound)) {
-    sound = !karst_any_of_group(at, at.active && !sound);
-    invert_with_care<B>(w, m, {at.q, at.r, at.active && !sound, at.group}, job, f, careful);
-#pragma unroll
-    for (int c = 0; c < B; c++)
-      if (!sound) inverse[c] = careful[c];
+  sound = sound && !karst_ilu_is_lost<B>(size, row, extent.column) && !lost;
+  bool trace = B == 1 || lost, left = __any_sync(~0u, at.active && !sound);
+  if (left) sound = !karst_any_of_block<B>(at, !sound);
+  put_row<B>(inverse, block + at.r, at.active && sound);
+#pragma unroll 1
+  while (left) {
+    const karst_ilu_place mine = {at.q, at.r, at.active && !sound, at.group};
+    const bool right = invert_with_care<B>(w, m, mine, job, size, trace, f, inverse);
+    put_row<B>(inverse, block + at.r, mine.active && right);
+    sound = sound || right;
+    left = !trace && __any_sync(~0u, at.active && !sound);
+    trace = true;
   }
-  __syncwarp();
-#pragma unroll
-  for (int c = 0; c < B; c++)
-    if (at.active) block[c * B + at.r] = inverse[c];
-}
-
-/* Tells the tile where partial sums of diagonal blocks were much larger than what is left, for those that are active
- * and will be inverted later. The lanes of a warp take all steps together. sum, size: of the thread's row. */
-template <int B>
-__device__ __forceinline__ void tell_lost(const workbench &w, const karst_ilu_place &at, const double (&sum)[B],
-                                          const float (&size)[B])
-{
-  float own[B];
-  bool lost = false;
-#pragma unroll
-  for (int c = 0; c < B; c++) own[c] = karst_size(sum[c]);
-  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, own);
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    const double scaled = karst_size_number(karst_size_word(size[c])) * scales.row_scale;
-    lost = lost || __double2hiint(scaled) > scales.column[c] + KARST_SIZE_LOST;
-  }
-  if (at.active && lost) *w.lost = 1;
 }
 
 /* Does the jobs of one kind of a wave, a thread a scalar row of a block. The lanes of a warp take all steps together.
- * inner: those of products inside the tile. subtract, invert: whether that is done. */
+ * inner: those of products inside the tile. subtract, invert: whether that is done. lost: whether partial sums of a
+ * diagonal block have been much larger than what was left of it, in jobs before the last barrier. Returns whether they
+ * are in these jobs, of blocks that are inverted behind the next one. */
 template <int B, bool inner>
-__device__ __forceinline__ void do_jobs(const workbench &w, const karst_ilu_making &m, int first, int end,
-                                        bool subtract, bool invert, const findings &f)
+__device__ __forceinline__ bool do_jobs(const workbench &w, const karst_ilu_making &m, int first, int end,
+                                        bool subtract, bool invert, bool lost, const findings &f)
 {
   constexpr int length = inner ? 3 : 2;
   const seat<B> my;
+  bool told = false;
   for (int j = first + my.before; j < end; j += my.ALL) {
     const bool active = my.there && j + my.q < end;
     karst_ilu_job job = {0, 0, KARST_ILU_NO_BLOCK};
@@ -386,10 +412,14 @@ __device__ __forceinline__ void do_jobs(const workbench &w, const karst_ilu_maki
         if (active) to[d * B] = sum[d];
       /* Jobs with products inside the tile are the last of their blocks. */
       const bool later = job.pivot != KARST_ILU_NO_BLOCK && !pivot;
-      if ((!inner || !invert) && __any_sync(~0u, later)) tell_lost<B>(w, {my.q, my.r, later, my.group}, sum, size);
+      if ((!inner || !invert) && __any_sync(~0u, later)) {
+        const karst_ilu_scales<B> scales = measure_entries<B>({my.q, my.r, later, my.group}, sum);
+        told = told || (later && sums_are_lost<B>(size, scales));
+      }
     }
-    if (__any_sync(~0u, pivot)) invert_pivots<B>(w, m, {my.q, my.r, pivot, my.group}, job, size, f);
+    if (__any_sync(~0u, pivot)) invert_pivots<B>(w, m, {my.q, my.r, pivot, my.group}, job, size, lost, f);
   }
+  return told;
 }
 
 /* Makes and stores the thread's row r of a block as the sweeps have it: L_ip = a_ip D_p^-1, U'_ij = D_i^-1 a_ij, or
