@@ -18,6 +18,7 @@ static karst_status make_options(karst_context *context, const bench_case *what,
                                  int max_iterations, karst_options **options)
 {
   karst_status status = karst_options_copy(context, what->options, options);
+  if (!status) status = karst_options_set(*options, "solver", "gmres");
   if (!status) status = karst_options_set_integer(*options, "restart", what->restart);
   if (!status) status = karst_options_set(*options, "precond", precond);
   if (!status) status = karst_options_set_integer(*options, "level", what->level);
