@@ -316,7 +316,7 @@ int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, 
   if (is_trial(choice) && choice->bytes > 0)
     worth = (choice->bytes - karst_auto_update_bytes(sample)) / karst_auto_iteration_bytes(sample);
   else if (choice->at == choice->best && find_above(choice, choice->best) >= 0)
-    worth = choice->usual > 0 ? PATIENCE * choice->usual : most / 2;
+    worth = choice->usual > 0 ? PATIENCE * choice->usual : floor(most / 2.0);
   return (int)fmin(most, fmax(scale * worth, LEAST));
 }
 
@@ -345,7 +345,7 @@ static bool go_on(karst_auto *choice, bool broken_off)
 static void watch(karst_auto *choice, double iterations)
 {
   if (choice->settled) choice->quiet++;
-  const bool changed = iterations > change * choice->usual + LEAST / 3 || change * iterations < choice->usual;
+  const bool changed = iterations > change * choice->usual + LEAST / 3.0 || change * iterations < choice->usual;
   if (choice->settled && changed && choice->quiet > choice->pause) reopen(choice);
   if (!choice->settled || choice->usual == 0) choice->usual = iterations;
 }

@@ -67,7 +67,7 @@ static void end(struct system *s)
 static bool solve(struct system *s)
 {
   karst_result result;
-  double *x = malloc(n * sizeof *x);
+  double *x = malloc((n + 1) * sizeof *x);
   tap_need(s->context, x ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "x");
   tap_need(s->context, karst_vector_fill(s->x, 0), "x");
   tap_need(s->context, karst_solver_update(s->solver), "update");
@@ -97,7 +97,11 @@ static bool makes_its_own(struct system *parents)
   return right;
 }
 
-static bool uses_the_parents(struct system *parents) { return solve(parents) && solve(parents) && parents->notes == 1; }
+static bool uses_the_parents(struct system *parents)
+{
+  const bool once = solve(parents), twice = solve(parents);
+  return once && twice && parents->notes == 1;
+}
 
 static bool sets_the_parents_up(struct system *parents) { return setup_and_solve(parents) && parents->notes == 1; }
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST = 9, ARMS = 35, BEHIND = 4, ROWS = ARMS + 1 + BEHIND, PLACES = 5 * ROWS, TRIALS = 2 };
+enum { LARGEST = 9, ARMS = 35, BEHIND = 4, ROWS = ARMS + 1 + BEHIND, PLACES = 5 * ROWS, SHARE = ARMS / 7, TRIALS = 2 };
 
 typedef double block[LARGEST * LARGEST];
 
@@ -152,7 +152,7 @@ static void make_modified(int b, bool sound, star *s)
     random_integers(b, -9, 10, C);
     regular_integers(b, E);
     multiply(b, C, S, A);
-    for (int v = 0; v < b * b; v++) A[v] = ARMS / 7 * A[v] + (i == s->centre ? 0 : E[v]);
+    for (int v = 0; v < b * b; v++) A[v] = SHARE * A[v] + (i == s->centre ? 0 : E[v]);
     if (i == s->centre) leave(b, sound, false, A);
   }
 }
@@ -336,7 +336,8 @@ static void make_cross(bool sound, int centre, star *s)
   for (int i = 0; i < NODES; i++) {
     double *A = put(s, i, i);
     *A = p;
-    if (i == centre) *A = (double)(sum / p) + (sound ? 0x1p-30 : 0); /* p divides it */
+    const int whole = sum / p; /* p divides it */
+    if (i == centre) *A = whole + (sound ? 0x1p-30 : 0);
   }
 }
 

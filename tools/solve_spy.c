@@ -280,8 +280,9 @@ static void write_borders(FILE *script, const struct raster *raster)
 /* The margins that give the plot so many pixels; what is left goes to both sides, and to the top. */
 static void write_margins(FILE *script, const struct plot_size *size)
 {
-  const double wide = LEFT + PIXELS + PIXELS * STRIP_ROOM / 100 + RIGHT, high = TOP + PIXELS + BOTTOM;
-  const int64_t left = LEFT + (PIXELS + PIXELS * STRIP_ROOM / 100 - size->across) / 2;
+  const int strip = PIXELS * STRIP_ROOM / 100;
+  const double wide = LEFT + PIXELS + strip + RIGHT, high = TOP + PIXELS + BOTTOM;
+  const int64_t left = LEFT + (PIXELS + strip - size->across) / 2;
   fprintf(script,
           "set lmargin at screen %.9g\nset rmargin at screen %.9g\nset bmargin at screen %.9g\n"
           "set tmargin at screen %.9g\n",
