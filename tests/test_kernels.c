@@ -132,7 +132,7 @@ static karst_matrix *make_pattern(karst_context *context, bool dense, karst_inde
   for (karst_index i = 0; i < n; i++) {
     for (karst_index j = 0; j < n; j++) {
       if (!has_entry(dense, i, j, n)) continue;
-      for (int v = 0; v < bb; v++) value[k * bb + v] = v / b != v % b ? 0 : i == j ? 2.0 * n : -1;
+      for (int v = 0; v < bb; v++) value[k * bb + v] = v / b != v % b ? 0 : i == j ? 2.0 * (double)n : -1;
       P.column[k++] = j;
     }
     P.start[i + 1] = k;

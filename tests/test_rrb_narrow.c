@@ -75,8 +75,9 @@ static void check_grid(karst_context *context, const char *problem, karst_index 
 {
   const struct solve narrow = solve(context, problem, nx, ny), wide = solve(context, problem, ny, nx);
   const karst_index size[2] = {nx, ny};
-  const double allowed =
-      karst_rrb_turns(size) ? (double)wide.memory + 2.0 * sizeof(karst_index) * nx * ny : 1.5 * (double)wide.memory;
+  const double allowed = karst_rrb_turns(size)
+                             ? (double)wide.memory + 2.0 * sizeof(karst_index) * (double)nx * (double)ny
+                             : 1.5 * (double)wide.memory;
   tap_ok((double)narrow.memory <= allowed, "%s:%ldx%ld takes %.3g MiB, turned %.3g", problem, (long)nx, (long)ny,
          (double)narrow.memory / 1048576, (double)wide.memory / 1048576);
   tap_ok(narrow.result.reason > 0 && wide.result.reason > 0 &&
