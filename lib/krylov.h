@@ -117,7 +117,7 @@ struct karst_krylov {
   bool better;      /* x is better than the best so far */
   double best_merit, best_measure;
   double best_judged, best_error; /* of the x whose merit is best_merit */
-  bool best_precise;              /* likewise */
+  bool best_precise;              /* its residual was computed precisely */
   int best_iteration;             /* after how many iterations best was x */
   bool kept_start;                /* x is the start, though cycles have run */
   bool measured;                  /* x is what outer->measure has been given last */

@@ -53,7 +53,7 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
           value};
 }
 
-/* What a row that has no pivot is mended by, where it is reported, and the values that were factored. */
+/* What replaces the pivot of a row that has none, where it is reported, and the values that were factored. */
 struct findings {
   double shift;
   karst_ilu_finding_cuda *finding;

@@ -68,7 +68,7 @@ KARST_INLINE double lump(double centre, double a0, double a1, double a2, double 
                        fabs(centre) + ((fabs(a0) + fabs(a1)) + (fabs(a2) + fabs(a3))));
 }
 
-/* A centre less what nodes that are eliminated take from it, which is positive where their pivots are; likewise. */
+/* A centre less what nodes that are eliminated take from it, which is positive where their pivots are. */
 KARST_INLINE double less(double centre, double taken)
 {
   return karst_rrb_sum(centre - taken, fabs(centre) + fabs(taken));
