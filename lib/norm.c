@@ -83,8 +83,8 @@ static bool survey_piece(void *user, int64_t first, int64_t count, const double 
 
 karst_status karst_survey_elements(karst_context *context, int64_t n, const double *x, karst_survey *survey)
 {
-  struct surveyor surveyor = {survey, 0};
   *survey = (karst_survey){.finite = true, .where = -1};
+  struct surveyor surveyor = {survey, 0};
   const karst_status status = show(context, n, x, NULL, survey_piece, &surveyor);
   survey->norm = sqrt(surveyor.square);
   return status;

@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A diagonal matrix of 2 and 4. */
-static const char diagonal[] = GENERAL "2 2 2\n1 1 2\n2 2 4\n";
-
-/* The same, compressed by xz 5.4, zstd 1.5 and bzip2 1.0. */
+/* A diagonal matrix of 2 and 4, compressed by xz 5.4, zstd 1.5 and bzip2 1.0. */
 static const unsigned char xz[] = {
     0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16,
     0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0xe0, 0x00, 0x3f, 0x00, 0x3a, 0x5d, 0x00, 0x12, 0xe1, 0x30,
@@ -47,6 +44,11 @@ static bool is_diagonal(karst_context *context, const char *path)
   karst_matrix_destroy(matrix);
   return same;
 }
+
+#if defined HAVE_ZLIB || defined HAVE_LIBARCHIVE
+/* A diagonal matrix of 2 and 4. */
+static const char diagonal[] = GENERAL "2 2 2\n1 1 2\n2 2 4\n";
+#endif
 
 #ifdef HAVE_ZLIB
 static void test_padding(karst_context *context)

@@ -109,7 +109,8 @@ static void cg(karst_context *context)
     }
 }
 
-/* Other solvers, and other preconditioners with rrb inside. */
+/* Other solvers, and other preconditioners with rrb inside. The two stages may leave an indefinite M^-1 A, on which gmres
+ * stagnates where it is restarted. */
 static void others(karst_context *context)
 {
   static const pairs options[] = {{{"solver", "gmres"}, {"rtol", "1e-11"}},
@@ -119,6 +120,7 @@ static void others(karst_context *context)
                                   {{"solver", "orthomin"}, {"rtol", "1e-11"}},
                                   {{"solver", "gmres"},
                                    {"rtol", "1e-11"},
+                                   {"restart", "200"},
                                    {"precond", "two-stage"},
                                    {"first", "rrb"},
                                    {"first.rrb-levels", "4"},
