@@ -1,6 +1,7 @@
 /* Block ILU whose triangles have rows much longer than the others, which a GPU gives to blocks of threads: each kind of
  * triangular solve agrees with the CPU within rounding, wherever the long rows and columns stand, for every block size,
  * and gives the same bits each time; a NaN comes through them. */
+#include "backend.h"
 #include "matrix.h"
 #include "patterns.h"
 #include "precond.h"
@@ -15,6 +16,9 @@ static const char *const kinds[] = {"auto", "level", "dataflow"};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static karst_context *cpu;
+
+/* The CPU solves in one way, whatever it is asked for. */
+static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
 /* Which rows and columns are long. Each has every step-th place. */
 struct wells {
@@ -135,7 +139,7 @@ static void compare(karst_context *context, const struct pattern *pattern, int b
   karst_matrix *A = on_pattern(context, pattern, b, random), *copy = on_pattern(cpu, pattern, b, random);
   karst_precond *reference = factor(cpu, copy, "auto", level);
   apply(cpu, reference, n, r, expected);
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_on(context); kind++) {
     karst_precond *P = factor(context, A, kinds[kind], level);
     apply(context, P, n, r, first);
     const double error = difference(n, first, expected);
@@ -180,7 +184,9 @@ static void places(karst_context *context)
   for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
     struct pattern pattern = pattern_wells(of[c].n, of[c].distance, &of[c].wells);
     for (int b = 1; b <= 9; b++) compare(context, &pattern, b, 0, of[c].what);
-    for (int b = 1; b <= 9; b += b < 4 ? 1 : 5) compare(context, &pattern, b, 1, of[c].what);
+    /* fill makes a long first row a full matrix: large blocks where it stays small */
+    const int largest = of[c].wells.first == 0 ? 4 : 9;
+    for (int b = 1; b <= largest; b += b < 4 ? 1 : 5) compare(context, &pattern, b, 1, of[c].what);
     pattern_free(&pattern);
   }
 }

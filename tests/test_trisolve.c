@@ -1,6 +1,7 @@
 /* Block ILU on a device agrees with its CPU kernels. Factors and solutions are the same within rounding for every block
  * size, pattern and kind of triangular solve. A bad block gives the same reason and block row. The bits are the same
  * each time, and solves end even with NaNs. */
+#include "backend.h"
 #include "matrix.h"
 #include "patterns.h"
 #include "precond.h"
@@ -16,6 +17,9 @@ static const char *const kinds[] = {"auto", "level", "dataflow"};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static karst_context *cpu;
+
+/* The CPU solves in one way, whatever it is asked for. */
+static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
 /* Makes a random matrix, diagonally dominant by blocks, on a pattern that includes the diagonal. */
 static karst_matrix *on_pattern(karst_context *context, const struct pattern *pattern, int b)
@@ -107,7 +111,7 @@ static void compare(karst_context *context, const karst_matrix *A, int level, co
   karst_matrix *copy = reference_of(context, A);
   karst_precond *reference = factor(cpu, copy, "auto", level, 0);
   double *r = random_vector(n), *expected = apply(cpu, reference, n, r);
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < kinds_on(context); kind++) {
     karst_precond *P = factor(context, A, kinds[kind], level, 0);
     double *first = apply(context, P, n, r), error = difference(n, first, expected);
     int differ = 0;
@@ -237,7 +241,7 @@ static void not_finite(karst_context *context)
   for (int b = 1; b <= 9; b += 2) {
     karst_matrix *A = on_pattern(context, &grid, b);
     int64_t n = karst_matrix_rows(A);
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < kinds_on(context); kind++) {
       karst_precond *P = factor(context, A, kinds[kind], 0, 0);
       double *r = random_vector(n), *before = apply(context, P, n, r);
       bool all = true;
