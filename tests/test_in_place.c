@@ -138,11 +138,14 @@ static const char *append(const char *tool, const char *const argument[])
 
 static void test_solve(void)
 {
-  const char *text = append("solve", (const char *const[]){"poisson2d:5x5", "--solution", "/dev/stdout", NULL});
-  const char *report = strstr(text, "\nmatrix ");
-  tap_ok(strncmp(text, "%%MatrixMarket", 14) == 0 && report && strstr(report, "converged after"),
-         "--solution /dev/stdout: the solution and then the report are appended");
-  text = append("solve", (const char *const[]){"poisson2d:5x5", "--history", "/dev/stdout", NULL});
+  const char *const outputs[] = {"/dev/stdout", "-"};
+  for (int i = 0; i < 2; i++) {
+    const char *text = append("solve", (const char *const[]){"poisson2d:5x5", "--solution", outputs[i], NULL});
+    const char *report = strstr(text, "\nmatrix ");
+    tap_ok(strncmp(text, "%%MatrixMarket", 14) == 0 && report && strstr(report, "converged after"),
+           "--solution %s: the solution and then the report are appended", outputs[i]);
+  }
+  const char *text = append("solve", (const char *const[]){"poisson2d:5x5", "--history", "/dev/stdout", NULL});
   tap_ok(strncmp(text, "iteration\tresidual\n", 19) == 0 && strstr(text, "\nmatrix "), "--history /dev/stdout");
   text = append("solve",
                 (const char *const[]){"poisson2d:5x5", "--quiet", "--history", "-", "--solution", "/dev/fd/1", NULL});

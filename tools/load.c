@@ -3,6 +3,7 @@
 #include "option_list.h"
 #include "rutherford_boeing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,11 @@ static bool is_gallery_name(const char *name)
   return false;
 }
 
+/* After stat has failed: there is neither a file nor a problem of this name. */
 static int fail_unknown(const char *name)
 {
+  if (errno != ENOENT && errno != ENOTDIR)
+    return tool_fail(TOOL_FAILED, "%s cannot be read: %s", name, strerror(errno));
   char list[1024] = "";
   size_t used = 0, nearest = 0;
   const char *problem, *near = NULL;

@@ -101,7 +101,9 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .library_options = settings->options,
       .explain = tool_cusparse_explain,
       .gallery = true,
-      .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 no such device",
+      .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 the device cannot be had",
   };
-  return tool_parse(context, &command, argc, argv);
+  const int parsed = tool_parse(context, &command, argc, argv);
+  if (settings->solution && strcmp(settings->solution, "-") == 0) settings->solution = "/dev/stdout";
+  return parsed;
 }
