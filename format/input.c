@@ -68,6 +68,12 @@ static bool begins_as_tar(const karst_input *input)
   return input->end >= TAR_BLOCK && memcmp(input->buffer + TAR_MAGIC, "ustar", 5) == 0;
 }
 
+/* Editors of Windows put this before a text in UTF-8. */
+static void pass_byte_order_mark(karst_input *input)
+{
+  if (karst_input_begins(input, "\xef\xbb\xbf", 3)) input->begin += 3;
+}
+
 static karst_status open_layers(karst_input *input, const char *path, const char *member, bool *found)
 {
   karst_status status = open_file(input, path);
@@ -95,10 +101,12 @@ karst_status karst_input_open(karst_context *context, const char *path, const ch
   else
     snprintf(input->name, sizeof input->name, "...%s", path + length - KARST_NAME_SIZE / 2);
   status = open_layers(input, path, member, &found);
-  if (status || !found) {
-    karst_input_close(input);
-    *result = NULL;
+  if (!status && found) {
+    pass_byte_order_mark(input);
+    return KARST_SUCCESS;
   }
+  karst_input_close(input);
+  *result = NULL;
   return status;
 }
 

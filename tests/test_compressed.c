@@ -1,5 +1,5 @@
 /* Compressed files and archives are read as other readers read them: gzip with zeros behind its last member, xz, zstd
- * and bzip2, archives with names that are not ASCII, and Karst's binary form in any of them. */
+ * and bzip2, archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form compressed. */
 #include "config.h"
 
 #include "refusal.h"
@@ -45,10 +45,8 @@ static bool is_diagonal(karst_context *context, const char *path)
   return same;
 }
 
-#if defined HAVE_ZLIB || defined HAVE_LIBARCHIVE
 /* A diagonal matrix of 2 and 4. */
 static const char diagonal[] = GENERAL "2 2 2\n1 1 2\n2 2 4\n";
-#endif
 
 #ifdef HAVE_ZLIB
 static void test_padding(karst_context *context)
@@ -157,6 +155,15 @@ static void test_letters(karst_context *context)
                 "a text that begins as bzip2 does");
 }
 
+/* Editors of Windows put three bytes before a text in UTF-8. */
+static void test_mark(karst_context *context)
+{
+  char text[sizeof diagonal + 3] = "\xef\xbb\xbf";
+  strcat(text, diagonal);
+  tap_ok(is_diagonal(context, tap_write("mark.mtx", text, -1)), "a byte order mark before the header");
+  refuse_matrix(context, tap_write("mark", "\xef\xbb\xbf", -1), KARST_ERROR_FORMAT, "empty", "nothing but a mark");
+}
+
 #ifdef HAVE_LIBARCHIVE
 /* Appends a member of type 'x' with a record of the pax format, which holds for the member that follows. */
 static long add_record(char *tar, const char *keyword, const char *value)
@@ -214,6 +221,7 @@ int main(void)
   check_filter(context, ".zst", zstd, sizeof zstd);
   check_filter(context, ".bz2", bzip2, sizeof bzip2);
   test_letters(context);
+  test_mark(context);
   test_names(context);
   karst_context_destroy(context);
   return tap_done();

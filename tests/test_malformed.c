@@ -99,7 +99,6 @@ static const malformed matrices[] = {
     {"block size 1025", GENERAL "% ISTL_STRUCT blocked 1025 1025" TAIL, "line 2: the block size '1025' is not"},
     {"half a block size", GENERAL "% ISTL_STRUCT blocked 3" TAIL, "line 2: the block size '' is not"},
     {"blocks that are not square", GENERAL "% ISTL_STRUCT blocked 3 2" TAIL, "line 2: blocks of 3 by 2 are not square"},
-    {"a byte order mark", "\xef\xbb\xbf" GENERAL "1 1 1\n1 1 1\n", "line 1: no format"},
 };
 
 static const malformed vectors[] = {
