@@ -20,8 +20,7 @@ karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matri
       int pivot[b];
       double *block = inverse + karst_block_offset(b, i);
       const double *from = A->value + karst_block_offset(b, diagonal[i]);
-      memcpy(block, from, (size_t)b * (size_t)b * sizeof *block);
-      karst_reason found = karst_block_invert(b, block, from, work, pivot);
+      karst_reason found = karst_block_inverse(b, from, from, block, work, pivot);
       if (found == KARST_SOUND) continue;
 #pragma omp critical(karst_invert_diagonal)
       if (i < first) {

@@ -177,16 +177,13 @@ KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale
   }
 }
 
-/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. Where they differ
- * less, rows are scaled by their largest entries alone, for balancing takes time and blocks of a reservoir, with
- * pressures beside saturations, have columns 2^20 or 2^30 apart. Up to twelve digits may be lost then if, in addition,
- * an entry happens to be close to 0, which is unlikely. */
+/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. */
 #define KARST_BLOCK_BALANCED 0x1p-40
 
-/* Computes row_scale[r], 1 / the largest entry of row r of size or, where columns may differ much, the scale that
- * karst_block_balance gives it; and column_size[c] = the largest entry of column c of the scaled block. A row of zeros
- * is singular. */
-KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, double *row_scale, double *column_size)
+/* Computes row_scale[r] = 1 / the largest entry of row r of size, and column_size[c] = the largest entry of column c of
+ * the scaled block; and tells whether columns may differ much. A row of zeros is singular. */
+KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, double *row_scale, double *column_size,
+                                                  bool *differ)
 {
   double least = 1;
   for (int r = 0; r < b; r++) row_scale[r] = 0;
@@ -196,6 +193,7 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, dou
       if (!(entry <= DBL_MAX)) return KARST_NOT_FINITE;
       if (entry > row_scale[r]) row_scale[r] = entry;
     }
+  *differ = false;
   if (b == 1) {
     column_size[0] = row_scale[0];
     row_scale[0] = 1;
@@ -213,7 +211,7 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, dou
       if (entry < least && size[c * b + r] != 0) least = entry;
     }
   }
-  if (least < KARST_BLOCK_BALANCED) karst_block_balance(b, size, row_scale, column_size);
+  *differ = least < KARST_BLOCK_BALANCED;
   return KARST_SOUND;
 }
 
@@ -282,22 +280,65 @@ KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, d
   return KARST_SOUND;
 }
 
-/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting. size: [b*b] see
- * above; it may be a. work: 2 b scalars, pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or
- * KARST_NOT_FINITE with a in an undefined state. */
+/* The scales that karst_block_equilibrate makes, or those of karst_block_balance where columns may differ much. */
+KARST_INLINE karst_reason karst_block_equilibrate_columns(int b, const double *size, double *row_scale,
+                                                          double *column_size)
+{
+  bool differ;
+  const karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size, &differ);
+  if (reason == KARST_SOUND && differ) karst_block_balance(b, size, row_scale, column_size);
+  return reason;
+}
+
+/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting, its rows balanced
+ * where columns may differ much. size: [b*b] see above; it may be a. work: 2 b scalars, pivot: b integers. Returns
+ * KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
 KARST_INLINE karst_reason karst_block_invert(int b, double *a, const double *size, double *work, int *pivot)
 {
-  karst_reason reason = karst_block_equilibrate(b, size, work, work + b);
+  karst_reason reason = karst_block_equilibrate_columns(b, size, work, work + b);
   return reason == KARST_SOUND ? karst_block_invert_scaled(b, a, work, work + b, pivot) : reason;
 }
 
-/* Does the same without row exchanges: a pivot that cannot be divided by makes the block singular. work: 2 b
- * scalars. */
-KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const double *size, double *work)
+/* Whether x = a^-1 to some digits: no entry of a x - 1 is more than 2^-20 of the sum of the absolute values that it is
+ * made of, which holds whatever the units are. */
+KARST_RARE bool karst_block_is_inverse(int b, const double *a, const double *x)
 {
-  double *row_scale = work, *column_size = work + b;
-  karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size);
+  for (int j = 0; j < b; j++)
+    for (int i = 0; i < b; i++) {
+      double entry = -(i == j), size = 0;
+      for (int k = 0; k < b; k++) {
+        const double product = a[k * b + i] * x[j * b + k];
+        entry += product;
+        size += fabs(product);
+      }
+      if (!(fabs(entry) <= 0x1p-20 * size)) return false;
+    }
+  return true;
+}
+
+/* Makes inverse = a^-1, which overlaps neither a nor size, else as karst_block_invert. Rows are scaled by their largest
+ * entries first, and balanced only where this finds a block singular or loses digits. Blocks of simulators have
+ * pressures and saturations 2^20 to 2^40 apart, and beside 1e-3 an entry of 1e-35, which is a derivative that is 0 but
+ * for rounding: balanced, it would count as much as the others. One scaling that keeps all pivots above rounding is
+ * enough for a block to be sound. */
+KARST_INLINE karst_reason karst_block_inverse(int b, const double *a, const double *size, double *inverse, double *work,
+                                              int *pivot)
+{
+  bool differ;
+  karst_reason reason = karst_block_equilibrate(b, size, work, work + b, &differ);
   if (reason != KARST_SOUND) return reason;
+  for (int i = 0; i < b * b; i++) inverse[i] = a[i];
+  reason = karst_block_invert_scaled(b, inverse, work, work + b, pivot);
+  if (!differ || (reason == KARST_SOUND && karst_block_is_inverse(b, a, inverse))) return reason;
+  for (int i = 0; i < b * b; i++) inverse[i] = a[i];
+  return karst_block_invert(b, inverse, size, work, pivot);
+}
+
+/* Replaces a by its inverse without row exchanges. The scales are those of karst_block_equilibrate; a pivot that cannot
+ * be divided by makes the block singular. */
+KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const double *row_scale,
+                                                       const double *column_size)
+{
   for (int c = 0; c < b; c++) {
     if (!karst_block_pivot_stands(b, fabs(a[c * b + c]) * row_scale[c], column_size[c])) return KARST_SINGULAR_BLOCK;
     karst_block_eliminate(b, c, a);

@@ -70,13 +70,11 @@ KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_i
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, karst_index diagonal, double shift,
                                const struct room *room, double *inverse, karst_ilu_finding *f)
 {
-  const int64_t bb = (int64_t)b * b;
-  for (int64_t v = 0; v < bb; v++) inverse[v] = room->pivot_block[v];
-  const karst_reason reason = karst_block_invert(b, inverse, room->size, room->scale, room->pivot);
+  const karst_reason reason = karst_block_inverse(b, room->pivot_block, room->size, inverse, room->scale, room->pivot);
   if (reason == KARST_SOUND) return;
   double largest = karst_block_norm(b, room->pivot_block);
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
-    if (e != diagonal) largest = fmax(largest, karst_block_norm(b, A->value + e * bb));
+    if (e != diagonal) largest = fmax(largest, karst_block_norm(b, A->value + karst_block_offset(b, e)));
   karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
 }
 

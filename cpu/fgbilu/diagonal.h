@@ -5,14 +5,11 @@
 
 #include "dense.h"
 
-/* Replaces a by its LU factors. exchange[c] is the row that step c exchanges with row c. The pivots, size and the rule
- * by which a block is singular are those of karst_block_invert. work: 2 b scalars. */
-KARST_INLINE karst_reason karst_block_factor(int b, bool pivoting, double *restrict a, const double *restrict size,
-                                             double *restrict work, int *restrict exchange)
+/* Replaces a by its LU factors. exchange[c] is the row that step c exchanges with row c. The pivots, their scales and
+ * the rule by which a block is singular are those of karst_block_invert_scaled. */
+KARST_INLINE karst_reason karst_block_factor(int b, bool pivoting, double *restrict a, double *restrict row_scale,
+                                             const double *restrict column_size, int *restrict exchange)
 {
-  double *row_scale = work, *column_size = work + b;
-  karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size);
-  if (reason != KARST_SOUND) return reason;
   for (int c = 0; c < b; c++) {
     exchange[c] = c;
     if (pivoting)

@@ -174,8 +174,8 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, kar
   const int64_t bb = (int64_t)b * b;
   const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
   double *inverse = ilu->inverse_diagonal + i * bb, largest = 0;
-  for (int64_t v = 0; v < bb; v++) inverse[v] = diagonal[v];
-  karst_reason reason = karst_block_invert(b, inverse, size_of_pivot(b, w), size_of_pivot(b, w) + bb, w->pivot);
+  double *size = size_of_pivot(b, w);
+  karst_reason reason = karst_block_inverse(b, diagonal, size, inverse, size + bb, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
   karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);

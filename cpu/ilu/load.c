@@ -44,9 +44,9 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
       to[v] = *entry++;
       poison += to[v] * 0;
     }
-    for (int64_t v = 0; v < bb; v++) inverse[v] = *entry++;
-    measure_pivot(b, A, value, ilu, i, inverse, w->block, w->block + bb);
-    karst_reason reason = karst_block_invert(b, inverse, w->block + bb, w->block + 2 * bb, w->pivot);
+    measure_pivot(b, A, value, ilu, i, entry, w->block, w->block + bb);
+    karst_reason reason = karst_block_inverse(b, entry, w->block + bb, inverse, w->block + 2 * bb, w->pivot);
+    entry += bb;
     for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
       to = ilu->upper + k * bb;
       karst_block_multiply(b, inverse, entry, to);

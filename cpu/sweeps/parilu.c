@@ -27,8 +27,7 @@ KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_ind
 KARST_INLINE void invert_block(int b, const double *block, double *inverse, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
-  for (int64_t v = 0; v < bb; v++) inverse[v] = block[v];
-  if (karst_block_invert(b, inverse, block, w->block + 2 * bb, w->pivot) != KARST_SOUND)
+  if (karst_block_inverse(b, block, block, inverse, w->block + 2 * bb, w->pivot) != KARST_SOUND)
     karst_parilu_poison(bb, inverse);
 }
 
