@@ -68,7 +68,7 @@ static bool begins_as_tar(const karst_input *input)
   return input->end >= TAR_BLOCK && memcmp(input->buffer + TAR_MAGIC, "ustar", 5) == 0;
 }
 
-/* Editors of Windows put this before a text in UTF-8. */
+/* Windows editors write this mark before a text in UTF-8. */
 static void pass_byte_order_mark(karst_input *input)
 {
   if (karst_input_begins(input, "\xef\xbb\xbf", 3)) input->begin += 3;

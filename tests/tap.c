@@ -105,9 +105,10 @@ static void run_on(const char *device, int threads, void (*test)(karst_context *
 
 void tap_each_device(void (*test)(karst_context *context), const char *what)
 {
-  const char *only = getenv("KARST_TEST_THREADS");
-  for (int threads = 1; threads <= 2; threads++)
-    if (!only || atoi(only) == threads) run_on("cpu", threads, test, what);
+  const char *text = getenv("KARST_TEST_THREADS");
+  const int only = text ? atoi(text) : 0;
+  for (int threads = 1; threads <= 2 && only <= 0; threads++) run_on("cpu", threads, test, what);
+  if (only > 0) run_on("cpu", only, test, what);
   run_on("cuda", 1, test, what);
 }
 

@@ -17,9 +17,9 @@ void tap_skip_all(const char *why);
 /* Prints the plan and returns the exit status of main. */
 int tap_done(void);
 
-/* Runs test in a fresh context on each device: the CPU with one and with two threads, or with as many alone as
- * KARST_TEST_THREADS in the environment says, and the GPU where one is present (SKIP otherwise). Messages of the library
- * are dropped. */
+/* Runs test in a fresh context on each device: the CPU with one and with two threads, and the GPU where one is
+ * present (SKIP otherwise). If KARST_TEST_THREADS is N in the environment, the CPU runs with N threads only. Messages
+ * of the library are dropped. */
 void tap_each_device(void (*test)(karst_context *context), const char *what);
 
 /* Sets the number of threads, and keeps all of them at work however busy the machine is. */

@@ -145,6 +145,7 @@ static void test_matrices(void)
   expect(2, "diff", (const char *[]){matrix, "/nonexistent/matrix.mtx", NULL});
   expect(2, "diff", (const char *[]){matrix, "poisson2d:4x4", NULL});
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
+  expect(2, "solve", (const char *[]){matrix, "--solution", "-", "--json", NULL});
   const char *loop = tap_scratch("loop");
   const bool linked = symlink("loop", loop) == 0;
   const struct cli_run *run = CLI_RUN("solve", loop);

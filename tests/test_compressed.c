@@ -1,5 +1,5 @@
 /* Compressed files and archives are read as other readers read them: gzip with zeros behind its last member, xz, zstd
- * and bzip2, archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form compressed. */
+ * and bzip2, archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form in all. */
 #include "config.h"
 
 #include "refusal.h"
@@ -155,7 +155,7 @@ static void test_letters(karst_context *context)
                 "a text that begins as bzip2 does");
 }
 
-/* Editors of Windows put three bytes before a text in UTF-8. */
+/* Windows editors write a mark of three bytes before a text in UTF-8. */
 static void test_mark(karst_context *context)
 {
   char text[sizeof diagonal + 3] = "\xef\xbb\xbf";

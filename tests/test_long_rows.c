@@ -17,7 +17,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static karst_context *cpu;
 
-/* The CPU solves in one way, whatever it is asked for. */
+/* On the CPU these kinds are one. */
 static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
 /* Which rows and columns are long. Each has every step-th place. */
@@ -184,7 +184,7 @@ static void places(karst_context *context)
   for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
     struct pattern pattern = pattern_wells(of[c].n, of[c].distance, &of[c].wells);
     for (int b = 1; b <= 9; b++) compare(context, &pattern, b, 0, of[c].what);
-    /* fill makes a long first row a full matrix: large blocks where it stays small */
+    /* fill makes the matrix full where the first row is long, so blocks stay small there */
     const int largest = of[c].wells.first == 0 ? 4 : 9;
     for (int b = 1; b <= largest; b += b < 4 ? 1 : 5) compare(context, &pattern, b, 1, of[c].what);
     pattern_free(&pattern);

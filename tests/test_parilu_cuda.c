@@ -79,10 +79,10 @@ static void compare(karst_context *context, const struct pattern *grid, int b, c
   karst_matrix_destroy(reference);
 }
 
-/* The CPU is what others are compared with. */
+/* One thread of the CPU is what others are compared with. */
 static bool is_reference(const karst_context *context, const char *what)
 {
-  if (context->backend != cpu->backend) return false;
+  if (context->backend != cpu->backend || context->threads > 1) return false;
   tap_skip("the CPU is the reference", "%s", what);
   return true;
 }
@@ -91,7 +91,8 @@ static void sweep_for_sweep(karst_context *context)
 {
   const int sizes[] = {1, 3, 6, 7, 8, 9, 16, 20, 31, 32, 33, 70};
   if (is_reference(context, "sweep for sweep")) return;
-  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+  const size_t step = context->backend == cpu->backend ? 4 : 1; /* of which 2 threads of the CPU take three */
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s += step) {
     struct pattern grid = sizes[s] < 16 ? pattern_grid(9, 8, 7) : pattern_grid(4, 3, 2);
     for (int sweeps = 0; sweeps < 4; sweeps++) {
       compare(context, &grid, sizes[s], "parilu", sweeps);

@@ -270,7 +270,7 @@ static bool judged(karst_context *context, const struct method *method, const st
   karst_matrix_destroy(A);
   const bool named = reason == KARST_SINGULAR_BLOCK && row == s->centre;
   if (sound) return reason == KARST_SOUND && shifted == 0;
-  /* what replaces a pivot may happen to cancel one behind it */
+  /* the replaced pivot may cancel another one behind it */
   return shift > 0 ? reason == KARST_SOUND && shifted >= 1 : named;
 }
 

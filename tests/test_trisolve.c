@@ -18,7 +18,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static karst_context *cpu;
 
-/* The CPU solves in one way, whatever it is asked for. */
+/* On the CPU these kinds are one. */
 static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
 /* Makes a random matrix, diagonally dominant by blocks, on a pattern that includes the diagonal. */

@@ -259,7 +259,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
       .operand = &settings->matrix,
       .options = options,
       .gallery = true,
-      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device cannot be had",
+      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device is not available",
   };
 
   *settings = (bench_settings){.level_text = "0,1",

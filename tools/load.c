@@ -18,7 +18,7 @@ static bool is_gallery_name(const char *name)
   return false;
 }
 
-/* After stat has failed: there is neither a file nor a problem of this name. */
+/* Reports why stat has just failed for a name that is no problem of the gallery; errno is stat's. */
 static int fail_unknown(const char *name)
 {
   if (errno != ENOENT && errno != ENOTDIR)

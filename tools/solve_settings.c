@@ -71,7 +71,9 @@ static void list_reports(struct solve_settings *settings, struct tool_option *ro
       {{"options", "FILE", "", "read options from a file, one a line; those given here come after it"},
        TOOL_TEXT,
        {.text = &settings->options_file}},
-      {{"solution", "FILE", "", "write the solution (Matrix Market)"}, TOOL_TEXT, {.text = &settings->solution}},
+      {{"solution", "FILE", "", "write the solution (Matrix Market); - is standard output"},
+       TOOL_TEXT,
+       {.text = &settings->solution}},
       {{"json", "", "", "print the report as one JSON object; an error too"}, TOOL_SWITCH, {.flag = &settings->json}},
       {{"quiet", "", "", "print errors only (and JSON where asked for)"}, TOOL_SWITCH, {.flag = &settings->quiet}},
   };
@@ -101,9 +103,11 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .library_options = settings->options,
       .explain = tool_cusparse_explain,
       .gallery = true,
-      .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 the device cannot be had",
+      .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 the device is not available",
   };
   const int parsed = tool_parse(context, &command, argc, argv);
-  if (settings->solution && strcmp(settings->solution, "-") == 0) settings->solution = "/dev/stdout";
+  if (!settings->solution || strcmp(settings->solution, "-") != 0) return parsed;
+  if (settings->json) return tool_fail(TOOL_FAILED, "--solution - and --json are both for standard output");
+  settings->solution = "/dev/stdout";
   return parsed;
 }
