@@ -280,23 +280,16 @@ KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, d
   return KARST_SOUND;
 }
 
-/* The scales that karst_block_equilibrate makes, or those of karst_block_balance where columns may differ much. */
-KARST_INLINE karst_reason karst_block_equilibrate_columns(int b, const double *size, double *row_scale,
-                                                          double *column_size)
-{
-  bool differ;
-  const karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size, &differ);
-  if (reason == KARST_SOUND && differ) karst_block_balance(b, size, row_scale, column_size);
-  return reason;
-}
-
 /* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting, its rows balanced
  * where columns may differ much. size: [b*b] see above; it may be a. work: 2 b scalars, pivot: b integers. Returns
  * KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
 KARST_INLINE karst_reason karst_block_invert(int b, double *a, const double *size, double *work, int *pivot)
 {
-  karst_reason reason = karst_block_equilibrate_columns(b, size, work, work + b);
-  return reason == KARST_SOUND ? karst_block_invert_scaled(b, a, work, work + b, pivot) : reason;
+  bool differ;
+  const karst_reason reason = karst_block_equilibrate(b, size, work, work + b, &differ);
+  if (reason != KARST_SOUND) return reason;
+  if (differ) karst_block_balance(b, size, work, work + b);
+  return karst_block_invert_scaled(b, a, work, work + b, pivot);
 }
 
 /* Whether x = a^-1 to some digits: no entry of a x - 1 is more than 2^-20 of the sum of the absolute values that it is

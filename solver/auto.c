@@ -388,8 +388,8 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
   watch(choice, iterations * choice->digits / digits);
 }
 
-/* All rungs that were tried have failed with these values, which are to blame, as of one bad Newton step: what failed is
- * worth a trial with others, beginning with the choice of the rules. */
+/* All rungs that were tried have failed with these values, which are to blame, as of one bad Newton step: what failed
+ * is worth a trial with others, beginning with the choice of the rules. */
 static void pardon(karst_auto *choice)
 {
   for (int i = 0; i < choice->ladder.count; i++)

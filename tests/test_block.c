@@ -1,6 +1,6 @@
 /* The inverse of a dense block is that of 113-bit arithmetic to rounding, whatever the units of its rows and of its
- * columns, and entries of 0, close to it, or next to nothing. A block that is singular in its own units is reported as singular, and a
- * NaN is not. */
+ * columns, and entries of 0, close to it, or next to nothing. A block that is singular in its own units is reported as
+ * singular, and a NaN is not. */
 #include "dense.h"
 #include "tap.h"
 
@@ -132,14 +132,14 @@ static void check_singular(int b)
  * become 7e-36. It is the largest entry of nothing, and must not decide which rows are exchanged. */
 static void check_dust(void)
 {
-  const double block[9] = {-1.297048e-3, 1.300591e-3, 0, 4.1845e-13, 1.50908e-13, 0, -1.297048e-3, 7.19e-36, 0.1757029};
+  double block[9] = {-1.297048e-3, 1.300591e-3, 0, 4.1845e-13, 1.50908e-13, 0, -1.297048e-3, NAN, 0.1757029};
   const double dust[] = {0, 1e-300, 7.19e-36, 1e-20};
   for (size_t d = 0; d < sizeof dust / sizeof *dust; d++)
     for (int order = 0; order < 6; order++) { /* of the rows */
       const int first = order / 2, second = (first + 1 + order % 2) % 3, row[] = {first, second, 3 - first - second};
       double a[9], x[9];
-      for (int v = 0; v < 9; v++)
-        a[v] = block[v / 3 * 3 + row[v % 3]] == 7.19e-36 ? dust[d] : block[v / 3 * 3 + row[v % 3]];
+      block[7] = dust[d];
+      for (int v = 0; v < 9; v++) a[v] = block[v / 3 * 3 + row[v % 3]];
       memcpy(x, a, sizeof x);
       const karst_reason reason = invert(3, x);
       const double error = inverse_error(3, a, x);

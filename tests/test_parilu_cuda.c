@@ -91,7 +91,7 @@ static void sweep_for_sweep(karst_context *context)
 {
   const int sizes[] = {1, 3, 6, 7, 8, 9, 16, 20, 31, 32, 33, 70};
   if (is_reference(context, "sweep for sweep")) return;
-  const size_t step = context->backend == cpu->backend ? 4 : 1; /* of which 2 threads of the CPU take three */
+  const size_t step = context->backend == cpu->backend ? 4 : 1; /* two threads of the CPU take three sizes */
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s += step) {
     struct pattern grid = sizes[s] < 16 ? pattern_grid(9, 8, 7) : pattern_grid(4, 3, 2);
     for (int sweeps = 0; sweeps < 4; sweeps++) {

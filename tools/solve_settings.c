@@ -106,7 +106,7 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 the device is not available",
   };
   const int parsed = tool_parse(context, &command, argc, argv);
-  if (!settings->solution || strcmp(settings->solution, "-") != 0) return parsed;
+  if (parsed != TOOL_GO_ON || !settings->solution || strcmp(settings->solution, "-") != 0) return parsed;
   if (settings->json) return tool_fail(TOOL_FAILED, "--solution - and --json are both for standard output");
   settings->solution = "/dev/stdout";
   return parsed;
