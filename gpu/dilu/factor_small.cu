@@ -6,7 +6,7 @@
  *
  * so that nothing is exchanged until all neighbours are done. Then every lane of the block row takes the sum of
  * A_ii - P_0 - ... and row r of its inverse by Gauss-Jordan elimination without row exchanges, again by itself. Where
- * karst_block_invert would exchange rows, or might, or finds the block singular or not finite, the warp does as
+ * karst_block_inverse would exchange rows, or might, or finds the block singular or not finite, the warp does as
  * karst_ilu_invert instead.
  *
  * The blocks of A come through shared memory (stage.h), and are in registers when the warp begins to wait. */
@@ -159,7 +159,7 @@ template <int B> __device__ __forceinline__ bool is_lost(const float (&size)[B][
   return lost;
 }
 
-/* Row r of the inverse of a, or of what stands for it, in the steps of karst_block_invert; lanes whose row is sound
+/* Row r of the inverse of a, or of what stands for it, in the steps of karst_block_inverse; lanes whose row is sound
  * keep it. size: of what the lane has added up. */
 template <int B>
 __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, const karst_dilu_matrix &m,

@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
   for (int64_t slot = blockIdx.x; slot < t.rows; slot += gridDim.x) {
     const entries all = entries_of(t, (karst_index)slot);
     const karst_index row = t.row[slot], diagonal = plan.diagonal[slot];
-    double *block = m.inverse + row * bb, *size = plan.size + blockIdx.x * bb;
+    double *block = m.inverse + row * bb, *size = plan.size + 2 * blockIdx.x * bb, *kept = size + bb;
     for (int64_t v = threadIdx.x; v < bb; v += THREADS) {
       block[v] = diagonal >= 0 ? m.value[diagonal * bb + v] : 0;
       size[v] = fabs(block[v]);
@@ -189,7 +189,8 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
     }
     double largest = m.shift > 0 ? largest_of_row(b, m, row, diagonal, block, line) : 0;
     if (largest == 0) largest = plan.finding->norm;
-    const karst_reason reason = karst_cuda_invert(b, block, size, line);
+    for (int64_t v = threadIdx.x; v < bb; v += THREADS) kept[v] = block[v];
+    const karst_reason reason = karst_cuda_invert(b, block, kept, size, line);
     __syncthreads();
     if (reason != KARST_SOUND) {
       const bool replace = reason == KARST_SINGULAR_BLOCK && m.shift > 0 && largest > 0;

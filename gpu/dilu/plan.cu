@@ -113,7 +113,7 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   const bool large = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   if (!status && large) status = karst_ilu_take(context, rows, "DILU", &plan->done, bytes);
   if (!status && large)
-    status = karst_ilu_take(context, karst_block_offset(b, plan->factor_grid), "DILU", &plan->size, bytes);
+    status = karst_ilu_take(context, 2 * karst_block_offset(b, plan->factor_grid), "DILU", &plan->size, bytes);
   if (!status && !large) status = karst_dilu_plan_factor_cuda(context, dilu->analysis, plan);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), what);

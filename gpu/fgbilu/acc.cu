@@ -8,7 +8,8 @@
  *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f), with its size (lib/dense.h)
  *     measure                      finds the largest sizes, by which pivots are chosen and judged
  *     scale, eliminate, invert     its kernels #3 to #5, for each of the n steps; the last invert is part of
- *     finish                       which stores D^-1 in its order and judges its entries
+ *     finish                       which stores D^-1 in its order and judges its entries, and inverts once more what
+ *                                  the steps could not
  *
  * Pivoting takes no launch: measure and invert, a thread a cell, choose the next pivot too. Rows stay where they are.
  * Step r eliminates column r with row pivot(r), and after the last one row pivot(i), column j holds element
@@ -16,7 +17,7 @@
  * hyperplane. */
 #include "fgbilu.h"
 
-#include "gpu/size.h"
+#include "dense.h"
 
 namespace
 {
@@ -25,13 +26,15 @@ enum { THREADS = 256 };
 
 /* Work space of a factorization for the cells of a hyperplane; arrays in device memory. */
 struct factor_work {
-  double *s;           /* [3][largest n n] the products by faces, each block column by column */
+  double *s;           /* [3][largest n n] the products by faces, each block column by column; then the first of them
+                          has copies of d */
   double *d;           /* [largest n n] the blocks that are inverted */
   double *size;        /* [largest n n] their sizes */
   double *row_scale;   /* [largest n] the scale of each row */
   double *column_size; /* [largest n] the largest size of each column with the rows scaled */
   int *pivot;          /* [largest n] the row that each column is eliminated with */
   int *step;           /* [largest n] the column that each row eliminated; n: none yet */
+  int *again;          /* [largest] whether the block needs another attempt (lib/dense.h) */
 };
 
 /* The cells of a hyperplane. */
@@ -105,10 +108,8 @@ __global__ void __launch_bounds__(THREADS) subtract(const karst_fgbilu_view m, c
 
 /* Chooses the pivot of column r of a block, the first of the largest scaled entries among the rows without a step, or
  * row r where there is no pivoting, and judges it. */
-__device__ void choose(const karst_fgbilu_view &m, const plane &p, const factor_work &w, bool pivoting, int64_t q,
-                       int r)
+__device__ void choose(int n, const factor_work &w, bool pivoting, int64_t q, int r)
 {
-  const int n = m.b;
   const double *column = w.d + karst_cuda_offset(n, q) + r * n, *scale = w.row_scale + q * n;
   int best = r;
   double best_size = fabs(column[r]) * scale[r];
@@ -124,8 +125,7 @@ __device__ void choose(const karst_fgbilu_view &m, const plane &p, const factor_
   }
   w.pivot[q * n + r] = best;
   w.step[q * n + best] = r;
-  if (!karst_block_pivot_stands(n, best_size, w.column_size[q * n + r]))
-    karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_SINGULAR);
+  if (!karst_block_pivot_stands(n, best_size, w.column_size[q * n + r])) w.again[q] = 1;
 }
 
 /* A warp looks at a block, its lanes at whole rows and then at whole columns. */
@@ -137,19 +137,17 @@ __global__ void __launch_bounds__(THREADS)
   int lane;
   if (!find_cell(p, 32, &q, &lane)) return;
   const double *size = w.size + karst_cuda_offset(n, q);
-  bool differ = false; /* whether columns may differ much */
   for (int u = lane; u < n; u += 32) {
-    double largest = 0, least = DBL_MAX;
+    double largest = 0;
     bool finite = true;
     for (int v = 0; v < n; v++) {
       const double entry = size[v * n + u];
       finite = finite && entry <= DBL_MAX;
       if (entry > largest) largest = entry;
-      if (entry > 0 && entry < least) least = entry;
+      w.s[karst_cuda_offset(n, q) + v * n + u] = w.d[karst_cuda_offset(n, q) + v * n + u];
     }
     if (!finite) karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_NOT_FINITE);
     if (largest == 0) karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_SINGULAR);
-    differ = differ || least < KARST_BLOCK_BALANCED * largest;
     w.row_scale[q * n + u] = 1 / fmax(largest, DBL_MIN);
     w.step[q * n + u] = n;
   }
@@ -162,10 +160,10 @@ __global__ void __launch_bounds__(THREADS)
     }
     w.column_size[q * n + v] = largest;
   }
-  differ = __any_sync(~0u, differ);
   __syncwarp();
-  if (lane == 0 && differ) karst_size_balance(n, size, w.row_scale + q * n, w.column_size + q * n);
-  if (lane == 0) choose(m, p, w, pivoting, q, 0);
+  if (lane > 0) return;
+  w.again[q] = 0;
+  choose(n, w, pivoting, q, 0);
 }
 
 /* Step r: divides the column, which changes its sign, and the pivot row by the pivot. The n - 1 threads from 0 have an
@@ -208,16 +206,32 @@ __global__ void __launch_bounds__(THREADS)
   if (q >= p.count) return;
   double *pivot = w.d + karst_cuda_offset(m.b, q) + r * m.b + w.pivot[q * m.b + r];
   *pivot = 1 / *pivot;
-  choose(m, p, w, pivoting, q, r + 1);
+  choose(m.b, w, pivoting, q, r + 1);
+}
+
+/* Inverts a block by one thread, from the copy of it. */
+__device__ void invert_again(const karst_fgbilu_view &m, const plane &p, const factor_work &w, bool pivoting, int64_t q)
+{
+  const int n = m.b;
+  const int64_t at = karst_cuda_offset(n, q);
+  const karst_reason reason =
+      karst_fgbilu_invert(n, pivoting, w.s + at, w.size + at, karst_fgbilu_inverse(m, n, p.cell[q]),
+                          w.row_scale + q * n, w.column_size + q * n, w.pivot + q * n);
+  if (reason == KARST_SINGULAR_BLOCK) karst_fgbilu_report(m, p.cell[q], KARST_FGBILU_SINGULAR);
 }
 
 /* Inverts the last pivot and stores the inverse. */
-__global__ void __launch_bounds__(THREADS) finish(const karst_fgbilu_view m, const plane p, const factor_work w)
+__global__ void __launch_bounds__(THREADS)
+    finish(const karst_fgbilu_view m, const plane p, const factor_work w, bool pivoting)
 {
   const int n = m.b;
   int64_t q;
   int e;
   if (!find_cell(p, n * n, &q, &e)) return;
+  if (w.again[q]) {
+    if (e == 0) invert_again(m, p, w, pivoting, q);
+    return;
+  }
   const int u = e % n, v = e / n, row = w.step[q * n + u];
   double entry = w.d[karst_cuda_offset(n, q) + e];
   if (v == n - 1 && row == n - 1) entry = 1 / entry;
@@ -241,7 +255,7 @@ void launch_plane(const karst_fgbilu_view &m, const plane &p, const factor_work 
     }
     if (r < n - 1) invert<<<grid(1), THREADS, 0, stream>>>(m, p, w, pivoting, r);
   }
-  finish<<<grid(n * n), THREADS, 0, stream>>>(m, p, w);
+  finish<<<grid(n * n), THREADS, 0, stream>>>(m, p, w, pivoting);
 }
 
 void launch_factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)
@@ -272,6 +286,7 @@ karst_status plan_factor(karst_context *context, karst_fgbilu *fgbilu)
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->column_size, bytes);
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->pivot, bytes);
   if (!status) status = karst_fgbilu_take(context, rows, what, &work->step, bytes);
+  if (!status) status = karst_fgbilu_take(context, rows / n, what, &work->again, bytes);
   return status;
 }
 
@@ -286,6 +301,7 @@ void destroy_factor(karst_context *context, karst_fgbilu *fgbilu)
   context->backend->release(context, work->column_size);
   context->backend->release(context, work->pivot);
   context->backend->release(context, work->step);
+  context->backend->release(context, work->again);
   karst_release(context, work);
 }
 

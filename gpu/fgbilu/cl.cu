@@ -11,11 +11,13 @@
  * leading 15 bits of the entries, so that the choice costs no other. Without, as in the paper, the pivots are on the
  * diagonal. What singular means does not depend on it.
  *
- * Shared memory of a thread block: to factor 8 (3 n^2 + 2 n) L + 4 n L bytes, which is 7.7 KiB for n = 6 and 24.6 KiB
- * for n = 32, for a sweep 8 (n^2 + n) L bytes. */
+ * A block that this does not serve is inverted once more by one of its threads (lib/dense.h).
+ *
+ * Shared memory of a thread block: to factor 8 (3 n^2 + 2 n) L + 4 (n + 1) L bytes, which is 7.7 KiB for n = 6 and
+ * 24.6 KiB for n = 32, for a sweep 8 (n^2 + n) L bytes. */
 #include "fgbilu.h"
 
-#include "gpu/size.h"
+#include "dense.h"
 
 namespace
 {
@@ -59,12 +61,13 @@ struct shared_cell {
   double *row_scale;   /* [n] the scale of each row, as in lib/dense.h */
   double *column_size; /* [n] the largest size of each column with the rows scaled */
   unsigned *vote;      /* [n] for the pivot of each column */
+  unsigned *again;     /* whether the block needs another attempt */
 };
 
 size_t bytes_to_factor(int n)
 {
-  return (size_t)cells_of_group(n) * n *
-         (KARST_FACES_BELOW * n * sizeof(double) + 2 * sizeof(double) + sizeof(unsigned));
+  const size_t cell = (KARST_FACES_BELOW * n + 2) * n * sizeof(double) + (n + 1) * sizeof(unsigned);
+  return (size_t)cells_of_group(n) * cell;
 }
 
 __device__ __forceinline__ shared_cell find_shared(int n, int qw)
@@ -73,7 +76,8 @@ __device__ __forceinline__ shared_cell find_shared(int n, int qw)
   const int cells = cells_of_group(n), stride = cells * n * n;
   double *scales = shared + KARST_FACES_BELOW * stride;
   unsigned *votes = reinterpret_cast<unsigned *>(scales + 2 * cells * n);
-  return {shared + qw * n * n, stride, scales + qw * n, scales + (cells + qw) * n, votes + qw * n};
+  return {shared + qw * n * n,       stride,         scales + qw * n,
+          scales + (cells + qw) * n, votes + qw * n, votes + cells * n + qw};
 }
 
 /* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f), and its size (lib/dense.h). */
@@ -112,35 +116,23 @@ __device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const
                                         double size)
 {
   double *block = to.s + 2 * to.stride; /* the read buffers are the other two */
-  bool differ = false;                  /* whether columns may differ much */
   block[at.v * n + at.u] = size;
   if (at.v == 0) to.vote[at.u] = 0;
+  if (at.u == 0 && at.v == 0) *to.again = 0;
   if (at.stores && !(size <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_NOT_FINITE);
   __syncthreads();
   if (at.v == 0) {
-    double largest = 0, least = DBL_MAX;
-    for (int k = 0; k < n; k++) {
-      const double entry = block[k * n + at.u];
-      largest = fmax(largest, entry);
-      if (entry > 0) least = fmin(least, entry);
-    }
+    double largest = 0;
+    for (int k = 0; k < n; k++) largest = fmax(largest, block[k * n + at.u]);
     if (at.stores && largest == 0) karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
-    differ = least < KARST_BLOCK_BALANCED * largest;
     to.row_scale[at.u] = 1 / fmax(largest, DBL_MIN);
-    if (differ) to.vote[0] = 1;
   }
-  const bool some = __syncthreads_or(differ);
+  __syncthreads();
   if (at.u == 0) {
     double largest = 0;
     for (int k = 0; k < n; k++) largest = fmax(largest, block[at.v * n + k] * to.row_scale[k]);
     to.column_size[at.v] = largest;
   }
-  if (!some) return;
-  __syncthreads();
-  if (at.u == 0 && at.v == 0 && to.vote[0] > 0) karst_size_balance(n, block, to.row_scale, to.column_size);
-  __syncthreads();
-  if (at.v == 0) to.vote[at.u] = 0;
-  __syncthreads();
 }
 
 /* A vote: the leading bits of a size, which ascend with it, and below them the row, from the last to the first. */
@@ -150,6 +142,26 @@ __device__ __forceinline__ unsigned vote_for(int u, double size)
 }
 
 __device__ __forceinline__ int voted(unsigned vote) { return 31 - (int)(vote & 31U); }
+
+/* Inverts the blocks that need it by one thread each, whose sizes are in shared memory still. made: this thread's
+ * element. Returns whether its block was one. */
+__device__ __forceinline__ bool invert_again(const karst_fgbilu_view &m, int n, bool pivoting, const element &at,
+                                             const shared_cell &to, double made)
+{
+  double *block = to.s, *inverse = to.s + to.stride, *size = to.s + 2 * to.stride;
+  const bool again = *to.again > 0;
+  if (!__syncthreads_or(again)) return false;
+  block[at.v * n + at.u] = made;
+  __syncthreads();
+  if (again && at.stores && at.u == 0 && at.v == 0) {
+    const karst_reason reason = karst_fgbilu_invert(n, pivoting, block, size, inverse, to.row_scale, to.column_size,
+                                                    reinterpret_cast<int *>(to.vote));
+    if (reason == KARST_SINGULAR_BLOCK) karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
+  }
+  __syncthreads();
+  if (again && at.stores) karst_fgbilu_inverse(m, n, at.cell)[at.v * n + at.u] = inverse[at.v * n + at.u];
+  return again;
+}
 
 template <int B, bool pivoting>
 __global__ void __launch_bounds__(threads_of_group<B>)
@@ -162,6 +174,7 @@ __global__ void __launch_bounds__(threads_of_group<B>)
   int row = pivoting ? n : at.u, column = at.v; /* of this element in the inverse; n: not known yet */
   double size;
   double d = make_block<B>(m, n, at, to, &size);
+  const double made = d;
   measure<B>(m, n, at, to, size);
   const double scale = to.row_scale[at.u];
   for (int r = 0; r < n; r++) {
@@ -174,13 +187,13 @@ __global__ void __launch_bounds__(threads_of_group<B>)
     const double pivot = s[r * n + best];
     if (pivoting && a) row = r;
     if (pivoting && b) column = best;
-    if (a && b && at.stores && !karst_block_pivot_stands(n, fabs(pivot) * scale, to.column_size[r]))
-      karst_fgbilu_report(m, at.cell, KARST_FGBILU_SINGULAR);
+    if (a && b && !karst_block_pivot_stands(n, fabs(pivot) * scale, to.column_size[r])) *to.again = 1;
     /* The product is of a quotient, so that small entries do not underflow in it. */
     const double over = (a ? (b ? 1 : d) : b ? -d : s[at.v * n + best]) / pivot;
     d = a || b ? over : d - s[r * n + at.u] * over;
   }
-  if (!at.stores) return;
+  __syncthreads();
+  if (invert_again(m, n, pivoting, at, to, made) || !at.stores) return;
   karst_fgbilu_inverse(m, n, at.cell)[column * n + row] = d;
   if (!(fabs(d) <= DBL_MAX)) karst_fgbilu_report(m, at.cell, KARST_FGBILU_OVERFLOW);
 }

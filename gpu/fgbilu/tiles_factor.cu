@@ -206,7 +206,7 @@ struct inverse_row {
   int fault;        /* a karst_fgbilu_fault, as far as this lane knows; NONE */
 };
 
-enum { NONE = 3 };
+enum { NONE = 3, IDENTITY = 076543210 /* columns where no row has been exchanged */ };
 
 /* A vote for a pivot's row: the leading bits of its size, which ascend with it, and below them the row, from the last
  * to the first. */
@@ -232,50 +232,68 @@ __device__ __forceinline__ double invert_pivot(double x)
   return y * scale;
 }
 
-/* Returns the scale of the lane's row, as karst_block_equilibrate makes it. word: of the sizes of the row. */
-template <int N> __device__ __forceinline__ double scale_row(const line &l, const karst_ilu_words<N> &word)
+/* A row of an inverse, and what is wrong with it. */
+template <int N> struct whole_row {
+  double at[N];
+  karst_reason reason;
+};
+
+/* Makes the lane's row of the inverse by karst_fgbilu_invert, with the whole block in each lane. kept: the block in
+ * shared memory; scaled: its sizes, with the rows scaled to 1; row: what the lane's is divided by there. It is rare,
+ * and takes no registers from others as a function of its own. */
+template <int N, bool pivoting>
+__device__ __noinline__ whole_row<N> invert_whole(int p, int u, const double *kept, const double *scaled, double row)
 {
-  int row = 0;
-  bool differ = false; /* whether columns may differ much */
-#pragma unroll
-  for (int c = 0; c < N; c++) row = max(row, word.at[c]);
-#pragma unroll
-  for (int c = 0; c < N; c++) differ = differ || karst_size_differs(word.at[c], row);
-  const double scale = invert_pivot(fmax(karst_size_number(row), DBL_MIN));
-  if (!__any_sync(~0u, differ)) return scale;
-  const karst_ilu_place at = {l.p, l.u, l.active, ((1u << N) - 1) << (l.p * N)};
-  const double balanced = karst_ilu_balance<N>(at, word, row);
-  return karst_any_of_group(at, differ) ? balanced : scale;
+  double block[N * N], size[N * N], inverse[N * N], row_scale[N], column_size[N];
+  int pivot[N];
+  whole_row<N> made;
+  for (int c = 0; c < N; c++)
+    for (int r = 0; r < N; r++) {
+      block[c * N + r] = kept[c * column_of<N> + r];
+      size[c * N + r] = scaled[c * column_of<N> + r] * __shfl_sync(~0u, row, p * N + r);
+    }
+  made.reason = karst_fgbilu_invert(N, pivoting, block, size, inverse, row_scale, column_size, pivot);
+  for (int c = 0; c < N; c++) made.at[c] = made.reason == KARST_SOUND ? inverse[c * N + u] : 0;
+  return made;
+}
+
+__device__ __forceinline__ int fault_of(karst_reason reason)
+{
+  return reason == KARST_SOUND ? NONE : reason == KARST_NOT_FINITE ? KARST_FGBILU_NOT_FINITE : KARST_FGBILU_SINGULAR;
 }
 
 /* Inverts the blocks that the warp holds, a row in each lane, by Gauss-Jordan elimination; the whole warp takes all
  * steps. With pivoting, step c takes the row with the largest scaled entry of column c among those that have not been
- * taken, else row c. Rows stay in their lanes. What singular means is the same as in lib/dense.h. size: of the row
- * (gpu/size.h); scratch: N by N elements of shared memory for the cell. */
+ * taken, else row c. Rows stay in their lanes, except where a block needs another attempt. What singular means is the
+ * same as in lib/dense.h. real: whether there is a cell; size: of the row (gpu/size.h); scratch, kept: N by N elements
+ * each of shared memory for the cell. */
 template <int N, bool pivoting>
-__device__ __forceinline__ inverse_row invert(const line &l, const float (&size)[N], double (&a)[N], double *scratch)
+__device__ __forceinline__ inverse_row invert(const line &l, bool real, const float (&size)[N], double (&a)[N],
+                                              double *scratch, double *kept)
 {
   const int base = l.p * N;
   double row_scale = 1, column_size = 0; /* of row u, of column u with the rows scaled */
   bool finite = true, taken = false, regular = true;
   inverse_row made = {l.u, 0, NONE};
-  karst_ilu_words<N> word;
+  int largest = 0;
+  if (N > 1) __syncwarp(); /* kept has been read as a factor */
 #pragma unroll
   for (int c = 0; c < N; c++) {
     finite = finite && fabs(a[c]) <= DBL_MAX;
-    word.at[c] = karst_size_word(size[c]);
+    largest = max(largest, karst_size_word(size[c]));
+    if (N > 1 && l.active) kept[c * column_of<N> + l.u] = a[c];
   }
   if (N > 1) {
-    row_scale = scale_row<N>(l, word);
+    row_scale = invert_pivot(fmax(karst_size_number(largest), DBL_MIN));
 #pragma unroll
     for (int c = 0; c < N; c++)
-      if (l.active) scratch[c * column_of<N> + l.u] = karst_size_number(word.at[c]) * row_scale;
+      if (l.active) scratch[c * column_of<N> + l.u] = karst_size_number(karst_size_word(size[c])) * row_scale;
     __syncwarp();
 #pragma unroll
     for (int r = 0; r < N; r++) column_size = fmax(column_size, scratch[l.u * column_of<N> + r]);
     __syncwarp();
   } else {
-    column_size = karst_size_number(word.at[0]);
+    column_size = karst_size_number(largest);
   }
 #pragma unroll
   for (int c = 0; c < N; c++) {
@@ -307,6 +325,20 @@ __device__ __forceinline__ inverse_row invert(const line &l, const float (&size)
   if (overflow) made.fault = KARST_FGBILU_OVERFLOW;
   if (!regular) made.fault = KARST_FGBILU_SINGULAR;
   if (!finite) made.fault = KARST_FGBILU_NOT_FINITE;
+  if constexpr (N > 1) {
+    const karst_ilu_place at = {l.p, l.u, l.active, ((1u << N) - 1) << (l.p * N)};
+    const bool all_finite = !karst_any_of_group(at, !finite), again = real && all_finite && !regular;
+    if (__any_sync(~0u, again)) {
+      const whole_row<N> whole =
+          invert_whole<N, pivoting>(l.p, l.u, kept, scratch, fmax(karst_size_number(largest), DBL_MIN));
+      __syncwarp(); /* others may write where it has read */
+      if (karst_any_of_group(at, again)) {
+        made = {l.u, IDENTITY, fault_of(whole.reason)};
+#pragma unroll
+        for (int c = 0; c < N; c++) a[c] = whole.at[c];
+      }
+    }
+  }
   return made;
 }
 
@@ -342,8 +374,8 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
     subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d, size);
     if (!flat) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d, size);
     double *result = desk->made[s % 2][p];
-    const inverse_row inverse = invert<N, pivoting>(l, size, d, result);
     const bool real = now.row >= 0;
+    const inverse_row inverse = invert<N, pivoting>(l, real, size, d, result, own.after[0][p]);
     double *to = m.factor + (real ? (int64_t)now.row * (N * N) : 0);
 #pragma unroll
     for (int k = 0; k < N; k++)

@@ -162,8 +162,8 @@ __device__ __forceinline__ void subtract_product(int n, const double *x, const d
       for (int i = 0; i < COLUMNS; i++) sum[i] -= x[k * n] * column[i][k];
 }
 
-/* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten, and its size (lib/dense.h) in the place of
- * beside. */
+/* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten; and in the places of beside its size
+ * (lib/dense.h) and a copy of it. */
 template <bool even>
 __device__ __forceinline__ void make_block(int n, int apart, double *before, const double *after, const double *along,
                                            double *beside, const double *diagonal, double *to)
@@ -202,7 +202,7 @@ __device__ __forceinline__ void make_block(int n, int apart, double *before, con
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
       if (v + i < n) {
-        to[(v + i) * n + u] = d[i];
+        to[(v + i) * n + u] = beside[apart + (v + i) * n + u] = d[i];
         beside[(v + i) * n + u] = size[i];
       }
   }
@@ -245,8 +245,8 @@ __global__ void __launch_bounds__(256) factor(const __grid_constant__ karst_fgbi
     now = fetch<even>(m, following, apart, before, after, next);
     following = load_cells(m, l, i + 2);
     if (!real) continue;
-    karst_block_in_memory block(n, own, n, beside, work);
-    block_unpivoted unpivoted(n, own, n, beside, work);
+    karst_block_in_memory block(n, own, n, beside + apart, beside, work);
+    block_unpivoted unpivoted(n, own, n, beside + apart, beside, work);
     const karst_reason reason = pivoting ? karst_cuda_invert(block) : karst_cuda_invert(unpivoted);
     __syncthreads();
     for (int k = t; k < size; k += threads) karst_publish(to + k, own[k]);

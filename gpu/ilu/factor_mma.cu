@@ -183,7 +183,7 @@ __device__ __forceinline__ float sum_across(float mine, int first, int last)
 /* The lanes of a row, and those of the same columns, by the bits of their numbers in which they differ. */
 enum { ACROSS_ROW = 1, ACROSS_ROW_LAST = 2, ACROSS_COLUMN = 4, ACROSS_COLUMN_LAST = 16 };
 
-/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. word: of the lane's sizes;
+/* The scale of the lane's row as karst_block_balance makes it. word: of the lane's sizes;
  * row: of the largest of the row. */
 __device__ double balance(const int (&word)[2], int row)
 {
@@ -207,7 +207,7 @@ __device__ double balance(const int (&word)[2], int row)
   return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
 }
 
-/* A sum as a holder for karst_cuda_invert (gpu/invert.h), which leaves the inverse in a as a left factor. Rows stay
+/* A sum as a holder for karst_cuda_attempt (gpu/invert.h), which leaves the inverse in a as a left factor. Rows stay
  * where they are: pivot_of and column_of remember which row was the pivot of which column. Of candidates that agree in
  * the first 18 bits any may be taken, for one instruction finds their maximum then. */
 template <int B> struct block_in_tile {
@@ -234,17 +234,17 @@ template <int B> struct block_in_tile {
     return !__any_sync(~0u, !(fabs(a.at[0]) <= DBL_MAX && fabs(a.at[1]) <= DBL_MAX));
   }
 
-  __device__ __forceinline__ bool measure()
+  __device__ __forceinline__ bool measure(int attempt)
   {
     const int word[2] = {karst_size_word(size_of_sum.at[0]), karst_size_word(size_of_sum.at[1])};
     const int row = largest_across(max(word[0], word[1]), ACROSS_ROW, ACROSS_ROW_LAST);
     scale = 1 / fmax(karst_size_number(row), DBL_MIN);
-    if (__any_sync(~0u, karst_size_differs(word[0], row) || karst_size_differs(word[1], row)))
-      scale = balance(word, row);
+    if (attempt > 0) scale = balance(word, row);
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      column_size[i] = karst_size_number(
-          largest_across(__double2hiint(karst_size_number(word[i]) * scale), ACROSS_COLUMN, ACROSS_COLUMN_LAST));
+      column_size[i] = karst_size_number(largest_across(__double2hiint(karst_size_number(word[i]) * scale),
+                                                        ACROSS_COLUMN, ACROSS_COLUMN_LAST)) *
+                       (attempt > 0 ? KARST_BLOCK_MARGIN : 1);
     return true; /* of a row of zeros no pivot stands */
   }
 
@@ -432,9 +432,13 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
     }
     tile_size size;
     const tile diagonal = accumulate_block<B, true>(lower, upper, upper, A, row.upper, p, size);
-    block_in_tile<B> pivot(p, diagonal, size);
-    const karst_reason reason = karst_cuda_invert(pivot);
-    inverse = pivot.a;
+    karst_reason reason = KARST_SINGULAR_BLOCK;
+#pragma unroll 1
+    for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason == KARST_SINGULAR_BLOCK; attempt++) {
+      block_in_tile<B> pivot(p, diagonal, size);
+      reason = karst_cuda_attempt(pivot, attempt);
+      inverse = pivot.a;
+    }
     if (reason != KARST_SOUND) inverse = mend_pivot<B>(lower, upper, A, shift, reason, row, p, finding);
 #pragma unroll
     for (int k = 0; k < EARLY; k++) {

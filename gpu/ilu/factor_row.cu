@@ -312,24 +312,20 @@ __device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_i
   return lost;
 }
 
-/* The lane's column of D, as far as it makes it, and its row of D^-1. */
+/* The lane's column of D, as far as it makes it. */
 template <int B> struct column_size {
   float at[B];
-};
-template <int B> struct inverse_row {
-  double at[B];
-  karst_reason reason;
 };
 
 /* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns from so
  * many products at most. It is rare, and takes no registers from others as a function of its own. */
 template <int B, int ROWS>
-__device__ __noinline__ inverse_row<B> invert_with_care(karst_ilu_place at, bool there, const double *diagonal,
-                                                        column_size<B> size, int products)
+__device__ __noinline__ karst_ilu_inverse_row<B>
+invert_with_care(karst_ilu_place at, bool there, const double *diagonal, column_size<B> size, int products)
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int first = (int)threadIdx.x % 32 / LANES * LANES;
-  inverse_row<B> inverse;
+  karst_ilu_inverse_row<B> inverse;
   float whole[B];
 #pragma unroll
   for (int c = 0; c < B; c++) {
@@ -365,7 +361,8 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
   column_size<B> column;
 #pragma unroll
   for (int r = 0; r < B; r++) column.at[r] = size[r];
-  const inverse_row<B> careful = invert_with_care<B, ROWS>(at, task.there, diagonal, column, task.place.lower_length);
+  const karst_ilu_inverse_row<B> careful =
+      invert_with_care<B, ROWS>(at, task.there, diagonal, column, task.place.lower_length);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = careful.at[c];
   return careful.reason;

@@ -39,7 +39,7 @@ static __device__ __forceinline__ double karst_reciprocal(double x)
 
 /* By what the pivots of a block are chosen and judged, where a lane has a row of its sizes. */
 template <int B> struct karst_ilu_scales {
-  double row_scale; /* 1 over the largest of the lane's row, or what karst_ilu_balance makes */
+  double row_scale; /* 1 over the largest of the lane's row */
   int column[B];    /* the high word of the largest size of each column, with the rows scaled */
 };
 
@@ -56,78 +56,27 @@ static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &
   }
 }
 
-/* The mean, over the rows of a block in which column c is not 0, of the exponents less those of the rows. there:
- * whether it is not 0 in the lane's row; exponent: of the lane. The quick division will do for scales, and has no
- * branch that keeps the steps of one column from those of the next. */
-template <int B>
-static __device__ __forceinline__ float karst_ilu_mean(const karst_ilu_place &at, bool there, float exponent)
-{
-  const int count = __popc(__ballot_sync(~0u, there) & at.group);
-  float sum = 0;
-#pragma unroll
-  for (int j = 0; j < B; j++) sum += __shfl_sync(~0u, there ? exponent : 0, at.q * B + j);
-  return count > 0 ? __fdividef(sum, (float)count) : 0;
-}
-
-/* The high words of the sizes of a lane's row. */
-template <int B> struct karst_ilu_words {
-  int at[B];
-};
-
-/* The scale of the lane's row where columns differ much, as karst_block_balance makes it. row: of the largest of its
- * words. It is rare, and takes no registers from others as a function of its own. */
-template <int B>
-static __device__ __noinline__ double karst_ilu_balance(karst_ilu_place at, karst_ilu_words<B> word, int row)
-{
-  enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
-  float column[B], own = (float)((row >> EXPONENT) - BIAS), sum = 0, largest = -LARGEST;
-  int count = 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
-    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
-    if (word.at[c] > 0) sum += exponent - column[c];
-    count += word.at[c] > 0;
-  }
-  own = count > 0 ? __fdividef(sum, (float)count) : 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) {
-    const float exponent = (float)((word.at[c] >> EXPONENT) - BIAS);
-    column[c] = karst_ilu_mean<B>(at, word.at[c] > 0, exponent - own);
-    if (word.at[c] > 0) largest = fmaxf(largest, exponent - column[c]);
-  }
-  return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
-}
-
 /* Measures the blocks that the warp holds as karst_block_equilibrate does. size: of the lane's row (gpu/size.h). */
 template <int B>
 static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const karst_ilu_place &at,
                                                                         const float (&size)[B])
 {
   karst_ilu_scales<B> found;
-  karst_ilu_words<B> word;
-  int scaled[B], row = 0;
-  bool differ = false; /* whether columns may differ much */
+  int word[B], scaled[B], row = 0;
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    word.at[c] = scaled[c] = karst_size_word(size[c]);
-    row = max(row, word.at[c]);
+    word[c] = scaled[c] = karst_size_word(size[c]);
+    row = max(row, word[c]);
   }
-#pragma unroll
-  for (int c = 0; c < B; c++) differ = differ || karst_size_differs(word.at[c], row);
   found.row_scale = B > 1 ? 1 / fmax(karst_size_number(row), DBL_MIN) : 1;
-  if (B > 1 && __any_sync(~0u, differ)) {
-    const double balanced = karst_ilu_balance<B>(at, word, row);
-    if (karst_any_of_group(at, differ)) found.row_scale = balanced;
-  }
 #pragma unroll
-  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word.at[c]) * found.row_scale);
+  for (int c = 0; c < B && B > 1; c++) scaled[c] = __double2hiint(karst_size_number(word[c]) * found.row_scale);
   karst_ilu_largest<B>(at, scaled, found.column);
   return found;
 }
 
-/* Does what karst_ilu_invert does once the blocks are measured. A pivot stands where it exceeds so many times the
- * size of its column. */
+/* Inverts the blocks that the warp holds by the first attempt of karst_block_inverse. A pivot stands where it exceeds
+ * so many times the size of its column. */
 template <int B>
 static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_ilu_place &at, double rounding,
                                                                    const karst_ilu_scales<B> &scales, double (&a)[B])
@@ -186,7 +135,56 @@ static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_i
   return KARST_SOUND;
 }
 
-/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_invert of lib/dense.h does; the
+/* A lane's row of a block, with its sizes, and of an inverse. */
+template <int B> struct karst_ilu_sized_row {
+  double at[B];
+  float size[B];
+};
+template <int B> struct karst_ilu_inverse_row {
+  double at[B];
+  karst_reason reason;
+};
+
+/* karst_block_inverse for any block size, in one copy. */
+static __device__ __noinline__ karst_reason karst_ilu_invert_any(int b, const double *block, const double *size,
+                                                                 double *inverse, double *work, int *pivot)
+{
+  return karst_block_inverse(b, block, size, inverse, work, pivot);
+}
+
+/* Makes the lane's row of the inverse by karst_block_inverse, with the whole block in each lane. It is rare, and takes
+ * no registers from others as a function of its own. */
+template <int B>
+static __device__ __noinline__ karst_ilu_inverse_row<B> karst_ilu_invert_whole(karst_ilu_place at,
+                                                                               karst_ilu_sized_row<B> row)
+{
+  double block[B * B], size[B * B], inverse[B * B], work[2 * B];
+  int pivot[B];
+  karst_ilu_inverse_row<B> made;
+  for (int v = 0; v < B * B; v++) {
+    block[v] = __shfl_sync(~0u, row.at[v / B], at.q * B + v % B);
+    size[v] = karst_size_number(__shfl_sync(~0u, karst_size_word(row.size[v / B]), at.q * B + v % B));
+  }
+  made.reason = karst_ilu_invert_any(B, block, size, inverse, work, pivot);
+  for (int c = 0; c < B; c++) made.at[c] = inverse[c * B + at.r];
+  return made;
+}
+
+/* Inverts once more the blocks that the first attempt finds singular, if any. row: of the block; a: of its inverse.
+ * Returns the reason of the lane's block. */
+template <int B>
+static __device__ __forceinline__ karst_reason karst_ilu_invert_again(const karst_ilu_place &at, karst_reason reason,
+                                                                      const karst_ilu_sized_row<B> &row, double (&a)[B])
+{
+  const bool again = at.active && reason == KARST_SINGULAR_BLOCK;
+  if (B == 1 || !__any_sync(~0u, again)) return reason;
+  const karst_ilu_inverse_row<B> made = karst_ilu_invert_whole<B>(at, row);
+#pragma unroll
+  for (int c = 0; c < B; c++) a[c] = again ? made.at[c] : a[c];
+  return again ? made.reason : reason;
+}
+
+/* Inverts the blocks that the warp holds, a scalar row in each lane, as karst_block_inverse of lib/dense.h does; the
  * whole warp takes all steps. size: of the lane's row (gpu/size.h), no less than its entries. The reason is that of the
  * lane's block.
  *
@@ -196,7 +194,15 @@ template <int B>
 static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_place &at, const float (&size)[B],
                                                                 double (&a)[B])
 {
-  return karst_ilu_eliminate<B>(at, karst_block_rounding(B), karst_ilu_measure<B>(at, size), a);
+  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, size);
+  karst_ilu_sized_row<B> row;
+#pragma unroll
+  for (int c = 0; c < B; c++) {
+    row.at[c] = a[c];
+    row.size[c] = size[c];
+  }
+  const karst_reason reason = karst_ilu_eliminate<B>(at, karst_block_rounding(B), scales, a);
+  return karst_ilu_invert_again<B>(at, reason, row, a);
 }
 
 /* How many times as much as another a pivot has to exceed that is taken without a look at how its block was summed up:

@@ -17,7 +17,7 @@ struct large_call {
   int b;
   const double *A; /* its values */
   double shift, modified;
-  double *size; /* [grid b*b] of the diagonal blocks that are under way (lib/dense.h), contiguous */
+  double *size; /* [grid 2 b*b] of the diagonal blocks that are under way (lib/dense.h), and their copies; contiguous */
   int *done;    /* [rows] by the slots of lower: whether the row's D^-1 and U' can be read */
   karst_ilu_finding_cuda *finding;
 };
@@ -159,7 +159,7 @@ __device__ void mark_done(int *done, karst_index slot)
 }
 
 /* Returns the sizes of the diagonal block that this block of threads has under way. */
-__device__ __forceinline__ double *size_here(const large_call &f) { return f.size + (int64_t)blockIdx.x * f.b * f.b; }
+__device__ __forceinline__ double *size_here(const large_call &f) { return f.size + 2LL * blockIdx.x * f.b * f.b; }
 
 /* Inverts the diagonal block of a row, or shifts it or blames it. */
 __device__ void invert_pivot(const large_call &f, const large_row &row, block_view inverse, double *line)
@@ -170,7 +170,10 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
                                       largest_of_blocks(f.upper, f.b, row.upper, row.upper_length)),
                                  line);
   if (largest == 0) largest = f.finding->norm;
-  karst_block_in_memory diagonal(f.b, inverse.at, (int)inverse.stride, size_here(f), line);
+  double *size = size_here(f), *kept = size + f.b * f.b;
+  for (int v = (int)threadIdx.x; v < f.b * f.b; v += (int)blockDim.x)
+    kept[v] = inverse.at[v / f.b * inverse.stride + v % f.b];
+  karst_block_in_memory diagonal(f.b, inverse.at, (int)inverse.stride, kept, size, line);
   const karst_reason reason = karst_cuda_invert(diagonal);
   __syncthreads();
   if (reason == KARST_SOUND) return;
@@ -246,7 +249,7 @@ size_t shared_bytes(int b, int threads)
 }
 
 /* The work space of a factorization, factor_work: size, then done. */
-int64_t doubles_of_size(int b, int grid) { return (int64_t)grid * b * b; }
+int64_t doubles_of_size(int b, int grid) { return 2LL * grid * b * b; }
 
 large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *plan, int grid)
 {

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
 {
   const karst_triangle &upper = from.upper;
   const int64_t slot = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  double block[B * B], sum[B * B], size[B * B], work[2 * B];
+  double block[B * B], sum[B * B], size[B * B], inverse[B * B], work[2 * B];
   int pivot[B];
   if (slot >= upper.rows) return;
   const place at = place_of(upper, B, slot);
@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
     karst_block_subtract_multiply(B, from.value + karst_cuda_offset(B, left), from.value + karst_cuda_offset(B, right),
                                   sum);
   });
-  const karst_reason reason = karst_block_invert(B, block, size, work, pivot);
+  const karst_reason reason = karst_block_inverse(B, block, size, inverse, work, pivot);
   record_pivot(finding, upper.row[slot], reason);
 #pragma unroll
-  for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? block[v] : 0;
+  for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? inverse[v] : 0;
 }
 
 /* Makes D^-1, a block by each thread block. Where the columns are to be apart, the block is inverted in shared
@@ -114,14 +114,15 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   double *size = sizes + karst_cuda_offset(b, blockIdx.x);
   for (int64_t slot = blockIdx.x; slot < upper.rows; slot += gridDim.x) {
     const place at = place_of(upper, b, slot);
-    const karst_index diagonal = upper.source[at.block];
+    const double *from_diagonal = from.value + karst_cuda_offset(b, upper.source[at.block]);
     double *to = entry_at(upper, b, at, upper.start[at.slice]), *block = upper.group > 1 ? shared : to;
     for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) {
-      block[v] = from.value[karst_cuda_offset(b, diagonal) + v];
-      size[v] = size_of_element(from, b, slot, diagonal, block[v], v % b, v / b);
+      block[v] = from_diagonal[v];
+      size[v] = size_of_element(from, b, slot, upper.source[at.block], block[v], v % b, v / b);
     }
     __syncthreads();
-    const karst_reason reason = karst_cuda_invert(b, block, size, upper.group > 1 ? shared + b * b : shared);
+    const karst_reason reason =
+        karst_cuda_invert(b, block, from_diagonal, size, upper.group > 1 ? shared + b * b : shared);
     __syncthreads();
     for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
       to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;

@@ -300,7 +300,7 @@ __device__ __forceinline__ karst_ilu_scales<B> measure_entries(const karst_ilu_p
   return karst_ilu_measure<B>(at, own);
 }
 
-/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_invert, or of what stands for
+/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_inverse, or of what stands for
  * it. Where the sums are to be traced, the block is judged by its sizes; else by its entries, with the margin of
  * karst_ilu_solve_row. Returns whether the row is right, which it is not where without a trace the block may not be
  * sound. size: of the thread's row, as far as this job has made it. The whole warp takes all steps. */
@@ -310,19 +310,22 @@ invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_
                  const float (&size)[B], bool trace, const findings &f, double (&inverse)[B])
 {
   const double *from = w.block + job.block * (B * B) + at.r;
-  float whole[B];
+  karst_ilu_sized_row<B> row;
 #pragma unroll
   for (int c = 0; c < B; c++) {
-    inverse[c] = at.active ? from[c * B] : c == at.r;
-    whole[c] = karst_size(inverse[c]);
+    row.at[c] = at.active ? from[c * B] : c == at.r;
+    row.size[c] = karst_size(row.at[c]);
   }
-  if (at.active && trace) retrace<B>(w, m, f.A, job.block, at.r, inverse, whole);
+  if (at.active && trace) retrace<B>(w, m, f.A, job.block, at.r, row.at, row.size);
   __syncwarp();
-  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, whole);
+#pragma unroll
+  for (int c = 0; c < B; c++) inverse[c] = row.at[c];
+  const karst_ilu_scales<B> scales = karst_ilu_measure<B>(at, row.size);
   const bool lost = !trace && sums_are_lost<B>(size, scales);
   const double rounding = (trace ? 1 : KARST_ILU_MARGIN) * karst_block_rounding(B);
-  const karst_reason reason = karst_ilu_eliminate<B>(at, rounding, scales, inverse);
+  karst_reason reason = karst_ilu_eliminate<B>(at, rounding, scales, inverse);
   if (!trace) return !karst_any_of_block<B>(at, lost || reason != KARST_SOUND);
+  reason = karst_ilu_invert_again<B>(at, reason, row, inverse);
   if (!at.active || reason == KARST_SOUND) return true;
   const double mended =
       mend_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);

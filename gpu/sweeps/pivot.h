@@ -34,9 +34,8 @@ static __device__ __forceinline__ void karst_parilu_pivot(bool factored, double 
   } else {
     double work[2 * B];
     int exchanged[B];
-#pragma unroll
-    for (int v = 0; v < B * B; v++) inverse[v] = block[v];
-    if (karst_block_invert(B, inverse, inverse, work, exchanged) != KARST_SOUND) karst_parilu_poison_cuda<B>(inverse);
+    if (karst_block_inverse(B, block, block, inverse, work, exchanged) != KARST_SOUND)
+      karst_parilu_poison_cuda<B>(inverse);
   }
 }
 

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     if (!factored && !cholesky(b, made)) poison(b, made);
     double *inverted = inverse + karst_cuda_offset(b, i);
     if (!invert_lower(b, made, inverted)) poison(b, inverted);
-  } else if (karst_cuda_invert(b, made, made, shared) != KARST_SOUND) {
+  } else if (karst_cuda_invert(b, made, from + at, from + at, shared) != KARST_SOUND) {
     poison(b, made);
   }
 }
