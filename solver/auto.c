@@ -92,7 +92,7 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
   karst_auto_freedom freedom = find_freedom(given);
   const char *learn = karst_options_find(given, "auto-learn");
   if (orders) find_tiles(given, &freedom);
-  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .stand_in = -1};
+  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .former = -1, .stand_in = -1};
   choice->learn = !learn || strcmp(learn, "iterations") == 0 ? BY_ITERATIONS
                   : strcmp(learn, "time") == 0               ? BY_TIME
                                                              : NEVER;
@@ -218,19 +218,24 @@ static void reopen(karst_auto *choice)
   for (int i = 0; i < choice->ladder.count; i++)
     if (i != choice->best && !isinf(choice->cost[i])) choice->cost[i] = NAN;
   choice->settled = false;
+  choice->former = -1;
 }
+
+/* Whether this is the trial of the rung that the best one has replaced within a solve. In vain, it confirms that. */
+static bool is_confirmation(const karst_auto *choice) { return choice->at == choice->former && !choice->doubted; }
 
 /* A trial was in vain, or the choice has changed back: the next trial waits longer. */
 static void lengthen_pause(karst_auto *choice)
 {
+  if (is_confirmation(choice)) return;
   choice->pause = choice->pause < LONGEST_PAUSE ? 2 * choice->pause + 1 : LONGEST_PAUSE;
 }
 
 /* Neighbours are compared no more with the best rung, which takes so many iterations. */
 static void settle(karst_auto *choice)
 {
+  if (!choice->settled) choice->quiet = 0;
   choice->settled = true;
-  choice->quiet = 0;
 }
 
 /* The nearest rung above one that has not failed, or -1. */
@@ -272,7 +277,10 @@ static void return_to_best(karst_auto *choice)
 {
   char text[WORDS], other[WORDS];
   describe(choice, choice->at, text);
-  settle(choice);
+  if (is_confirmation(choice))
+    choice->former = -1;
+  else
+    settle(choice);
   if (isinf(choice->cost[choice->at]))
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
   else if (choice->doubted)
@@ -284,18 +292,20 @@ static void return_to_best(karst_auto *choice)
 }
 
 /* The best rung takes many times its usual iterations: the next one above that has not failed takes its place, and
- * comparisons begin anew. */
+ * comparisons begin anew. One system may be hard among easy ones, so the former best rung has a trial with the next. */
 static void climb(karst_auto *choice)
 {
   char text[WORDS];
   const int above = find_above(choice, choice->best);
   snprintf(choice->reason, sizeof choice->reason, "%s took too many iterations", describe(choice, choice->best, text));
   if (above < 0) return;
+  const int former = choice->best;
   choice->at = above;
   trust(choice, above);
   choice->usual = choice->bytes = 0;
   lengthen_pause(choice);
   reopen(choice);
+  choice->former = former;
 }
 
 /* How many digits the limits ask for, over those that costs are for. */
@@ -381,7 +391,10 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
   const double cost = find_cost(choice, sample, digits, &update);
   choice->cost[choice->at] = cost;
   if (choice->at != choice->best && !judge_trial(choice, cost)) return;
-  if (choice->at != choice->best) choice->usual = 0;
+  if (choice->at != choice->best) {
+    choice->usual = 0;
+    choice->former = -1;
+  }
   trust(choice, choice->at);
   choice->bytes = karst_auto_update_bytes(sample) + iterations * karst_auto_iteration_bytes(sample);
   choice->step = cost - update > update ? 1 : iterations <= few_iterations ? -1 : 0;
@@ -395,6 +408,7 @@ static void pardon(karst_auto *choice)
   for (int i = 0; i < choice->ladder.count; i++)
     if (isinf(choice->cost[i]) && (i != choice->at || i == choice->ladder.start)) choice->cost[i] = NAN;
   choice->failed = false;
+  choice->former = -1;
   trust(choice, choice->ladder.start);
 }
 
@@ -423,11 +437,12 @@ bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int
   return false;
 }
 
-/* Whether a neighbour of the best rung is worth a trial: the one above where solves cost most, else the one below where
- * few iterations say that it will not fail either. */
+/* Whether another rung is worth a trial: the one that the best has replaced within a solve; then of its neighbours the
+ * one above where solves cost most, else the one below where few iterations say that it will not fail either. */
 static bool begin_trial(karst_auto *choice)
 {
-  const int next = choice->best + choice->step;
+  const bool again = choice->former >= 0 && isnan(choice->cost[choice->former]);
+  const int next = again ? choice->former : choice->best + choice->step;
   char text[WORDS];
   if (choice->settled || !choice->ladder.climbs || next < 0 || next >= choice->ladder.count ||
       !isnan(choice->cost[next]))

@@ -51,6 +51,7 @@ typedef struct karst_auto {
   bool converged[KARST_AUTO_RUNGS]; /* it has, and has not failed for good since */
   bool failed;                      /* the last solve, or update, with the best rung, though it had converged before */
   bool replaces;                    /* the last move was from a rung that failed: it was no trial */
+  int former;                       /* the rung that the best one has replaced within a solve, due for a trial, or -1 */
   bool doubted;                     /* the best rung failed so, and has not converged since */
   int stand_in;                     /* the rung that has converged in its place since, or -1 */
   int step;                         /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */

@@ -480,6 +480,68 @@ static void test_sequence(karst_context *context)
   karst_context_destroy(host);
 }
 
+/* One hard system among easy ones: the level that takes over within its solve is not kept unseen. */
+static void test_one_hard(karst_context *context)
+{
+  enum { EASY = 6 };
+  struct problem p = make_problem(context, "blackoil:16x16x6,dt=0.0001", 0);
+  karst_context *host;
+  karst_matrix *easy, *hard;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
+  char before[VALUE], climbed[VALUE], after[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=10", 0, &hard, NULL), "matrix");
+  double *value = copy_values(easy, 1, 0), *other = copy_values(hard, 1, 0);
+  set_up_with(&p, solver, "jacobi");
+  solve(&p, solver);
+  for (int i = 0; i < EASY; i++) step(&p, solver, value, before);
+  const int most = step(&p, solver, other, climbed).iterations;
+  text_of(solver, "auto_choice", climbed);
+  step(&p, solver, value, after);
+  tap_ok(strcmp(climbed, before) != 0 && strcmp(after, before) == 0, "%s, %s for %d iterations, then %s", before,
+         climbed, most, after);
+  free(value);
+  free(other);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(easy);
+  karst_matrix_destroy(hard);
+  karst_context_destroy(host);
+}
+
+/* Hard systems until the choice stays, with a trial in vain, and then easy ones: the pause that follows such a trial
+ * comes to its end. */
+static void test_pause(karst_context *context)
+{
+  enum { HARD = 8, EASY = 8 };
+  struct problem p = make_problem(context, "blackoil:16x16x6,dt=5", 0);
+  karst_context *host;
+  karst_matrix *easy, *hard;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
+  char choice[VALUE], settled[VALUE];
+  int others = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=5", 0, &hard, NULL), "matrix");
+  double *value = copy_values(easy, 1, 0), *first = copy_values(hard, 1, 0);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  solve(&p, solver);
+  for (int i = 0; i < HARD; i++) step(&p, solver, first, settled);
+  for (int i = 0; i < EASY; i++) {
+    step(&p, solver, value, choice);
+    others += strcmp(choice, settled) != 0;
+  }
+  tap_ok(others > 0, "%s is compared with others again: %d of %d", settled, others, EASY);
+  free(value);
+  free(first);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(easy);
+  karst_matrix_destroy(hard);
+  karst_context_destroy(host);
+}
+
 int main(void)
 {
   tap_each_device(test_learning, "learning");
@@ -493,6 +555,8 @@ int main(void)
   tap_each_device(test_analysis_across, "an analysis across values");
   tap_each_device(test_within_solve, "a failure within a solve");
   tap_each_device(test_sequence, "easy systems, then hard ones");
+  tap_each_device(test_one_hard, "a hard system among easy ones");
+  tap_each_device(test_pause, "a pause");
   test_update_without_memory();
   test_stand_in_without_memory();
   return tap_done();
