@@ -213,6 +213,7 @@ static void look_at_row(const karst_matrix *A, const double *value, karst_index 
     }
   }
   look->diffusion = look->diffusion && sum <= diagonal * (1 + 1e-8);
+  look->gaps = look->gaps || diagonal == 0;
   tally->dominated += sum <= 1.1 * fabs(diagonal);
   tally->rough += largest > 20 * least;
   tally->least = fmin(tally->least, fabs(diagonal));

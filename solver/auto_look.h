@@ -13,9 +13,10 @@ typedef struct karst_auto_look {
   bool dominated; /* nine diagonals of ten are at most a tenth smaller than the sum of the row's others, in size */
   bool rough;     /* couplings of most nodes differ by more than a factor of 20 */
   bool uneven;    /* diagonals differ by more than a factor of 1000 */
+  bool gaps;      /* a diagonal is 0, as in a saddle point problem */
 } karst_auto_look;
 
-/* Looks at the pattern and, for block size 1, at values; the last five are false for others. Takes host memory for a
+/* Looks at the pattern and, for block size 1, at values; the last six are false for others. Takes host memory for a
  * number a block row, and on a GPU downloads the values of those rows alone; gives all back. */
 karst_status karst_auto_look_at(const karst_matrix *A, karst_auto_look *look);
 

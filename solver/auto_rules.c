@@ -57,6 +57,9 @@ static const struct rule faces_rule = {0, 0, 0, "natural", "a 7-point grid, of w
 static const struct rule structure_rule = {0, 0, 2, little_fill, "strong couplings need level 2"};
 /* For few block rows on few diagonals, where another rule would order them. */
 static const struct rule small_rule = {0, 0, 1, "natural", "an ordering would cost more than it saves"};
+/* Where a diagonal is 0 and rows are of like length. An ordering for little fill moves such a row before those that would
+ * fill it in. */
+static const struct rule gaps_rule = {0, 0, 2, "natural", "diagonals of 0 are filled in by rows before them"};
 /* Instead of levels 0 and 1. */
 static const struct rule block_rule = {0, 0, 0, "natural", "levels are dear for large blocks"};
 
@@ -118,11 +121,13 @@ static const struct rule *find_rule(const struct rule *rule, const karst_matrix 
 static const struct rule *choose_on_device(const karst_matrix *A, const karst_auto_look *look,
                                            const karst_auto_freedom *freedom, karst_auto_ladder *ladder)
 {
-  const struct rule *rule = find_rule(device_rules, A, look->growth);
-  if (freedom->grid && freedom->level && (look->box == 3 || (look->box == 2 && A->block_size > 1))) {
+  const bool gaps = look->gaps && look->growth < DENSE;
+  const struct rule *rule = gaps ? &gaps_rule : find_rule(device_rules, A, look->growth);
+  const bool faces = look->box == 3 || (look->box == 2 && A->block_size > 1);
+  if (!gaps && freedom->grid && freedom->level && faces) {
     rule = &faces_rule;
     make_levels(freedom, rule, "fgbilu", ladder);
-  } else if (suits_jacobi(look, freedom)) {
+  } else if (!gaps && suits_jacobi(look, freedom)) {
     make_jacobi(rule, ladder);
     return NULL;
   } else {
@@ -140,6 +145,7 @@ static const struct rule *choose_on_host(const karst_matrix *A, const karst_auto
   if (rule->level == 0 && !dense && A->block_size == 1 && !look->diffusion) rule = &structure_rule;
   const bool dilu = freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
   if (dilu) rule = &block_rule;
+  if (look->gaps && !dense) rule = &gaps_rule;
   make_levels(freedom, rule, dilu ? "dilu" : "iluk", ladder);
   return rule;
 }

@@ -106,6 +106,33 @@ static void test_strong_couplings(void)
   karst_context_destroy(context);
 }
 
+/* The same system with a diagonal of 0, which orderings for little fill would leave so. */
+static void test_gaps(void)
+{
+  const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
+  karst_auto_ladder ladder;
+  karst_context *context;
+  karst_matrix *A;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, "laplace27:7x7x7", 0, &A, NULL), "matrix");
+  const int64_t blocks = karst_matrix_blocks(A);
+  const karst_index last = karst_matrix_block_rows(A) - 1;
+  double *value = calloc((size_t)blocks, sizeof *value);
+  for (int64_t k = 0; k < blocks; k++) value[k] = fabs(karst_matrix_value(A)[k]);
+  for (karst_index k = karst_matrix_row_start(A)[last]; k < blocks; k++)
+    if (karst_matrix_column(A)[k] == last) value[k] = 0;
+  tap_need(context, karst_matrix_update_values(A, value), "values");
+  for (int host = 0; host < 2; host++) {
+    tap_need(context, karst_auto_rules(A, host, &freedom, &ladder), "rules");
+    const karst_auto_rung *rung = &ladder.rung[ladder.start];
+    tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") == 0, "a diagonal of 0 on a %s: %s %d, %s",
+           host ? "CPU" : "GPU", rung->precond, rung->level, rung->ordering);
+  }
+  free(value);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
 /* What the rules of a GPU choose, seen from the host. */
 static void test_device_rules(void)
 {
@@ -439,6 +466,7 @@ int main(void)
   tap_each_device(test_sharing, "sharing");
   tap_each_device(test_given_level, "a given level");
   test_strong_couplings();
+  test_gaps();
   tap_each_device(test_orders, "orders");
   test_device_rules();
   test_device_tiles();

@@ -338,7 +338,6 @@ static void test_real(void)
   } cases[] = {
       {"spe10_layer_dirichlet.mtx.gz", {"--solver", "cg"}, "try --negate", {"--negate"}},
       {"e05r0500.mtx", {"--insert-diagonal", "--ordering", "rcm"}, "try --ordering natural", {"--ordering", "natural"}},
-      {"e05r0500.mtx", {"--insert-diagonal", "--precond", "auto"}, "try --precond iluk", {"--precond", "iluk"}},
       {"west0479.mtx",
        {"--insert-diagonal"},
        "try --solver gmres --precond none --restart 479",
