@@ -28,7 +28,6 @@
 #define KARST_GPU_INVERT_H
 
 #include "cuda.h"
-#include "size.h"
 
 template <typename holder> static __device__ __forceinline__ karst_reason karst_cuda_attempt(holder &block, int attempt)
 {

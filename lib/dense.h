@@ -164,8 +164,8 @@ KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next
  * often than in one. */
 #define KARST_BLOCK_MARGIN 0x1p10
 
-/* Scales the rows of a block whose columns may differ much in size: by their largest entry with the columns scaled, and
- * columns by the geometric means of their entries, which do not depend on the units of the rows: columns, rows, and
+/* Scales the rows of a block whose columns may differ much in size: by their largest entry with the columns scaled,
+ * and columns by the geometric means of their entries, which do not depend on the units of the rows: columns, rows, and
  * columns again, since entries of 0 have no part in a mean. Scales are powers of 2. On entry row_scale has the
  * reciprocals of the largest entries. The sizes of columns come with the margin. */
 KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
@@ -297,23 +297,6 @@ KARST_INLINE karst_reason karst_block_invert_scaled(int b, double *restrict a, d
   return KARST_SOUND;
 }
 
-/* Makes inverse = a^-1, which overlaps neither a nor size. size: [b*b] see above; it may be a. work: 2 b scalars,
- * pivot: b integers. Returns KARST_SOUND, or KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with inverse in an undefined
- * state. */
-KARST_INLINE karst_reason karst_block_inverse(int b, const double *a, const double *size, double *inverse, double *work,
-                                              int *pivot)
-{
-  karst_reason reason = KARST_SINGULAR_BLOCK;
-  KARST_ROLLED
-  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason != KARST_SOUND; attempt++) {
-    reason = karst_block_measure(b, attempt, size, work, work + b);
-    if (reason != KARST_SOUND) return reason;
-    for (int i = 0; i < b * b; i++) inverse[i] = a[i];
-    reason = karst_block_invert_scaled(b, inverse, work, work + b, pivot);
-  }
-  return reason;
-}
-
 /* Does what karst_block_invert_scaled does without row exchanges. */
 KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const double *row_scale,
                                                        const double *column_size)
@@ -325,6 +308,31 @@ KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const d
   for (int i = 0; i < b * b; i++)
     if (!(fabs(a[i]) <= DBL_MAX)) return karst_block_overflow(b);
   return KARST_SOUND;
+}
+
+/* Makes inverse = a^-1, which overlaps neither a nor size, with or without row exchanges. size: [b*b] see above; it may
+ * be a. row_scale, column_size: work space of b scalars each, pivot: b integers. Returns KARST_SOUND, or
+ * KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with inverse in an undefined state. */
+KARST_INLINE karst_reason karst_block_inverse_by(int b, bool pivoting, const double *a, const double *size,
+                                                 double *inverse, double *row_scale, double *column_size, int *pivot)
+{
+  karst_reason reason = KARST_SINGULAR_BLOCK;
+  KARST_ROLLED
+  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason != KARST_SOUND; attempt++) {
+    reason = karst_block_measure(b, attempt, size, row_scale, column_size);
+    if (reason != KARST_SOUND) return reason;
+    for (int i = 0; i < b * b; i++) inverse[i] = a[i];
+    reason = pivoting ? karst_block_invert_scaled(b, inverse, row_scale, column_size, pivot)
+                      : karst_block_invert_unpivoted(b, inverse, row_scale, column_size);
+  }
+  return reason;
+}
+
+/* The same with row exchanges. work: 2 b scalars. */
+KARST_INLINE karst_reason karst_block_inverse(int b, const double *a, const double *size, double *inverse, double *work,
+                                              int *pivot)
+{
+  return karst_block_inverse_by(b, true, a, size, inverse, work, work + b, pivot);
 }
 
 /* Replaces a, of which only the lower triangle is read, by its Cholesky factor C, a = C C^T, with zeros above the

@@ -57,8 +57,8 @@ static const struct rule faces_rule = {0, 0, 0, "natural", "a 7-point grid, of w
 static const struct rule structure_rule = {0, 0, 2, little_fill, "strong couplings need level 2"};
 /* For few block rows on few diagonals, where another rule would order them. */
 static const struct rule small_rule = {0, 0, 1, "natural", "an ordering would cost more than it saves"};
-/* Where a diagonal is 0 and rows are of like length. An ordering for little fill moves such a row before those that would
- * fill it in. */
+/* Where a diagonal is 0 and rows are of like length. An ordering for little fill moves such a row before those that
+ * would fill it in. */
 static const struct rule gaps_rule = {0, 0, 2, "natural", "diagonals of 0 are filled in by rows before them"};
 /* Instead of levels 0 and 1. */
 static const struct rule block_rule = {0, 0, 0, "natural", "levels are dear for large blocks"};

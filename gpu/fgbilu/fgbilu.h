@@ -196,23 +196,14 @@ static __device__ __forceinline__ void karst_fgbilu_report(const karst_fgbilu_vi
   atomicMin(m.finding, (unsigned long long)cell * 4 + fault);
 }
 
-/* Makes inverse = block^-1 as karst_block_inverse does, with or without row exchanges, by one thread. It is for blocks
- * that the first attempt of many threads does not serve, and takes no registers from others as a function of its own.
- * row_scale, column_size, pivot: [b] each. */
+/* karst_block_inverse_by, for blocks that the first attempt of many threads does not serve. It takes no registers from
+ * others as a function of its own. */
 static inline __device__ __noinline__ karst_reason karst_fgbilu_invert(int b, bool pivoting, const double *block,
                                                                        const double *size, double *inverse,
                                                                        double *row_scale, double *column_size,
                                                                        int *pivot)
 {
-  karst_reason reason = KARST_SINGULAR_BLOCK;
-  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason != KARST_SOUND; attempt++) {
-    reason = karst_block_measure(b, attempt, size, row_scale, column_size);
-    if (reason != KARST_SOUND) return reason;
-    for (int v = 0; v < b * b; v++) inverse[v] = block[v];
-    reason = pivoting ? karst_block_invert_scaled(b, inverse, row_scale, column_size, pivot)
-                      : karst_block_invert_unpivoted(b, inverse, row_scale, column_size);
-  }
-  return reason;
+  return karst_block_inverse_by(b, pivoting, block, size, inverse, row_scale, column_size, pivot);
 }
 
 #endif
