@@ -5,28 +5,40 @@
 
 #include <string.h>
 
+/* Inverts the diagonal blocks of rows first to last - 1. Returns the first row whose block cannot be inverted, which
+ * *reason says why, else last. Compiled like the factorizations, which judge blocks by the same roundings. */
+KARST_KERNEL static karst_index invert_rows(const karst_matrix *A, const karst_index *diagonal, karst_index first,
+                                            karst_index last, double *inverse, karst_reason *reason)
+{
+  const int b = A->block_size;
+  karst_index found = last;
+  double work[2 * b];
+  int pivot[b];
+  for (karst_index i = first; i < last; i++) {
+    const double *from = A->value + karst_block_offset(b, diagonal[i]);
+    const karst_reason of_row = karst_block_inverse(b, from, from, inverse + karst_block_offset(b, i), work, pivot);
+    if (of_row == KARST_SOUND || found < last) continue;
+    found = i;
+    *reason = of_row;
+  }
+  return found;
+}
+
 karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                        double *inverse, karst_reason *reason, karst_index *block_row)
 {
-  int b = A->block_size;
   karst_reason first_reason = KARST_SOUND;
   karst_index first = A->block_rows;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_entries(A));
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, A->block_rows);
-    for (karst_index i = part.first; i < part.last; i++) {
-      double work[2 * b];
-      int pivot[b];
-      double *block = inverse + karst_block_offset(b, i);
-      const double *from = A->value + karst_block_offset(b, diagonal[i]);
-      karst_reason found = karst_block_inverse(b, from, from, block, work, pivot);
-      if (found == KARST_SOUND) continue;
+    karst_reason found = KARST_SOUND;
+    const karst_index row = invert_rows(A, diagonal, part.first, part.last, inverse, &found);
 #pragma omp critical(karst_invert_diagonal)
-      if (i < first) {
-        first = i;
-        first_reason = found;
-      }
+    if (found != KARST_SOUND && row < first) {
+      first = row;
+      first_reason = found;
     }
     karst_part_end(&piece, &part);
   }

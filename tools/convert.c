@@ -189,7 +189,7 @@ static int write_matrix(karst_context *context, const karst_matrix *matrix, cons
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-/* A file of several names is written in place, so that a failure would leave nothing of an input that is one of them. */
+/* A file of several names is written in place, where a failure would leave nothing of an input that is one of them. */
 static int check_names(const char *input, const char *output)
 {
   struct stat file;
