@@ -121,13 +121,11 @@ static const struct rule *find_rule(const struct rule *rule, const karst_matrix 
 static const struct rule *choose_on_device(const karst_matrix *A, const karst_auto_look *look,
                                            const karst_auto_freedom *freedom, karst_auto_ladder *ladder)
 {
-  const bool gaps = look->gaps && look->growth < DENSE;
-  const struct rule *rule = gaps ? &gaps_rule : find_rule(device_rules, A, look->growth);
-  const bool faces = look->box == 3 || (look->box == 2 && A->block_size > 1);
-  if (!gaps && freedom->grid && freedom->level && faces) {
+  const struct rule *rule = find_rule(device_rules, A, look->growth);
+  if (freedom->grid && freedom->level && (look->box == 3 || (look->box == 2 && A->block_size > 1))) {
     rule = &faces_rule;
     make_levels(freedom, rule, "fgbilu", ladder);
-  } else if (!gaps && suits_jacobi(look, freedom)) {
+  } else if (suits_jacobi(look, freedom)) {
     make_jacobi(rule, ladder);
     return NULL;
   } else {
@@ -145,9 +143,18 @@ static const struct rule *choose_on_host(const karst_matrix *A, const karst_auto
   if (rule->level == 0 && !dense && A->block_size == 1 && !look->diffusion) rule = &structure_rule;
   const bool dilu = freedom->precond && freedom->level && A->block_size >= LARGE_BLOCK && rule->level <= 1;
   if (dilu) rule = &block_rule;
-  if (look->gaps && !dense) rule = &gaps_rule;
   make_levels(freedom, rule, dilu ? "dilu" : "iluk", ladder);
   return rule;
+}
+
+static const struct rule *choose(const karst_matrix *A, bool host, const karst_auto_look *look,
+                                 const karst_auto_freedom *freedom, karst_auto_ladder *ladder)
+{
+  if (look->gaps && look->growth < DENSE) {
+    make_levels(freedom, &gaps_rule, "iluk", ladder);
+    return &gaps_rule;
+  }
+  return host ? choose_on_host(A, look, freedom, ladder) : choose_on_device(A, look, freedom, ladder);
 }
 
 /* On a GPU iluk is in tiles instead of natural order where its lowest level would be faster so; more fill has more
@@ -184,8 +191,7 @@ karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto
     make_rrb(ladder);
     return KARST_SUCCESS;
   }
-  const struct rule *rule =
-      host ? choose_on_host(A, &look, freedom, ladder) : choose_on_device(A, &look, freedom, ladder);
+  const struct rule *rule = choose(A, host, &look, freedom, ladder);
   if (!freedom->level)
     snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
   else if (rule)

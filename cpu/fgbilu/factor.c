@@ -45,17 +45,18 @@ KARST_INLINE karst_reason attempt_block(int b, bool triangles, const karst_fgbil
                         : karst_block_invert_unpivoted(b, block, row_scale, column_size);
 }
 
-/* Does so in the two attempts of karst_block_inverse. A bad block becomes zero. */
+/* Does so in the attempts of karst_block_inverse. A bad block becomes zero. */
 KARST_INLINE karst_reason eliminate(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i)
 {
   const int64_t bb = (int64_t)b * b;
   double *block = pass->factor + i * bb, *copy = pass->workspace->block;
   int *exchange = triangles ? pass->exchange + (int64_t)i * b : pass->workspace->pivot;
   for (int64_t v = 0; v < bb; v++) copy[v] = block[v];
-  karst_reason reason = attempt_block(b, triangles, pass, i, 0);
-  if (reason == KARST_SINGULAR_BLOCK) {
-    for (int64_t v = 0; v < bb; v++) block[v] = copy[v];
-    reason = attempt_block(b, triangles, pass, i, 1);
+  karst_reason reason = KARST_SINGULAR_BLOCK;
+  KARST_ROLLED
+  for (int attempt = 0; attempt < KARST_BLOCK_ATTEMPTS && reason == KARST_SINGULAR_BLOCK; attempt++) {
+    for (int64_t v = 0; v < bb && attempt > 0; v++) block[v] = copy[v];
+    reason = attempt_block(b, triangles, pass, i, attempt);
   }
   if (reason == KARST_SOUND) return reason;
   for (int64_t v = 0; v < bb; v++) block[v] = 0;
