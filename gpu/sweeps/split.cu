@@ -18,6 +18,7 @@ __global__ void mark_long(int64_t tasks, karst_index most, const karst_index *co
 __global__ void move_tasks(karst_parilu_cuda from, karst_index most, const karst_index *before, karst_parilu_cuda to)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (t == from.tasks) to.list[t] = 0;
   if (t >= from.tasks) return;
   const bool is_long = from.list[t] > most;
   const int64_t place = is_long ? to.listed + before[t] : t - before[t];
@@ -76,7 +77,7 @@ karst_status karst_parilu_split_cuda(karst_context *context, karst_index most, k
   if (!status) status = take(context, &made);
   if (!status) {
     made.listed = tasks - searching;
-    move_tasks<<<karst_ilu_grid(tasks, THREADS), THREADS, 0, stream>>>(old, most, before, made);
+    move_tasks<<<karst_ilu_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(old, most, before, made);
     *plan = made;
   }
   release(context, status ? &made : &old);
