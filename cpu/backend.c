@@ -1,12 +1,12 @@
 /* backend.c - the CPU backend: its memory and its table. Device memory is host memory. */
-#include "backend.h"
+#include "lib/backend/backend.h"
 
-#include "cpu.h"
-#include "cpu/dilu/dilu.h"
-#include "cpu/fgbilu/fgbilu.h"
-#include "cpu/ilu/ilu.h"
-#include "cpu/rrb/rrb.h"
-#include "cpu/sweeps/sweeps.h"
+#include "cpu/cpu.h"
+#include "cpu/dilu/dilu_cpu.h"
+#include "cpu/fgbilu/fgbilu_cpu.h"
+#include "cpu/ilu/ilu_cpu.h"
+#include "cpu/rrb/rrb_cpu.h"
+#include "cpu/sweeps/sweeps_cpu.h"
 
 #include <stdio.h>
 #include <string.h>

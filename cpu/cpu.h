@@ -2,13 +2,13 @@
  *
  * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
  * its own in the whole library, static or not: what clang names the loader's function for it by is global. */
-#ifndef KARST_CPU_H
-#define KARST_CPU_H
+#ifndef KARST_CPU_CPU_H
+#define KARST_CPU_CPU_H
 
 #include "config.h"
 
-#include "backend.h"
-#include "threads.h"
+#include "lib/backend/backend.h"
+#include "lib/base/threads.h"
 
 #include <stdatomic.h>
 

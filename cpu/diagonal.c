@@ -1,7 +1,7 @@
 /* diagonal.c - inverts and multiplies diagonal blocks, and scales rows and columns, on the CPU. */
-#include "cpu.h"
-#include "dense.h"
-#include "matrix.h"
+#include "cpu/cpu.h"
+#include "lib/backend/dense.h"
+#include "lib/matrix/matrix.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* matrix.c - block CSR matrix times vector on the CPU. Rows are shared out so that each thread has as many blocks.
  * Each row is summed by one thread in storage order: the same bits for every number of threads. */
-#include "cpu.h"
-#include "dense.h"
-#include "matrix.h"
+#include "cpu/cpu.h"
+#include "lib/backend/dense.h"
+#include "lib/matrix/matrix.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* permute.c - permutes a matrix's pattern on the CPU, where the host's arrays are the device's. */
-#include "cpu.h"
-#include "matrix.h"
-#include "symbolic.h"
+#include "cpu/cpu.h"
+#include "lib/matrix/matrix.h"
+#include "symbolic/symbolic.h"
 
 karst_status karst_permute_cpu(karst_context *context, const karst_matrix *A, const karst_index *permutation,
                                karst_permuted *permuted)

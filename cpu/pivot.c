@@ -1,5 +1,5 @@
 /* pivot.c - see pivot.h. */
-#include "pivot.h"
+#include "cpu/pivot.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
 #ifndef KARST_CPU_PIVOT_H
 #define KARST_CPU_PIVOT_H
 
-#include "factor_outcome.h"
-#include "inline.h"
-#include "matrix.h"
+#include "lib/backend/factor_outcome.h"
+#include "lib/base/inline.h"
+#include "lib/matrix/matrix.h"
 
 /* What one thread has found out about the rows that it made. */
 typedef struct karst_ilu_finding {

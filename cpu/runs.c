@@ -1,7 +1,7 @@
 /* runs.c - see runs.h. */
-#include "runs.h"
+#include "cpu/runs.h"
 
-#include "matrix.h"
+#include "lib/matrix/matrix.h"
 
 int64_t karst_schedule_memory(const karst_schedule *schedule)
 {

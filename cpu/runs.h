@@ -2,8 +2,8 @@
 #ifndef KARST_CPU_RUNS_H
 #define KARST_CPU_RUNS_H
 
-#include "cpu.h"
-#include "symbolic.h"
+#include "cpu/cpu.h"
+#include "symbolic/symbolic.h"
 
 static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
 {

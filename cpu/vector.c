@@ -3,8 +3,8 @@
  * A vector of n scalars is cut into SEGMENTS pieces whose limits depend on n alone. Each piece has its own partial
  * sums, added in order at the end, so that a sum has the same bits for every number of threads. Inside a piece the work
  * goes tile by tile: a tile of y stays in the first-level cache while all the x stream past it. */
-#include "cpu.h"
-#include "dense.h"
+#include "cpu/cpu.h"
+#include "lib/backend/dense.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * hands libarchive the decompressed bytes. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #ifdef HAVE_LIBARCHIVE
 

@@ -5,8 +5,8 @@
  * byte; it is checked before anything is allocated. Of a compressed file it is not known, and the arrays grow. */
 #include "config.h"
 
-#include "format.h"
-#include "grid.h"
+#include "format/format.h"
+#include "lib/grid/grid.h"
 
 #include <math.h>
 #include <string.h>

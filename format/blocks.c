@@ -5,7 +5,7 @@
  * and of the number of rows, which takes one pass over the pattern. A dense matrix changes nowhere and is one block. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 enum { LEAST = 2, MOST = 8, FEWEST = 4 }; /* sizes of blocks that are told, and of block rows */
 

@@ -5,7 +5,7 @@
  * index a row of work space, and moves nothing when the entries are in order. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <string.h>
 

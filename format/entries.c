@@ -11,7 +11,7 @@
  * in the order of the file, which gives the same bits in every run and build, or to find the line to be refused. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* file.c - reads and writes the bytes of a file as they are; the lowest layer. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <errno.h>
 #include <string.h>

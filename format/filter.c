@@ -2,7 +2,7 @@
  * calls the format raw. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <string.h>
 

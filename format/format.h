@@ -14,11 +14,11 @@
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
  * Writing goes through output.c, support/place.c (where the file is written), gzip.c and file.c. The format of a file
  * is recognised by its content, not by its name. All memory but libarchive's comes from the context's allocator. */
-#ifndef KARST_FORMAT_H
-#define KARST_FORMAT_H
+#ifndef KARST_FORMAT_FORMAT_H
+#define KARST_FORMAT_FORMAT_H
 
-#include "matrix.h"
-#include "number.h"
+#include "lib/matrix/matrix.h"
+#include "lib/base/number.h"
 #include "support/place.h"
 
 enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a sentence; longer names lose their front */

@@ -1,7 +1,7 @@
 /* gzip.c - reads and writes gzip files (RFC 1952) through zlib, which takes its memory from the context. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #ifdef HAVE_ZLIB
 

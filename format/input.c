@@ -1,7 +1,7 @@
 /* input.c - opens a file, tells archives from plain files, hands out lines, and names the line of an error. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <errno.h>
 #include <fcntl.h>

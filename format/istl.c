@@ -3,7 +3,7 @@
  * of a matrix ...matrix_istl... and that of its right-hand side ...rhs_istl..., with any ending. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 #include "support/path.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * Words are compared without regard to case; blank lines are skipped everywhere. */
 #include "config.h"
 
-#include "format.h"
-#include "grid.h"
+#include "format/format.h"
+#include "lib/grid/grid.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,8 +5,8 @@
  * map of cells is kept in .kbsr files only. */
 #include "config.h"
 
-#include "format.h"
-#include "grid.h"
+#include "format/format.h"
+#include "lib/grid/grid.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * the file is written and names it. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
  * MATDENSE all entries, unless the viewer's format is native. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * "-matload_block_size B" where the matrix has blocks, the name with a prefix where the matrix has one. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 #include "support/path.h"
 
 #include <stdio.h>

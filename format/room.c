@@ -2,7 +2,7 @@
  * compressed bytes expand a thousandfold, so the announced size is allocated in steps. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <string.h>
 

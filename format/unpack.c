@@ -2,7 +2,7 @@
  * does. The layers above need not know. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 
 #include <unistd.h>
 

@@ -2,9 +2,9 @@
  * one a line. In plain files, lines that begin with % or # are comments. */
 #include "config.h"
 
-#include "format.h"
+#include "format/format.h"
 #include "support/path.h"
-#include "vector.h"
+#include "lib/vector/vector.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * All work of a context is queued on one stream, of its own or the caller's. Only a download waits for it, and an
  * upload from pinned or device memory, which the caller may change once it returns; the runtime has taken other host
  * memory by then. */
-#include "launch.h"
+#include "gpu/launch.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -8,9 +8,9 @@
 #include <type_traits>
 
 extern "C" {
-#include "dense.h"
-#include "matrix.h"
-#include "operations.h"
+#include "lib/backend/dense.h"
+#include "lib/matrix/matrix.h"
+#include "gpu/operations.h"
 }
 
 enum {
@@ -128,7 +128,7 @@ template <typename F> static inline void karst_cuda_instance(int b, F f)
   }
 }
 
-/* The value of a quotient, which is 0 where it is not finite (lib/backend.h). */
+/* The value of a quotient, which is 0 where it is not finite (lib/backend/backend.h). */
 static __device__ __forceinline__ double karst_cuda_finite(double value) { return fabs(value) <= DBL_MAX ? value : 0; }
 
 /* Returns the scalar offset of block number k. */

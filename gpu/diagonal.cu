@@ -1,7 +1,7 @@
 /* diagonal.cu - looks for diagonal blocks on the GPU, inverts them, and multiplies a vector by them. */
-#include "invert.h"
-#include "launch.h"
-#include "search.h"
+#include "gpu/block_inverse.h"
+#include "gpu/launch.h"
+#include "lib/base/search.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* gpu_none.c - stands in for the CUDA backend in a build without CUDA: a device that is asked for is refused. */
-#include "backend.h"
+#include "lib/backend/backend.h"
 
 static karst_status open_none(karst_context *context, int device)
 {

@@ -1,5 +1,6 @@
-/* grid.cu - whether the couplings of a matrix join neighbours of a grid, as lib/grid_fit.c finds it out on the host. */
-#include "cuda.h"
+/* grid.cu - whether the couplings of a matrix join neighbours of a grid, as lib/grid/grid_fit.c finds it out on the
+ * host. */
+#include "gpu/cuda.h"
 
 namespace
 {

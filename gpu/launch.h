@@ -7,7 +7,7 @@
 #ifndef KARST_GPU_LAUNCH_H
 #define KARST_GPU_LAUNCH_H
 
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 /* The first statement of each kernel that is launched so, before it touches any memory and before any return. It waits
  * until all earlier kernels of the stream have ended and what they have written is seen, and only then lets the next

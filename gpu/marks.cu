@@ -1,5 +1,5 @@
 /* marks.cu - marks in the stream of a context, between which the device tells the time. They are CUDA events. */
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 /* An error of these functions must not become that of a later launch, which asks for the last one. What has broken the
  * device is told again by whatever comes next. */

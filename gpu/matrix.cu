@@ -17,7 +17,7 @@
  *
  * The first two take dot products with y as they make it. Each thread block leaves its part of these, and takes several
  * pieces of the rows where there are too many for a block each. The part of one row follows from n and b alone. */
-#include "reduce.h"
+#include "gpu/reduce.h"
 
 namespace
 {

@@ -1,9 +1,9 @@
-/* operations.h - the operations of the CUDA backend, for its table. lib/backend.h says what each does. The header is C
- * and C++. */
+/* operations.h - the operations of the CUDA backend, for its table. lib/backend/backend.h says what each does. The
+ * header is C and C++. */
 #ifndef KARST_GPU_OPERATIONS_H
 #define KARST_GPU_OPERATIONS_H
 
-#include "matrix.h"
+#include "lib/matrix/matrix.h"
 
 /* backend.cu */
 karst_status karst_open_cuda(karst_context *context, int device);

@@ -3,7 +3,7 @@
  *
  * A thread takes a row and sorts it by insertion. Rows that are too long for that are gathered behind one another and
  * sorted as the segments of one list. */
-#include "gpu/ilu/ilu.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 #include <cub/device/device_segmented_sort.cuh>
 

@@ -2,7 +2,7 @@
 #ifndef KARST_GPU_REDUCE_H
 #define KARST_GPU_REDUCE_H
 
-#include "launch.h"
+#include "gpu/launch.h"
 
 /* The sum over a warp, in its first lane. */
 static __device__ __forceinline__ double karst_cuda_warp_sum(double value)

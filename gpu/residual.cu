@@ -4,10 +4,10 @@
  * One makes |b| + |A| |x|, which bounds the rounding errors of b - A x. The other makes b - A x to twice the working
  * precision. Its sums are those of cpu/residual.c, in the same order; the intrinsics keep the compiler from contracting
  * a product with a sum. */
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 extern "C" {
-#include "operations.h"
+#include "gpu/operations.h"
 }
 
 static __global__ void size_rows(int b, karst_index rows, const karst_index *__restrict__ start,

@@ -1,5 +1,5 @@
 /* scale.cu - scales the rows and columns of a matrix on the GPU. It runs for new values only. */
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 namespace
 {

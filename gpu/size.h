@@ -1,14 +1,14 @@
-/* size.h - the sizes of pivot blocks that are summed in registers; lib/dense.h says what they are for.
+/* size.h - the sizes of pivot blocks that are summed in registers; lib/backend/dense.h says what they are for.
  *
  * Of each entry of such a sum a thread keeps the largest absolute value that it has had. The sum of the absolute
- * values in lib/dense.h is between this and as many times this as there are products, which counts where there are
- * many of them (karst_size_of_many). The high word of the double suffices, and is kept as a float: floats ascend as
+ * values in lib/backend/dense.h is between this and as many times this as there are products, which counts where there
+ * are many of them (karst_size_of_many). The high word of the double suffices, and is kept as a float: floats ascend as
  * their bits do, so that one instruction takes the absolute value of a new partial sum into account. Numbers from
  * 2^1017 on are NaN as floats and are not taken into account. */
 #ifndef KARST_GPU_SIZE_H
 #define KARST_GPU_SIZE_H
 
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 /* How many times their final size the partial sums of a block may have had, for those who do not look closer: a
  * power of two as it changes high words. */

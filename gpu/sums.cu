@@ -3,7 +3,7 @@
  * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
  * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum
  * has the same bits in every run and on every GPU. */
-#include "reduce.h"
+#include "gpu/reduce.h"
 
 namespace
 {
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   if (norm2) reduce<1>(1, &sum, partial, ticket, [=](int, double all) { *norm2 = all; });
 }
 
-/* lib/backend.h; DOT: with is not NULL. */
+/* lib/backend/backend.h; DOT: with is not NULL. */
 template <bool DOT>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     take_step(int64_t n, const double *a, const double *b, double *step, const double *x, double *y, const double *with,
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   reduce<DOT ? 2 : 1>(DOT ? 2 : 1, sum, partial, ticket, [=](int v, double all) { *(v == 0 ? norm2 : dot) = all; });
 }
 
-/* lib/backend.h */
+/* lib/backend/backend.h */
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     take_turn(int64_t n, const double *step, const double *a, const double *b, const double *z, double *p, double *x)
 {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   }
 }
 
-/* lib/backend.h */
+/* lib/backend/backend.h */
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     take_stabilised_turn(int64_t n, const double *a, const double *b, const double *alpha, const double *omega,
                          const double *v, const double *r, double *p)

@@ -1,6 +1,6 @@
 /* table.cu - the table of the CUDA backend. Operations that reach the device go through karst_cuda_entry, all but open,
  * which guards itself. */
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 

@@ -1,5 +1,5 @@
 /* vector.cu - operations on the elements of vectors on the GPU. A thread does one element. */
-#include "launch.h"
+#include "gpu/launch.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* work.cu - device memory for work space, from a pool of the context. An analysis takes and gives back dozens of
  * arrays, for each of which cudaMalloc and cudaFree take 50 microseconds and more. The pool keeps what is given back
  * until the end of the call. */
-#include "cuda.h"
+#include "gpu/cuda.h"
 
 #include <stdint.h>
 

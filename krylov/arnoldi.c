@@ -21,10 +21,10 @@
  *     w = w - V h, |w|^2  j+2 r, 1 w    with "twice", both once more; with "auto" where digits were lost
  *     v = w / |w|         1 r, 1 w      not in the last of a cycle; once more after a late second pass
  * and one download of j + 2 scalars, 2 j + 3 with a second pass. Where the caller's norm is another one, iterations
- * that compare read V once more (lib/krylov.h). */
-#include "arnoldi.h"
+ * that compare read V once more (lib/method/krylov.h). */
+#include "krylov/arnoldi.h"
 
-#include "random.h"
+#include "lib/base/random.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef KARST_KRYLOV_ARNOLDI_H
 #define KARST_KRYLOV_ARNOLDI_H
 
-#include "basis.h"
+#include "krylov/basis.h"
 
 /* The least squares problem min |g - H y|, as R and rotations. */
 typedef struct karst_least_squares {

@@ -5,7 +5,7 @@
  * reservoirs it needs a half to a tenth of the iterations of gmres(30), which has to forget its space when it restarts.
  * What it cannot do, as where the spectrum lies along the imaginary axis, is left to the smallest residual over a
  * larger space. The vectors of that are taken when it first comes to it. */
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, karst_krylov_gmres;
 

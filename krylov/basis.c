@@ -1,5 +1,5 @@
 /* basis.c - see basis.h. */
-#include "basis.h"
+#include "krylov/basis.h"
 
 static const char *passes_name(size_t i)
 {

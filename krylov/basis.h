@@ -2,7 +2,7 @@
 #ifndef KARST_KRYLOV_BASIS_H
 #define KARST_KRYLOV_BASIS_H
 
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 /* When Gram-Schmidt takes a second pass. */
 typedef enum karst_passes { KARST_PASSES_AUTO, KARST_PASSES_ONCE, KARST_PASSES_TWICE } karst_passes;

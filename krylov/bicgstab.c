@@ -15,7 +15,7 @@
  * and one download of 8 scalars. On a GPU the products take their sums as they go, so that r*'v and t's read one vector
  * and v'v and t't none, and r*'r, taken as r is made, reads r* alone. Memory: r*, p, v, p^, s^, t; s takes the place of
  * r. */
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 #include <float.h>
 #include <math.h>

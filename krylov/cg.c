@@ -23,8 +23,8 @@
  * The coefficients of a cycle are those of the Lanczos process, whose tridiagonal matrix has at its ends the extreme
  * eigenvalues of M^-1 A (Saad, section 6.7.3): alpha_j = r'z / p'q and beta_j, the ratio of two r'z, make its diagonal
  * 1 / alpha_j + beta_j-1 / alpha_j-1 and the entries sqrt(beta_j) / alpha_j beside it. */
-#include "krylov.h"
-#include "lanczos.h"
+#include "lib/method/krylov.h"
+#include "krylov/lanczos.h"
 
 #include <math.h>
 

@@ -13,8 +13,8 @@
  *
  * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
  * worse. */
-#include "krylov.h"
-#include "norm.h"
+#include "lib/method/krylov.h"
+#include "lib/vector/norm.h"
 
 #include <float.h>
 #include <math.h>

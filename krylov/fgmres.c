@@ -8,7 +8,7 @@
  *
  * Vectors read and written: see arnoldi.c; the correction reads Z once instead of V and M. Memory: 2 m + 1 vectors,
  * m + 1 for V and m for Z. */
-#include "arnoldi.h"
+#include "krylov/arnoldi.h"
 
 struct settings {
   karst_basis basis;

@@ -7,7 +7,7 @@
  * M^-1 V y is what the columns of H stand for only where M is the same linear operator in each apply; fgmres takes
  * others. Vectors read and written: see arnoldi.c. Memory: m + 1 vectors for V; the driver's residual serves as the one
  * between A and M. */
-#include "arnoldi.h"
+#include "krylov/arnoldi.h"
 
 enum side { RIGHT, LEFT };
 

@@ -1,5 +1,5 @@
 /* lanczos.c - see lanczos.h. */
-#include "lanczos.h"
+#include "krylov/lanczos.h"
 
 #include <float.h>
 #include <math.h>

@@ -20,7 +20,7 @@
  *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
  * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
  * pair changes places with the oldest one. */
-#include "basis.h"
+#include "krylov/basis.h"
 
 #include <float.h>
 #include <math.h>

@@ -19,7 +19,7 @@
  *     x' = x + w z      2 r, 1 w     z = M^-1 r is overwritten by x'
  *     r = b - A x'      1 r, 1 w     with |r|^2, besides the product
  * and one download of |r|^2. Memory: two places of x, r, and the work space of the residual. */
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* space.c - a Krylov driver as an object: with its settings and its work space in one piece of device memory. */
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 enum { LINE = 8 /* scalars in a cache line */ };
 

@@ -11,7 +11,7 @@
  * at the walls, so that its residual is smooth. */
 #include "config.h"
 
-#include "channel.h"
+#include "matrices/channel.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_CHANNEL_H
 #define KARST_MATRICES_CHANNEL_H
 
-#include "grid.h"
+#include "lib/grid/grid.h"
 
 /* The unknowns of a cell. A laminar flow has the first four. */
 enum { KARST_NS_U, KARST_NS_V, KARST_NS_W, KARST_NS_P, KARST_NS_K, KARST_NS_EPSILON, KARST_NS_UNKNOWNS };

@@ -10,9 +10,9 @@
  * requested block size, or 3. */
 #include "config.h"
 
-#include "gallery.h"
-#include "parameters.h"
-#include "stencil.h"
+#include "matrices/gallery.h"
+#include "matrices/parameters.h"
+#include "matrices/stencil.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* gallery.c - lists the model problems, and builds one from its text NAME:SIZES[,key=value...]. */
 #include "config.h"
 
-#include "gallery.h"
-#include "nearest.h"
+#include "matrices/gallery.h"
+#include "lib/base/nearest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_GALLERY_H
 #define KARST_MATRICES_GALLERY_H
 
-#include "generator.h"
+#include "lib/method/generator.h"
 
 extern const struct karst_generator karst_poisson2d;     /* laplace.c */
 extern const struct karst_generator karst_poisson3d;     /* laplace.c */

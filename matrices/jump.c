@@ -10,10 +10,10 @@
  * read from a file. */
 #include "config.h"
 
-#include "gallery.h"
-#include "parameters.h"
-#include "permeability.h"
-#include "stencil.h"
+#include "matrices/gallery.h"
+#include "matrices/parameters.h"
+#include "matrices/permeability.h"
+#include "matrices/stencil.h"
 
 #include <string.h>
 

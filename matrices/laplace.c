@@ -4,9 +4,9 @@
  * are symmetric positive definite. */
 #include "config.h"
 
-#include "gallery.h"
-#include "parameters.h"
-#include "stencil.h"
+#include "matrices/gallery.h"
+#include "matrices/parameters.h"
+#include "matrices/stencil.h"
 
 static double unit_coupling(const void *problem, const karst_cell *cell, int face)
 {

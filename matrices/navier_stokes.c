@@ -33,10 +33,10 @@
  * stacked in the same way. Summand i is flow number flow + i, a little different from the others. */
 #include "config.h"
 
-#include "channel.h"
-#include "gallery.h"
-#include "parameters.h"
-#include "stencil.h"
+#include "matrices/channel.h"
+#include "matrices/gallery.h"
+#include "matrices/parameters.h"
+#include "matrices/stencil.h"
 
 #include <math.h>
 #include <string.h>

@@ -23,7 +23,7 @@
  * unknown. */
 #include "config.h"
 
-#include "oil.h"
+#include "matrices/oil.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_OIL_H
 #define KARST_MATRICES_OIL_H
 
-#include "stencil.h"
+#include "matrices/stencil.h"
 
 enum { KARST_OIL_PHASES_MAX = 3, KARST_OIL_PRODUCERS_MAX = 4 };
 

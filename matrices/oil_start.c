@@ -1,8 +1,8 @@
 /* oil_start.c - places the wells of a reservoir model, and fills the state from which its time step starts. */
 #include "config.h"
 
-#include "oil.h"
-#include "random.h"
+#include "matrices/oil.h"
+#include "lib/base/random.h"
 
 static const double injection_rate = 3e-4; /* of the whole pore volume per day: SPE10's 5000 barrels */
 static const double layer_head = 0.048;    /* bar, weight of the oil between two layers */

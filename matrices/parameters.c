@@ -1,8 +1,8 @@
 /* parameters.c - reads "key=value,key=value" into the fields of a table. See parameters.h. */
 #include "config.h"
 
-#include "number.h"
-#include "parameters.h"
+#include "lib/base/number.h"
+#include "matrices/parameters.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_PARAMETERS_H
 #define KARST_MATRICES_PARAMETERS_H
 
-#include "context.h"
+#include "lib/base/context.h"
 
 enum { KARST_PARAMETER_PATH_SIZE = 1024 };
 

@@ -11,8 +11,8 @@
  * not depend on the mathematical library. */
 #include "config.h"
 
-#include "permeability.h"
-#include "random.h"
+#include "matrices/permeability.h"
+#include "lib/base/random.h"
 
 #include <math.h>
 

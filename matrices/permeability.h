@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_PERMEABILITY_H
 #define KARST_MATRICES_PERMEABILITY_H
 
-#include "context.h"
+#include "lib/base/context.h"
 
 /* Generates a layered, channelised log-normal field with the statistics of SPE10's second model: kx = ky and kz, one
  * number a cell. The same seed gives the same field. */

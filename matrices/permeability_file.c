@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "format/format.h"
-#include "permeability.h"
+#include "matrices/permeability.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * residual, both in the initial state of the time step. b = 3 with gas, 2 without. */
 #include "config.h"
 
-#include "gallery.h"
-#include "oil.h"
-#include "parameters.h"
-#include "permeability.h"
+#include "matrices/gallery.h"
+#include "matrices/oil.h"
+#include "matrices/parameters.h"
+#include "matrices/permeability.h"
 
 struct settings {
   uint64_t seed;

@@ -1,7 +1,7 @@
 /* stencil.c - builds block patterns and scalar diffusion matrices on Cartesian grids; see stencil.h. */
 #include "config.h"
 
-#include "stencil.h"
+#include "matrices/stencil.h"
 
 void karst_grid_release(karst_context *context, karst_grid_arrays *arrays)
 {

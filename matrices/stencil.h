@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_STENCIL_H
 #define KARST_MATRICES_STENCIL_H
 
-#include "grid.h"
+#include "lib/grid/grid.h"
 
 /* The arrays of a block matrix that is being built. */
 typedef struct karst_grid_arrays {

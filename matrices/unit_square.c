@@ -5,10 +5,10 @@
  * solve can be measured. The equations are multiplied by hx hy: the coefficients are 4 and -1 where hx = hy. */
 #include "config.h"
 
-#include "gallery.h"
-#include "parameters.h"
-#include "stencil.h"
-#include "threads.h"
+#include "matrices/gallery.h"
+#include "matrices/parameters.h"
+#include "matrices/stencil.h"
+#include "lib/base/threads.h"
 
 #include <math.h>
 

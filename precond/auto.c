@@ -1,8 +1,8 @@
 /* auto.c - auto among the preconditioners: a name and its options.
  *
  * What it stands for is chosen with the ordering of the block rows, which no preconditioner sees, and so for a whole
- * solver (solver/auto.h), before any preconditioner is made. */
-#include "ilu.h"
+ * solver (solver/auto/auto.h), before any preconditioner is made. */
+#include "precond/ilu_settings.h"
 
 struct settings {
   karst_ilu_settings ilu; /* for the rows of iluk, whose values the choice respects */

@@ -10,8 +10,8 @@
  *
  * With the option modified R, what M has too much of in a row is taken from D_i, R times: the block row sums of M, for
  * R = 1, are those of A. On a 7-point grid D is that of ILU(0). */
-#include "dilu_kernels.h"
-#include "ilu.h"
+#include "lib/backend/dilu_kernels.h"
+#include "precond/ilu_settings.h"
 
 static karst_status analyse(karst_precond *p)
 {

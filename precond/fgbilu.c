@@ -7,9 +7,9 @@
  *
  * where E and F are the blocks of A below and above its diagonal, in the order of the cells of the grid. On such a grid
  * M is that of ILU(0). The factor is one block a cell, and E and F are taken from the matrix whenever M is applied. */
-#include "fgbilu_kernels.h"
-#include "precond.h"
-#include "symbolic.h"
+#include "lib/backend/fgbilu_kernels.h"
+#include "lib/method/precond.h"
+#include "symbolic/symbolic.h"
 
 struct settings {
   int style; /* a karst_fgbilu_style */

@@ -6,7 +6,7 @@
  *     apply           L y = r,  z = D^-1 y,  U' x = z                     Algorithm 7, the kernel table
  *
  * The pattern half runs once; new values repeat the factorization alone. */
-#include "ilu.h"
+#include "precond/ilu_settings.h"
 
 static karst_status analyse(karst_precond *p)
 {

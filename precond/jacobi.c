@@ -2,7 +2,7 @@
  *
  * The smallest complete preconditioner, and the example of CONTRIBUTING.md. Its numbers come from two operations that
  * every backend has: the inverses of the diagonal blocks, and their product with a vector. */
-#include "precond.h"
+#include "lib/method/precond.h"
 
 struct jacobi {
   karst_index *diagonal; /* [block_rows] where each diagonal block stands in A, device memory */

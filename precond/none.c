@@ -1,5 +1,5 @@
 /* none.c - no preconditioner: z = r. */
-#include "precond.h"
+#include "lib/method/precond.h"
 
 static karst_status setup(karst_precond *p)
 {

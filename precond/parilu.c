@@ -14,7 +14,7 @@
  *
  * New values start from the factors of the last ones. Where the nonlinear residual norm |(A - L U)_S|_F has grown, or
  * something is not finite, the factors are computed exactly instead, which is said and counted. */
-#include "parilu_setup.h"
+#include "precond/parilu_setup.h"
 
 #include <math.h>
 

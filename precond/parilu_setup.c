@@ -1,8 +1,8 @@
 /* parilu_setup.c - the pattern half of parilu and paric: the pattern S of ILU(k), the order of the tasks, the analyses
  * of the sweeps and of the triangular solves; then the matrix F on S, memory for the factors, and the plans. */
-#include "parilu_setup.h"
+#include "precond/parilu_setup.h"
 
-#include "symbolic.h"
+#include "symbolic/symbolic.h"
 
 static const char *mode_name(size_t i)
 {

@@ -2,9 +2,9 @@
 #ifndef KARST_PRECOND_PARILU_SETUP_H
 #define KARST_PRECOND_PARILU_SETUP_H
 
-#include "ilu.h"
-#include "ilu_residual.h"
-#include "sweep_kernels.h"
+#include "precond/ilu_settings.h"
+#include "lib/backend/ilu_residual.h"
+#include "lib/backend/sweep_kernels.h"
 
 typedef struct karst_sweeps_settings {
   karst_ilu_settings ilu;

@@ -6,8 +6,8 @@
  *
  * Each level eliminates half of the nodes that are left, after lumping their couplings among themselves, and what is
  * left after the last one is factored completely. */
-#include "precond.h"
-#include "rrb_kernels.h"
+#include "lib/method/precond.h"
+#include "lib/backend/rrb_kernels.h"
 
 #include <stdio.h>
 

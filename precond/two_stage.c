@@ -5,7 +5,7 @@
  * so that I - A M^-1 = (I - A M2^-1) (I - A M1^-1). With a pressure solve as the first stage and an incomplete
  * factorization as the second it is the constrained pressure residual method of simulators (Wallis, Kendall and Little,
  * Constrained Residual Acceleration of Conjugate Residual Methods, SPE 13536, 1985). */
-#include "precond.h"
+#include "lib/method/precond.h"
 
 #include <stdio.h>
 #include <string.h>

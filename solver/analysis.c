@@ -1,5 +1,5 @@
 /* analysis.c - makes what two solvers of one pattern share an object; see analysis.h. */
-#include "analysis.h"
+#include "solver/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_ANALYSIS_H
 #define KARST_SOLVER_ANALYSIS_H
 
-#include "parts.h"
+#include "solver/parts.h"
 
 struct karst_analysis {
   karst_context *context;

@@ -1,8 +1,8 @@
 /* filled.c - a matrix with room for the fill of incomplete factors: the pattern is that of L + U of ILU(k), found on
  * the host, and the values go from A to their places where they live. It stands here because the pattern comes from
  * symbolic/, which the matrices of lib/ know nothing of. */
-#include "grid.h"
-#include "symbolic.h"
+#include "lib/grid/grid.h"
+#include "symbolic/symbolic.h"
 
 /* Makes the matrix on the pattern, with undefined values. (*position)[k] is where block k of A stands in it, [blocks of
  * A] in host memory. */

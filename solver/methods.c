@@ -1,5 +1,5 @@
 /* methods.c - the lists of preconditioners and of Krylov drivers. A new one adds its name to both places. */
-#include "methods.h"
+#include "solver/methods.h"
 
 extern const struct karst_precond_ops karst_precond_none, karst_precond_jacobi, karst_precond_iluk, karst_precond_dilu,
     karst_precond_parilu, karst_precond_paric, karst_precond_fgbilu, karst_precond_rrb, karst_precond_two_stage;

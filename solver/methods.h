@@ -2,10 +2,10 @@
 #ifndef KARST_SOLVER_METHODS_H
 #define KARST_SOLVER_METHODS_H
 
-#include "krylov.h"
-#include "options.h"
-#include "ordering.h"
-#include "precond.h"
+#include "lib/method/krylov.h"
+#include "lib/options/options.h"
+#include "lib/method/ordering.h"
+#include "lib/method/precond.h"
 
 extern const struct karst_precond_ops karst_precond_auto;         /* set-up puts another one in its place (auto.h) */
 extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL; karst_precond_table: precond.h */

@@ -1,5 +1,5 @@
 /* next.c - see next.h. */
-#include "next.h"
+#include "solver/next.h"
 
 #include <math.h>
 #include <stdlib.h>

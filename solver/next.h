@@ -2,7 +2,7 @@
 #ifndef KARST_SOLVER_NEXT_H
 #define KARST_SOLVER_NEXT_H
 
-#include "solver.h"
+#include "solver/solver.h"
 
 /* Whether the driver that was chosen is made of two. */
 bool karst_next_may_come(const karst_solver *solver);

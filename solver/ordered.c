@@ -1,8 +1,8 @@
 /* ordered.c - makes an ordering and the pattern that comes of it; see ordered.h. */
-#include "ordered.h"
+#include "solver/ordered.h"
 
-#include "grid.h"
-#include "symbolic.h"
+#include "lib/grid/grid.h"
+#include "symbolic/symbolic.h"
 
 /* Makes the permutation, which is the identity where only scaling asks for a copy. */
 static karst_status make_permutation(const karst_ordering_choice *choice, const karst_matrix *A, karst_ordered *o)

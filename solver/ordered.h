@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_ORDERED_H
 #define KARST_SOLVER_ORDERED_H
 
-#include "ordering.h"
+#include "lib/method/ordering.h"
 
 /* Nothing of it changes once it is made, but that the pattern comes to the host when somebody looks at it there, so
  * that it may be used in several threads. */

@@ -3,9 +3,9 @@
  * Luo, Edwards, Luo and Mueller, equation (3): each grid has a preconditioner of its own, and what one knows of the
  * others it learns from the residual, between two corrections. The grid is cut into N = px py pz boxes whose sides
  * differ by at most one cell along each axis, and the couplings between boxes are left out of the matrix. */
-#include "parts.h"
+#include "solver/parts.h"
 
-#include "grid.h"
+#include "lib/grid/grid.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_PARTS_H
 #define KARST_SOLVER_PARTS_H
 
-#include "system.h"
+#include "solver/system.h"
 
 /* Nothing of it changes once it is made, so that it may be used in several threads. */
 typedef struct karst_parts {

@@ -1,5 +1,5 @@
 /* precond.c - a preconditioner alone, found by its name. */
-#include "auto.h"
+#include "solver/auto/auto.h"
 
 static karst_status make(karst_context *context, const karst_options *options, const karst_matrix *A,
                          karst_precond **precond)

@@ -1,11 +1,11 @@
 /* product.c - see product.h: the residual is b - Op x by one product, in working precision, and nothing bounds its
  * rounding errors. */
-#include "product.h"
+#include "solver/product.h"
 
-#include "norm.h"
-#include "profile.h"
-#include "sums.h"
-#include "vector.h"
+#include "lib/vector/norm.h"
+#include "lib/profile/profile.h"
+#include "lib/vector/sums.h"
+#include "lib/vector/vector.h"
 
 karst_status karst_product_prepare(karst_product *product, const karst_system *system)
 {

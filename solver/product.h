@@ -5,8 +5,8 @@
 #ifndef KARST_SOLVER_PRODUCT_H
 #define KARST_SOLVER_PRODUCT_H
 
-#include "operator.h"
-#include "system.h"
+#include "lib/matrix/operator.h"
+#include "solver/system.h"
 
 typedef struct karst_product {
   karst_multiply_function multiply; /* NULL: the matrix multiplies */

@@ -1,8 +1,8 @@
 /* reduced.c - see reduced.h: the residual is b - S x by one product, in working precision. Whether a solve has
  * converged is judged by the residual of the caller's system, of which more is known. */
-#include "reduced.h"
+#include "solver/reduced.h"
 
-#include "norm.h"
+#include "lib/vector/norm.h"
 
 #include <math.h>
 

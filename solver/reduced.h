@@ -3,7 +3,7 @@
 #ifndef KARST_SOLVER_REDUCED_H
 #define KARST_SOLVER_REDUCED_H
 
-#include "krylov.h"
+#include "lib/method/krylov.h"
 
 typedef struct karst_reduced {
   const karst_precond *precond; /* not owned; NULL: there is no reduced system */

@@ -1,6 +1,6 @@
 /* register.c - a method from outside becomes one of its context's, once all of it is as karst.h describes. */
-#include "methods.h"
-#include "number.h"
+#include "solver/methods.h"
+#include "lib/base/number.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,14 +1,14 @@
 /* solve.c - one solve: the caller's vectors into the solver's order and scaling, the Krylov method, and back.
  *
  * Allocates nothing, but where the solver auto goes on with gmres (next.c), where the preconditioner auto goes on with
- * another choice (choice.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are looked at. */
-#include "choice.h"
-#include "clock.h"
-#include "next.h"
-#include "norm.h"
-#include "number.h"
-#include "solver.h"
-#include "vector.h"
+ * another choice (setup.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are looked at. */
+#include "solver/setup.h"
+#include "lib/base/clock.h"
+#include "solver/next.h"
+#include "lib/vector/norm.h"
+#include "lib/base/number.h"
+#include "solver/solver.h"
+#include "lib/vector/vector.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* solver.c - the solver as an object: ordering and scaling, preconditioner, Krylov method.
  *
- * setup runs the pattern half of each and then update; update runs the numeric halves. choice.c makes what they need,
+ * setup runs the pattern half of each and then update; update runs the numeric halves. setup.c makes what they need,
  * and solve.c uses it. */
-#include "solver.h"
+#include "solver/solver.h"
 
-#include "choice.h"
-#include "next.h"
+#include "solver/setup.h"
+#include "solver/next.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
 

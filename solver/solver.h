@@ -2,13 +2,13 @@
 #ifndef KARST_SOLVER_SOLVER_H
 #define KARST_SOLVER_SOLVER_H
 
-#include "auto.h"
-#include "methods.h"
-#include "order_choice.h"
-#include "parts.h"
-#include "product.h"
-#include "reduced.h"
-#include "system.h"
+#include "solver/auto/auto.h"
+#include "solver/methods.h"
+#include "solver/auto/order_choice.h"
+#include "solver/parts.h"
+#include "solver/product.h"
+#include "solver/reduced.h"
+#include "solver/system.h"
 
 struct karst_solver {
   karst_context *context;

@@ -1,8 +1,8 @@
 /* system.c - see system.h: the caller's matrix, ordered and scaled. */
-#include "system.h"
+#include "solver/system.h"
 
-#include "clock.h"
-#include "grid.h"
+#include "lib/base/clock.h"
+#include "lib/grid/grid.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef KARST_SOLVER_SYSTEM_H
 #define KARST_SOLVER_SYSTEM_H
 
-#include "methods.h"
-#include "ordered.h"
+#include "solver/methods.h"
+#include "solver/ordered.h"
 
 /* With natural ordering and no scaling, matrix is the caller's own; else an owned copy
  *     B = P (D A D) P^T      scale diagonal: D = diag(|a_rr|)^-1/2, keeps symmetry

@@ -1,5 +1,5 @@
 /* path.c - the parts of a file's name; see path.h. */
-#include "path.h"
+#include "support/path.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * /dev/fd/N, /proc/self/fd/N) is written to as write does, behind what was written to it before, whatever file is
  * behind it. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
-#include "place.h"
+#include "support/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* symbolic.h - what follows from a pattern alone. All of it runs on the CPU, with host arrays from the context's
  * allocator. */
-#ifndef KARST_SYMBOLIC_H
-#define KARST_SYMBOLIC_H
+#ifndef KARST_SYMBOLIC_SYMBOLIC_H
+#define KARST_SYMBOLIC_SYMBOLIC_H
 
-#include "context.h"
-#include "fgbilu_kernels.h"
-#include "ordering.h"
+#include "lib/base/context.h"
+#include "lib/backend/fgbilu_kernels.h"
+#include "lib/method/ordering.h"
 
 /* The pattern of the factors of block ILU(k): strictly lower part L and strictly upper part U, by rows, with ascending
  * columns. The diagonal is not stored. */
@@ -184,7 +184,7 @@ typedef struct karst_sweep_pattern {
 karst_status karst_sweep_order(karst_context *context, const karst_sweep_pattern *pattern, karst_task_order order,
                                int block, karst_chunk_order chunk_order, karst_index **task, int64_t *tasks);
 
-/* The orderings behind lib/ordering.h's table, each in its file. */
+/* The orderings behind lib/method/ordering.h's table, each in its file. */
 karst_status karst_order_rcm(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
 karst_status karst_order_amd(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
 karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);

@@ -4,14 +4,14 @@
  *
  * where R is the option modified. The brackets are F_ki + R sum_{j != i} F_kj. For R = 0 only the pairs count that have
  * both blocks, and S is neither made nor read. */
-#include "dilu.h"
+#include "cpu/dilu/dilu_cpu.h"
 
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 /* What a thread that makes rows works with. */
 struct room {
   double *pivot_block; /* [b*b] D_i while it is made */
-  double *size;        /* [b*b] its size, see lib/dense.h */
+  double *size;        /* [b*b] its size, see lib/backend/dense.h */
   double *left;        /* [b*b] E_ik D_k^-1 */
   double *right;       /* [b*b] the bracket where R is not 0 */
   double *scale;       /* [2 b] for the inversion */

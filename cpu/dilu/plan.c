@@ -1,6 +1,6 @@
 /* plan.c - the analysis of DILU on the CPU, which is the schedules of both sweeps and where each block of E has its
  * mirror image in F; its work space; and the table of its kernels. */
-#include "dilu.h"
+#include "cpu/dilu/dilu_cpu.h"
 
 /* tiling: of the rows, or NULL. */
 static karst_status find_schedules(karst_context *context, const karst_ilu_pattern *triangles,

@@ -7,9 +7,9 @@
  *
  * E and F are read where they stand in A. The two sweeps move D^-1 twice and E and F once; where the blocks are smaller
  * than a cache line, much of the other triangle comes along. r is read once, and z read and written twice. */
-#include "dilu.h"
+#include "cpu/dilu/dilu_cpu.h"
 
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 /* Larger blocks are streams of their own that the processor follows by itself. */
 enum { LARGEST_PREFETCHED = 4 };

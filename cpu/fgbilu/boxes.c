@@ -3,12 +3,12 @@
  * Boxes of one cell are the coarse-grained wavefront of Luo, Edwards, Luo and Mueller (A fine-grained block ILU scheme
  * on regular structures for GPGPUs, Algorithms 2 and 3). Boxes of a line of cells are better on a few cores: a thread
  * streams through the matrix, and there are far fewer levels to wait for. */
-#include "fgbilu.h"
+#include "cpu/fgbilu/fgbilu_cpu.h"
 
-#include "symbolic.h"
+#include "symbolic/symbolic.h"
 
-/* The bounds of the number of cells in a box of lines, those of the runs of symbolic/schedule.c: shorter boxes do not
- * pay for their place in the schedule, longer ones delay those that wait for them. */
+/* The bounds of the number of cells in a box of lines, those of the runs of symbolic/ilu/schedule.c: shorter boxes do
+ * not pay for their place in the schedule, longer ones delay those that wait for them. */
 enum { SHORTEST_BOX = 32, LONGEST_BOX = 128 };
 /* The cost of a barrier, about half a microsecond, in scalars that a thread works through in that time. */
 enum { BARRIER_SCALARS = 500 };

@@ -3,7 +3,7 @@
 #ifndef KARST_CPU_FGBILU_DIAGONAL_H
 #define KARST_CPU_FGBILU_DIAGONAL_H
 
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 /* Replaces a by its LU factors. exchange[c] is the row that step c exchanges with row c. The pivots, their scales and
  * the rule by which a block is singular are those of karst_block_invert_scaled. */

@@ -5,9 +5,9 @@
  *     D_i = A_ii - sum_{j < i} E_ij D_j^-1 F_ji
  *
  * over the neighbours j of cell i behind its three lower faces. */
-#include "fgbilu.h"
+#include "cpu/fgbilu/fgbilu_cpu.h"
 
-#include "diagonal.h"
+#include "cpu/fgbilu/diagonal.h"
 
 static void find(karst_fgbilu_workspace *w, karst_reason reason, karst_index cell)
 {

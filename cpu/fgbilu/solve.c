@@ -5,9 +5,9 @@
  *     backward   z_i = z_i - D_i^-1 sum_{j > i} F_ij z_j
  *
  * E and F are the matrix's own. Sums end with the neighbour along x, which is computed last. */
-#include "fgbilu.h"
+#include "cpu/fgbilu/fgbilu_cpu.h"
 
-#include "diagonal.h"
+#include "cpu/fgbilu/diagonal.h"
 
 /* A sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Asks
  * for those of a row that is read later, some whole rows behind value (before it, where direction is -1). Larger

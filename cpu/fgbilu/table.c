@@ -1,5 +1,5 @@
 /* table.c - the table of the CPU's kernels of fgbilu: the choice of a style, its boxes, and memory. */
-#include "fgbilu.h"
+#include "cpu/fgbilu/fgbilu_cpu.h"
 
 /* Lines are the choice for every grid. Their boxes keep the order of the matrix in memory, and there are as many levels
  * as lines side by side; hyperplanes jump about in memory, and have three times as many levels. */

@@ -13,11 +13,11 @@
  *
  * which for R = 1 gives L U the block row sums of A (Gustafsson: A class of first order factorization methods, BIT 18
  * (1978)). */
-#include "ilu.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"
-#include "dense.h"
-#include "search.h"
+#include "lib/backend/dense.h"
+#include "lib/base/search.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
 }
 
-/* The size of the diagonal block of the row at hand (lib/dense.h). */
+/* The size of the diagonal block of the row at hand (lib/backend/dense.h). */
 KARST_INLINE double *size_of_pivot(int b, const karst_ilu_workspace *w) { return w->block + (int64_t)b * b; }
 
 /* Spreads row i of A over the pattern, into w->row. A row without fill has all of it, in the same order. */

@@ -5,7 +5,7 @@
  *
  * Each sweep is a product with a matrix, and all rows of it go at once. After as many sweeps as the triangle has level
  * sets, less one, the solution is exact. */
-#include "ilu.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"
 

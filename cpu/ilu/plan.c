@@ -1,6 +1,6 @@
 /* plan.c - the analysis of factorization and sweeps on the CPU, which is their schedules; work space and memory for the
  * values. */
-#include "ilu.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"
 

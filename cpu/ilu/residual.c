@@ -1,10 +1,10 @@
 /* residual.c - the ILU residual norm, see ilu_residual.h. Row i of the residual is row i of A, less U_i, less L_ik
  * times row k of U for each k < i of the pattern; a row of the product is gathered in the order in which its columns
  * appear. */
-#include "ilu_residual.h"
+#include "lib/backend/ilu_residual.h"
 
-#include "dense.h"
-#include "ilu.h"
+#include "lib/backend/dense.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 static const char what[] = "the ILU residual";
 

@@ -8,10 +8,10 @@
  * so that the others are ready when it arrives.
  *
  * The two sweeps move L, D^-1 and U' with their columns once, read r once, and read and write z twice. */
-#include "ilu.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 /* Larger blocks are streams of their own that the processor follows by itself. */
 enum { LARGEST_PREFETCHED = 4 };

@@ -1,5 +1,5 @@
 /* table.c - the table of the ILU kernels of the CPU. */
-#include "ilu.h"
+#include "cpu/ilu/ilu_cpu.h"
 
 static void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
 {

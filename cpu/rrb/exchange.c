@@ -1,7 +1,7 @@
 /* exchange.c - vectors over the block rows of A to and from those over the nodes of grid 0. Without a map from block
  * rows to nodes they are split into groups and joined row by row. */
-#include "exchange.h"
-#include "rows.h"
+#include "cpu/rrb/exchange.h"
+#include "cpu/rrb/rows.h"
 
 /* Where the node of a block row is in the place's vector, or -1. */
 static int64_t element_of(const karst_rrb_place *place, int64_t row)

@@ -2,7 +2,7 @@
 #ifndef KARST_CPU_RRB_EXCHANGE_H
 #define KARST_CPU_RRB_EXCHANGE_H
 
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 /* A vector over the nodes of grid 0. */
 typedef struct karst_rrb_place {

@@ -1,6 +1,6 @@
 /* factor.c - the factorization of the repeated red-black method: grid after grid, then what is left, and what went
  * wrong. */
-#include "levels.h"
+#include "cpu/rrb/levels.h"
 
 #include <math.h>
 

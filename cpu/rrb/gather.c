@@ -1,5 +1,5 @@
 /* gather.c - the stencil of what is left after the last level, as a band. */
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 #include <string.h>
 

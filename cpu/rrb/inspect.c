@@ -1,5 +1,5 @@
 /* inspect.c - whether a pattern is that of a stencil of 5 or 9 points on a grid of two dimensions. */
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 /* What is found in a row of the pattern: the column that joins no neighbours, or -1, and whether one joins nodes across
  * a corner. */

@@ -4,7 +4,7 @@
  * the stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also
  * the first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in
  * the cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
-#include "levels.h"
+#include "cpu/rrb/levels.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 
 #define T double
 #define NAME(x) x##_double
-#include "row_template.h"
+#include "cpu/rrb/row_template.h"
 #undef T
 #undef NAME
 #define T float
 #define NAME(x) x##_float
-#include "row_template.h"
+#include "cpu/rrb/row_template.h"
 #undef T
 #undef NAME
 

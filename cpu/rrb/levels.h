@@ -2,7 +2,7 @@
 #ifndef KARST_CPU_RRB_LEVELS_H
 #define KARST_CPU_RRB_LEVELS_H
 
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 /* What a thread has for its rows, and what it found. */
 typedef struct karst_rrb_rows {

@@ -3,14 +3,14 @@
  * The nodes 0, 2, ... of a row and the nodes 1, 3, ... are apart in a line, so that all that is done with them has unit
  * stride. The pattern has been inspected: a row of the matrix with as many entries as the stencil has points has them
  * in the stencil's order, and its columns need not be read. */
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
-#include "search.h"
+#include "lib/base/search.h"
 
 #include <float.h>
 #include <math.h>
 
-static const double rounding = 1e-10; /* as in lib/matrix_symmetry.c */
+static const double rounding = 1e-10; /* as in lib/matrix/matrix_symmetry.c */
 
 /* The slots of a stencil of 5 and of 9 points in the order of their columns. */
 static const int order5[5] = {KARST_RRB_SOUTH, KARST_RRB_WEST, KARST_RRB_CENTRE, KARST_RRB_EAST, KARST_RRB_NORTH};

@@ -1,7 +1,7 @@
 /* multiply.c - y = S x, the product with the Schur complement of the black nodes of grid 0, and x . y in the same pass.
  * Each pair of places (I, J) takes 80 bytes of the stencil, 16 of x and 32 of y. */
-#include "rows.h"
-#include "rrb.h"
+#include "cpu/rrb/rows.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 #include <string.h>
 

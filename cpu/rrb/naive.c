@@ -5,8 +5,8 @@
  * which both are odd, whose neighbours are across the corners. Then s doubles. A red node's couplings of parts 1 and 2
  * are with its neighbours on a straight level, those of parts 3 and 4 are lumped, and a black node's couplings of parts
  * 3 and 4 are those of parts 1 and 2 on the next level; so on both kinds of levels. */
-#include "naive.h"
-#include "rrb.h"
+#include "cpu/rrb/naive.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 #include <math.h>
 #include <string.h>

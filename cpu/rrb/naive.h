@@ -4,7 +4,7 @@
 #ifndef KARST_CPU_RRB_NAIVE_H
 #define KARST_CPU_RRB_NAIVE_H
 
-#include "rrb_kernels.h"
+#include "lib/backend/rrb_kernels.h"
 
 typedef struct karst_rrb_naive {
   karst_index size[2];              /* nodes along each axis */

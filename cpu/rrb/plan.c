@@ -1,5 +1,5 @@
 /* plan.c - the table of the CPU's kernels of the repeated red-black method, and its memory. */
-#include "rrb.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 /* The band, and where its nodes are. */
 static karst_status plan_rest(karst_context *context, karst_rrb *rrb)

@@ -1,8 +1,8 @@
 /* reduced.c - the way into the system of the black nodes, where the first elimination is exact, and back. With
  * A = L_1 diag(D_r, S) L_1^T both are the first level's own substitutions: b' = b_b - A_br D_r^-1 b_r, and
  * x_r = D_r^-1 b_r - D_r^-1 A_rb x_b. They happen once in a solve. */
-#include "exchange.h"
-#include "sweeps.h"
+#include "cpu/rrb/exchange.h"
+#include "cpu/rrb/rrb_sweeps.h"
 
 #include <string.h>
 

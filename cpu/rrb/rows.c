@@ -3,7 +3,7 @@
  *
  * A row has the same operations in the same order wherever it is done, so that bits do not depend on how the rows are
  * shared out. */
-#include "rows.h"
+#include "cpu/rrb/rows.h"
 
 #include <string.h>
 

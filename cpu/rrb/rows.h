@@ -4,7 +4,7 @@
 #define KARST_CPU_RRB_ROWS_H
 
 #include "cpu/cpu.h"
-#include "rrb_kernels.h"
+#include "lib/backend/rrb_kernels.h"
 
 /* What a sweep over a grid works on. All pointers are to element (0, 0) of an array of the grid's shape. */
 typedef struct karst_rrb_sweep {

@@ -1,7 +1,7 @@
 /* solve.c - z = M^-1 r of the repeated red-black method: forward from grid to grid, what is left, and back (de Jong,
  * van der Ploeg, Ditzel and Vuik, ETNA 46 (2017), section 3). M = L D L^T. */
-#include "exchange.h"
-#include "sweeps.h"
+#include "cpu/rrb/exchange.h"
+#include "cpu/rrb/rrb_sweeps.h"
 
 /* The sweep over grid m where its vector is the work space. */
 static karst_rrb_pass pass_of(const karst_rrb *rrb, int m)

@@ -5,7 +5,7 @@
  *
  * Blocks of a row are taken from left to right; the columns k that rows i and j share are found by numbering those of
  * row i. An asynchronous sweep stores and uses each block at once. */
-#include "sweeps.h"
+#include "cpu/sweeps/sweeps_cpu.h"
 
 KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                                  karst_ilu_workspace *w)

@@ -8,7 +8,7 @@
  *
  * A synchronous sweep takes L_ik from the last sweep. An asynchronous one finishes L_ik first and uses it at once: one
  * thread would thus find the exact factors in one sweep, and several do so as far as the rows above are done. */
-#include "sweeps.h"
+#include "cpu/sweeps/sweeps_cpu.h"
 
 KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
                                  karst_ilu_workspace *w)

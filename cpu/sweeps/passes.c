@@ -3,7 +3,7 @@
  *
  * Synchronous sweeps give the same bits for every number of threads: each row is the work of one thread from the last
  * sweep's values, and the squares of the rows' residuals are added in the rows' order. */
-#include "sweeps.h"
+#include "cpu/sweeps/sweeps_cpu.h"
 
 static karst_status plan(karst_context *context, const karst_parilu_analysis *analysis, karst_parilu *s)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# orders.sh [FOLDER] - counts the iterations of ILU(k), k = 0, 1, 2, in natural order and in orders by colours and tiles,
-# for problems of the gallery and for each matrix of a folder. It writes a table in Markdown to standard output:
+# orders.sh [FOLDER] - counts the iterations of ILU(k), k = 0, 1, 2, in natural order and in orders by colours and
+# tiles, for problems of the gallery and for each matrix of a folder. It writes a table in Markdown to standard output:
 #
 #     sh doc/tables/orders.sh FOLDER >doc/tables/orders.md
 #

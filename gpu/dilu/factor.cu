@@ -7,7 +7,7 @@
  * until the warp that makes them has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of
  * block row q; the rows of others come by shuffles. The blocks of A are on their way while the warp waits, and so are
  * the numbers of those that its next task needs. factor_small.cu factors small blocks. */
-#include "mend.h"
+#include "gpu/dilu/fallback_inverse.h"
 
 namespace
 {

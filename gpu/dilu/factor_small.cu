@@ -10,8 +10,8 @@
  * karst_ilu_invert instead.
  *
  * The blocks of A come through shared memory (stage.h), and are in registers when the warp begins to wait. */
-#include "mend.h"
-#include "stage.h"
+#include "gpu/dilu/fallback_inverse.h"
+#include "gpu/dilu/stage.h"
 
 namespace
 {

@@ -1,9 +1,9 @@
 /* large.cu - DILU and its sweeps as in factor.cu and sweep.cu, for blocks of any size. A block of threads makes a block
  * row after another, in level order; all are resident together. In the sweeps the unknowns carry their own flag; the
  * factorization waits until the rows that it needs are marked as done. */
-#include "dilu.h"
+#include "gpu/dilu/dilu_cuda.h"
 
-#include "gpu/invert.h"
+#include "gpu/block_inverse.h"
 
 namespace
 {
@@ -119,8 +119,8 @@ __device__ void await_row(const int *done)
   __threadfence();
 }
 
-/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/dense.h), some
- * columns after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
+/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/backend/dense.h),
+ * some columns after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
 __device__ void subtract(int b, const double *left, const double *inverse, const double *right, double modified,
                          const double *sum, double *block, double *size, double *line)
 {

@@ -1,8 +1,8 @@
 /* plan.cu - the analysis of DILU on the GPU: the triangles of A in slices, as gpu/ilu lays them out, the tasks, and for
  * each entry of E the block of F that is its mirror image. Then the plan of a factorization, which adds the inverse
  * blocks, the vectors and work space. */
-#include "dilu.h"
-#include "search.h"
+#include "gpu/dilu/dilu_cuda.h"
+#include "lib/base/search.h"
 
 namespace
 {

@@ -6,7 +6,7 @@
 #ifndef KARST_GPU_DILU_STAGE_H
 #define KARST_GPU_DILU_STAGE_H
 
-#include "dilu.h"
+#include "gpu/dilu/dilu_cuda.h"
 
 #include "gpu/queue.h"
 

@@ -3,9 +3,9 @@
  *     forward    y_i = D_i^-1 (r_i - sum_{k < i} E_ik y_k)
  *     backward   z_i = y_i - D_i^-1 sum_{j > i} F_ij z_j
  *
- * Warps take tasks in level order and wait for unknowns that carry their own flag, all as in gpu/ilu/dataflow.cu, which
- * says why that ends and how each sweep leaves the other's vector absent. E and F are read where they stand in A, by
- * copies to shared memory (stage.h). A warp has under way, of its tasks 0, 1, 2, ...
+ * Warps take tasks in level order and wait for unknowns that carry their own flag, all as in
+ * gpu/ilu/sweeps/dataflow.cu, which says why that ends and how each sweep leaves the other's vector absent. E and F are
+ * read where they stand in A, by copies to shared memory (stage.h). A warp has under way, of its tasks 0, 1, 2, ...
  *
  *     task i + 3   its record
  *     task i + 2   columns and blocks of its first neighbours, its rows
@@ -14,8 +14,8 @@
  *
  * D_i^-1 multiplies the sum over the neighbours, of which each lane has a scalar row; the lanes of a block row exchange
  * these by shuffles. */
-#include "dense.h"
-#include "stage.h"
+#include "lib/backend/dense.h"
+#include "gpu/dilu/stage.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* table.cu - the CUDA instance of the DILU kernels. */
-#include "dilu.h"
+#include "gpu/dilu/dilu_cuda.h"
 
 namespace
 {

@@ -5,7 +5,7 @@
  * To factor takes 3 + 3n launches a hyperplane, where the paper has 2 + 3n:
  *
  *     multiply                     its kernel #1, s(f) = E(f) D(f)^-1 for the faces f = 0, 1, 2
- *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f), with its size (lib/dense.h)
+ *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f), with its size (lib/backend/dense.h)
  *     measure                      finds the largest sizes, by which pivots are chosen and judged
  *     scale, eliminate, invert     its kernels #3 to #5, for each of the n steps; the last invert is part of
  *     finish                       which stores D^-1 in its order and judges its entries, and inverts once more what
@@ -15,9 +15,9 @@
  * Step r eliminates column r with row pivot(r), and after the last one row pivot(i), column j holds element
  * (i, pivot(j)) of the inverse. Without pivoting, as in the paper, pivot(r) = r. A sweep takes 2 launches a
  * hyperplane. */
-#include "fgbilu.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
 
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 namespace
 {
@@ -34,7 +34,7 @@ struct factor_work {
   double *column_size; /* [largest n] the largest size of each column with the rows scaled */
   int *pivot;          /* [largest n] the row that each column is eliminated with */
   int *step;           /* [largest n] the column that each row eliminated; n: none yet */
-  int *again;          /* [largest] whether the block needs another attempt (lib/dense.h) */
+  int *again;          /* [largest] whether the block needs another attempt (lib/backend/dense.h) */
 };
 
 /* The cells of a hyperplane. */

@@ -1,7 +1,7 @@
 /* check.cu - which cell brought an entry that is not finite into D. E(c,m) D(m)^-1 F(m,c) takes a NaN of F from cell m
  * to cell c, where a factorization finds it; and a coupling without its mirror image has no part in D at all. The cell
  * to be named is the one in whose block row of A the entry stands. */
-#include "fgbilu.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace
 {

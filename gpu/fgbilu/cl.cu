@@ -11,13 +11,13 @@
  * leading 15 bits of the entries, so that the choice costs no other. Without, as in the paper, the pivots are on the
  * diagonal. What singular means does not depend on it.
  *
- * A block that this does not serve is inverted once more by one of its threads (lib/dense.h).
+ * A block that this does not serve is inverted once more by one of its threads (lib/backend/dense.h).
  *
  * Shared memory of a thread block: to factor 8 (3 n^2 + 2 n) L + 4 (n + 1) L bytes, which is 7.7 KiB for n = 6 and
  * 24.6 KiB for n = 32, for a sweep 8 (n^2 + n) L bytes. */
-#include "fgbilu.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
 
-#include "dense.h"
+#include "lib/backend/dense.h"
 
 namespace
 {
@@ -58,7 +58,7 @@ template <int B> __device__ __forceinline__ double dot(int n, const double *x, c
 struct shared_cell {
   double *s;           /* [n n] column by column, and the second and third such block stride later each */
   int stride;          /* all the cells' blocks together */
-  double *row_scale;   /* [n] the scale of each row, as in lib/dense.h */
+  double *row_scale;   /* [n] the scale of each row, as in lib/backend/dense.h */
   double *column_size; /* [n] the largest size of each column with the rows scaled */
   unsigned *vote;      /* [n] for the pivot of each column */
   unsigned *again;     /* whether the block needs another attempt */
@@ -80,7 +80,8 @@ __device__ __forceinline__ shared_cell find_shared(int n, int qw)
           scales + (cells + qw) * n, votes + qw * n, votes + cells * n + qw};
 }
 
-/* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f), and its size (lib/dense.h). */
+/* Returns this thread's element of D = A(c,c) - sum over faces of E(f) D(f)^-1 F(f), and its size
+ * (lib/backend/dense.h). */
 template <int B>
 __device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, const element &at,
                                              const shared_cell &to, double *size)

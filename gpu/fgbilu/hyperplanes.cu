@@ -1,6 +1,6 @@
 /* hyperplanes.cu - the cells of a grid by hyperplanes (Luo, Edwards, Luo, Mueller, Algorithm 1): counted and placed on
  * the host, once a pattern. */
-#include "fgbilu.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace
 {

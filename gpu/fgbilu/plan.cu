@@ -1,7 +1,7 @@
 /* plan.cu - the analysis of fgbilu on the GPU, which holds the cells and chooses the style; and the plan of a
  * factorization, which has the factor and work space. */
-#include "fgbilu.h"
-#include "tiles.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
+#include "gpu/fgbilu/fgbilu_tiles.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 /* table.cu - the CUDA instance of the kernels of fgbilu: its table, and the report that all ways to factor share. */
-#include "fgbilu.h"
+#include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
-/* tiles.cu - see tiles.h: cuts the grid into tiles, and gives out the mail of sweeps. */
-#include "tiles.h"
+/* tiles.cu - see fgbilu_tiles.h: cuts the grid into tiles, and gives out the mail of sweeps. */
+#include "gpu/fgbilu/fgbilu_tiles.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-/* tiles_factor.cu - the factorization of fgbilu for blocks of up to 8 by the tiles of tiles.h, in one launch.
+/* tiles_factor.cu - the factorization of fgbilu for blocks of up to 8 by the tiles of fgbilu_tiles.h, in one launch.
  *
  * Lane p N + u of a warp makes row u of D(c)^-1 for the cell c of line p. A cell needs D^-1 of the three cells behind
  * it, all made in the step before: those of its own tile stand in shared memory, those of others it looks for in the
@@ -7,9 +7,9 @@
  * memory, for each lane needs all of it.
  *
  * A hole, or a cell outside the grid, makes zeros: a step's blocks are multiplied where there is no coupling, too. */
-#include "tiles.h"
+#include "gpu/fgbilu/fgbilu_tiles.h"
 
-#include "gpu/ilu/invert.h"
+#include "gpu/ilu/warp_inverse.h"
 
 namespace
 {
@@ -265,8 +265,8 @@ __device__ __forceinline__ int fault_of(karst_reason reason)
 /* Inverts the blocks that the warp holds, a row in each lane, by Gauss-Jordan elimination; the whole warp takes all
  * steps. With pivoting, step c takes the row with the largest scaled entry of column c among those that have not been
  * taken, else row c. Rows stay in their lanes, except where a block needs another attempt. What singular means is the
- * same as in lib/dense.h. real: whether there is a cell; size: of the row (gpu/size.h); scratch, kept: N by N elements
- * each of shared memory for the cell. */
+ * same as in lib/backend/dense.h. real: whether there is a cell; size: of the row (gpu/size.h); scratch, kept: N by N
+ * elements each of shared memory for the cell. */
 template <int N, bool pivoting>
 __device__ __forceinline__ inverse_row invert(const line &l, bool real, const float (&size)[N], double (&a)[N],
                                               double *scratch, double *kept)

@@ -1,13 +1,13 @@
 /* tiles_factor_large.cu - the factorization of fgbilu for blocks of 9 to 32 in one launch. A thread block makes a line
- * of cells of tiles.h, cell after cell. D^-1 of the cell before stays in shared memory; those of the lines beside it it
- * looks for in the factor itself, whose elements are their own flags. The next cell's blocks of A come to shared memory
- * while D is inverted.
+ * of cells of fgbilu_tiles.h, cell after cell. D^-1 of the cell before stays in shared memory; those of the lines
+ * beside it it looks for in the factor itself, whose elements are their own flags. The next cell's blocks of A come to
+ * shared memory while D is inverted.
  *
  * Lines are taken by tickets, tile by tile, by ascending a in each. A line needs those with earlier tickets alone. */
-#include "tiles.h"
+#include "gpu/fgbilu/fgbilu_tiles.h"
 
-#include "gpu/ilu/ilu.h"
-#include "gpu/invert.h"
+#include "gpu/ilu/ilu_cuda.h"
+#include "gpu/block_inverse.h"
 
 namespace
 {
@@ -163,7 +163,7 @@ __device__ __forceinline__ void subtract_product(int n, const double *x, const d
 }
 
 /* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten; and in the places of beside its size
- * (lib/dense.h) and a copy of it. */
+ * (lib/backend/dense.h) and a copy of it. */
 template <bool even>
 __device__ __forceinline__ void make_block(int n, int apart, double *before, const double *after, const double *along,
                                            double *beside, const double *diagonal, double *to)

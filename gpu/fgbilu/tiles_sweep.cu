@@ -1,4 +1,4 @@
-/* tiles_sweep.cu - both sweeps of fgbilu on tiles (tiles.h), one launch each, for blocks of up to 8:
+/* tiles_sweep.cu - both sweeps of fgbilu on tiles (fgbilu_tiles.h), one launch each, for blocks of up to 8:
  *
  *     downward   y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m))
  *     upward     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m)
@@ -7,8 +7,8 @@
  * that it waits for is done; components of neighbours and of the sum go from lane to lane by shuffles.
  *
  * An inbox has for each step the b (TA + TB) values of the lines at a = 0, then at b = 0. */
-#include "tiles.h"
-#include "gpu/ilu/ilu.h"
+#include "gpu/fgbilu/fgbilu_tiles.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 namespace
 {

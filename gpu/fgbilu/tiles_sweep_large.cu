@@ -1,4 +1,4 @@
-/* tiles_sweep_large.cu - both sweeps of fgbilu on tiles (tiles.h), one launch each, for blocks of 9 to 32:
+/* tiles_sweep_large.cu - both sweeps of fgbilu on tiles (fgbilu_tiles.h), one launch each, for blocks of 9 to 32:
  *
  *     downward   y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m))
  *     upward     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m)
@@ -9,8 +9,8 @@
  * of the rows of the other blocks. Components of neighbours and of the sum go from lane to lane through shared memory.
  *
  * An inbox has for each step the n values of the line at a = 0, then those of all lines at b = 0. */
-#include "tiles.h"
-#include "gpu/ilu/ilu.h"
+#include "gpu/fgbilu/fgbilu_tiles.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 #include <algorithm>
 

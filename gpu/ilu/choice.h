@@ -5,8 +5,8 @@
 #ifndef KARST_GPU_ILU_CHOICE_H
 #define KARST_GPU_ILU_CHOICE_H
 
-#include "dense.h"
-#include "ilu_kernels.h"
+#include "lib/backend/dense.h"
+#include "lib/backend/ilu_kernels.h"
 
 /* What the choice depends on. */
 typedef struct karst_ilu_shape {
@@ -23,7 +23,7 @@ typedef struct karst_ilu_shape {
 /* The ways to factor, in the order in which they are tried. */
 enum karst_ilu_factor_kind {
   KARST_ILU_FACTOR_ROW,      /* one warp makes one block row, or two, in shared memory: factor_row.cu */
-  KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor.cu */
+  KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor_slice.cu */
   KARST_ILU_FACTOR_MMA,      /* one warp makes one block row on the matrix units: factor_mma.cu */
   KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
   KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size, and never tried without them */

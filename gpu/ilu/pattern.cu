@@ -1,11 +1,11 @@
 /* pattern.cu - the patterns of L and U in device memory, and their level sets (Anderson and Saad 1989,
- * symbolic/levels.c), made there.
+ * symbolic/ilu/levels.c), made there.
  *
  * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is
  * one more than the highest among the rows that it depends on. All rows are worked on at once, as many as there are
  * lanes for, in the order of elimination, and wait for each other's levels: that takes about as long as a triangular
  * solve does. */
-#include "ilu.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

@@ -1,10 +1,10 @@
-/* plan.cu - the analysis of block ILU on the GPU: both triangles laid out in slices (ilu.h), made on the GPU itself
- * from the patterns and the level sets (pattern.cu); and which kernels are to factor and to solve, by the rules of
- * choice.h. Then the plan of a factorization, which adds its values and work space to that.
+/* plan.cu - the analysis of block ILU on the GPU: both triangles laid out in slices (ilu_cuda.h), made on the GPU
+ * itself from the patterns and the level sets (pattern.cu); and which kernels are to factor and to solve, by the rules
+ * of choice.h. Then the plan of a factorization, which adds its values and work space to that.
  *
  * What is left on the host is a pass over the level starts. */
-#include "search.h"
-#include "tile_sweep.h"
+#include "lib/base/search.h"
+#include "gpu/ilu/tiles/tile_sweep.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* table.cu - the CUDA instance of the ILU kernels: its table, and what all ways to factor share, which is the size of
  * the matrix and the report. */
-#include "ilu.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 namespace
 {

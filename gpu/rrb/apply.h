@@ -8,7 +8,7 @@
 #ifndef KARST_GPU_RRB_APPLY_H
 #define KARST_GPU_RRB_APPLY_H
 
-#include "rrb.h"
+#include "gpu/rrb/rrb_cuda.h"
 
 enum {
   KARST_RRB_THREADS = 128,

@@ -4,7 +4,7 @@
  * Where more than REST nodes are left, one multiprocessor takes too long to read W: 158 us for 1024 of them on an
  * H200. Launches of their own, for each way of a grid and each half of W, take 18 us for 64 x 64 nodes, one by one; a
  * cluster of 16 thread blocks was estimated at 10 us: six barriers of 1 us, and W read by 16 of them. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

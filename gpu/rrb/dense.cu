@@ -1,6 +1,6 @@
 /* dense.cu - what is left where it is so little that W = L^-1 is kept: x = W^T D^-1 W x in two launches. Every thread
  * has its share of W in registers before x is there, so that the loads of W wait for no kernel. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 /* eliminate.cu - the levels of the repeated red-black method after the loading of A: pivots, factors, and the stencils
  * on the nodes that stay. A thread has a place (I, J) of a grid's groups, and small grids share a thread block. See
  * rrb_kernels.h for groups, couplings and arrays. */
-#include "rrb.h"
+#include "gpu/rrb/rrb_cuda.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* enter.cu - vectors over the block rows of A to the groups of grid 0, and back. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* fine.cu - level 2: the b1 of grid 0. See apply.h. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 /* load.cu - the pattern of A inspected, and its values brought into the groups of grid 0, with the first level of the
  * repeated red-black method, which needs no other row. A thread has a row of A. See rrb_kernels.h for the arrays. */
-#include "rrb.h"
+#include "gpu/rrb/rrb_cuda.h"
 
 #include <cstdint>
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) inspect_rows(const matrix A, unsigned
   if (corner) found[1] = 0;
 }
 
-/* As in lib/matrix_symmetry.c. */
+/* As in lib/matrix/matrix_symmetry.c. */
 KARST_INLINE bool differ(double a, double b, double row_diagonal, double column_diagonal)
 {
   const double size = sqrt(fabs(row_diagonal)) * sqrt(fabs(column_diagonal));

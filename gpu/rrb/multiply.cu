@@ -1,6 +1,6 @@
 /* multiply.cu - the first Schur complement times a vector. Half of its entries are stored, and each is loaded once:
  * what the upper rows have of it stays in registers. See apply.h. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 /* narrow.cu - the complete L D L^T of the narrow band of few nodes, by one thread block, and their W = L^-1 as a dense
  * matrix. See rest.h. */
-#include "rest.h"
+#include "gpu/rrb/rest.h"
 
 namespace
 {

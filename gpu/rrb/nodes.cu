@@ -1,6 +1,6 @@
 /* nodes.cu - the repeated red-black method on grids that are stored node by node: the reference for what the storage in
  * groups gains. A thread takes a node of grid m, which are 2^(m - grouped) apart in memory, and looks where it ends. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* pairs.cu - both levels of a grid m > 0 in one pass, each way. See apply.h. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

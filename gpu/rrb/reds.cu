@@ -1,6 +1,6 @@
 /* reds.cu - one level of r1 and r2 by itself: the first one where the system has all nodes, and the last one where
  * their number is odd. A thread takes a place, with its pads; guards and pads stay 0, for no factor leads there. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 /* rest.cu - what is left after the last level of the repeated red-black method: its band, the complete L D L^T of it,
- * and its solution. Few nodes are narrow.cu's; the band of more is factored in panels of columns. See cpu/rrb/rrb.h for
- * the storage of the band. */
-#include "rest.h"
+ * and its solution. Few nodes are narrow.cu's; the band of more is factored in panels of columns. See cpu/rrb/rrb_cpu.h
+ * for the storage of the band. */
+#include "gpu/rrb/rest.h"
 
 namespace
 {

@@ -2,7 +2,7 @@
 #ifndef KARST_GPU_RRB_REST_H
 #define KARST_GPU_RRB_REST_H
 
-#include "rrb.h"
+#include "gpu/rrb/rrb_cuda.h"
 
 /* What is left: its nodes on grid levels / 2, its stencil, and its band. */
 struct karst_rrb_rest_view {

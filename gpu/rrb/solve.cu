@@ -1,7 +1,7 @@
 /* solve.cu - the preconditioner, launch by launch: finer grids have a launch each way, and the others have one
  * together. The reduced system of a 5-point stencil begins with level 2; a vector of two groups is laid out as the
  * first two of vector[0], so that the general form goes on with it after its own first level. */
-#include "apply.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {

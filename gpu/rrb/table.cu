@@ -1,6 +1,6 @@
 /* table.cu - the CUDA instance of the kernels of the repeated red-black method: its table, its memory, and the outcome
  * of a factorization. */
-#include "rrb.h"
+#include "gpu/rrb/rrb_cuda.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 /* columns.cu - the strictly upper blocks of a pattern by columns, in which the products of parilu are looked for. They
  * are the blocks sorted by their columns; the sort is stable, and thus leaves the rows of a column ascending. */
-#include "search.h"
-#include "sweeps.h"
+#include "lib/base/search.h"
+#include "gpu/sweeps/sweeps_cuda.h"
 
 #include <cub/device/device_radix_sort.cuh>
 

@@ -3,7 +3,7 @@
  * list, its first warp finds them.
  *
  * The inverses are made between passes in asynchronous sweeps too. */
-#include "match.h"
+#include "gpu/sweeps/match.h"
 
 namespace
 {

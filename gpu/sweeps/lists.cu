@@ -5,7 +5,7 @@
  *
  * The products of a block are in the order of ascending k. A sweep then searches nothing, but for the blocks of so many
  * products that all lists would take too much memory (split.cu). */
-#include "match.h"
+#include "gpu/sweeps/match.h"
 
 namespace
 {

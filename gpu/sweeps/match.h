@@ -3,8 +3,8 @@
 #ifndef KARST_GPU_SWEEPS_MATCH_H
 #define KARST_GPU_SWEEPS_MATCH_H
 
-#include "search.h"
-#include "sweeps.h"
+#include "lib/base/search.h"
+#include "gpu/sweeps/sweeps_cuda.h"
 
 #ifdef __CUDACC__
 /* How far the search has come: which entries of the shorter one have still to be looked for, and among which of the

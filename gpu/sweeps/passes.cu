@@ -1,7 +1,7 @@
 /* passes.cu - the CUDA instance of the kernels of parilu and paric. It has their table, the sequence of passes, and
  * what is not a pass: the initial guess, the weights of the norm, and paric's factors in the form of parilu's. */
-#include "sweeps.h"
-#include "pivot.h"
+#include "gpu/sweeps/sweeps_cuda.h"
+#include "gpu/sweeps/sweep_pivot.h"
 
 namespace
 {

@@ -1,8 +1,8 @@
 /* pivots.cu - the inverse diagonal blocks that a pass of parilu or paric multiplies by, and the Cholesky factors of
  * paric, for b > 1. A thread makes a block, or a thread block where the block is large. */
-#include "pivot.h"
+#include "gpu/sweeps/sweep_pivot.h"
 
-#include "gpu/invert.h"
+#include "gpu/block_inverse.h"
 
 namespace
 {

@@ -4,8 +4,8 @@
  *
  * A group is as many blocks as the warp has lanes and room for, or fewer where this leaves warps of the GPU without
  * work. */
-#include "match.h"
-#include "task.h"
+#include "gpu/sweeps/match.h"
+#include "gpu/sweeps/task.h"
 
 namespace
 {

@@ -15,7 +15,7 @@
  * A pass for b = 1 moves 12 bytes for the task, pivot and list of each task, 16 for A, which is read, and the result,
  * which is written, 8 for the factors, and 8 for each product. The factors of the products come from the second-level
  * cache for the most part. */
-#include "task.h"
+#include "gpu/sweeps/task.h"
 
 namespace
 {

@@ -2,8 +2,8 @@
 #ifndef KARST_GPU_SWEEPS_TASK_H
 #define KARST_GPU_SWEEPS_TASK_H
 
-#include "pivot.h"
-#include "sweeps.h"
+#include "gpu/sweeps/sweep_pivot.h"
+#include "gpu/sweeps/sweeps_cuda.h"
 
 /* What a lane does of a task. */
 struct karst_parilu_place {

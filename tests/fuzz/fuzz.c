@@ -1,6 +1,6 @@
 /* fuzz.c - helps the harnesses; see fuzz.h. */
 #define _GNU_SOURCE /* memfd_create. NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <float.h>
 #include <math.h>

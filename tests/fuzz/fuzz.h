@@ -4,7 +4,7 @@
 #ifndef KARST_TESTS_FUZZ_FUZZ_H
 #define KARST_TESTS_FUZZ_FUZZ_H
 
-#include "../failing_allocator.h"
+#include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
 #include <string.h>

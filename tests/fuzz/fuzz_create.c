@@ -1,6 +1,6 @@
 /* Uses any numbers as a pattern. karst_matrix_create accepts exactly the patterns that pass a separate check here. An
  * accepted matrix is converted to another block size and back. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { MOST_ROWS = 12, MOST_BLOCKS = 64, MOST_SIZE = 4 };
 

@@ -1,6 +1,6 @@
 /* Uses a line as a problem of the gallery, and the following bytes as its file of permeabilities. All entries are
  * finite, and every diagonal block is present. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <math.h>
 

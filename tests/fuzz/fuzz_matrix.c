@@ -1,7 +1,7 @@
 /* Reads any bytes as a matrix file: Matrix Market, gzip, archive or binary, recognised by content. A matrix that is
  * read, with entries that come twice or refusing them, can be written in the binary form and read again, with the same
  * bits and the same grid. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* Uses lines "name value" as options. Each option is set or refused with a sentence, and accepted options make a
  * solver. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

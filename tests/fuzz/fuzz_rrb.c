@@ -1,7 +1,7 @@
 /* Solves small symmetric systems on grids of two dimensions with cg and the repeated red-black method, twice, and again
  * with new values, and judges what the library claims (judge.h). Where the stencil is of 5 points, half of the unknowns
  * are eliminated. */
-#include "judge.h"
+#include "tests/fuzz/judge.h"
 
 enum { OPTIONS = 6 };
 

@@ -2,8 +2,8 @@
  * sentence on standard error and no matrix. */
 #include "config.h"
 
-#include "../../tools/rutherford_boeing.h"
-#include "fuzz.h"
+#include "tools/src/common/rutherford_boeing.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <math.h>
 #ifdef HAVE_SUITESPARSE

@@ -1,6 +1,6 @@
 /* Solves small systems with any options and values twice, and again with new values, and judges what the library claims
  * (judge.h). */
-#include "judge.h"
+#include "tests/fuzz/judge.h"
 
 /* Fills A. In about half of the systems the diagonal dominates its row, so that many solves go on for a while. */
 static void make_values(fuzz_input *input, fuzz_system *s)

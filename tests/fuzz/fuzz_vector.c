@@ -1,6 +1,6 @@
 /* Reads any bytes as a vector file: a Matrix Market array, also gzipped, or plain numbers. All numbers that are read
  * are finite. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* judge.c - see judge.h. */
-#include "judge.h"
+#include "tests/fuzz/judge.h"
 
 #include <float.h>
 #include <math.h>

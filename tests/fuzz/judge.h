@@ -11,7 +11,7 @@
 #ifndef KARST_TESTS_FUZZ_JUDGE_H
 #define KARST_TESTS_FUZZ_JUDGE_H
 
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { MOST_ROWS = 12, MOST_SIZE = 4, MOST = MOST_ROWS * MOST_SIZE };
 

@@ -1,6 +1,6 @@
 /* replay.c - feeds the inputs of a harness's corpus to it, without libFuzzer: corpus/NAME/ for the program fuzz_NAME.
  * Inputs of earlier crashes are among them. Files named on the command line are fed instead of the corpus. */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
 

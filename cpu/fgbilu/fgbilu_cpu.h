@@ -1,0 +1,89 @@
+/* fgbilu_cpu.h - what block ILU(0) on structured grids shares on the CPU: the boxes of cells that threads work on, work
+ * space, and what the kernels of a row of cells see.
+ *
+ * All styles run the same kernels. They differ in the boxes: the style lines has boxes of a line of cells or some, the
+ * style wavefront has boxes of one cell, whose levels are the hyperplanes x + y + z, and the style sequential has none.
+ * A box depends on the boxes before it along each axis, so that boxes of one level, the sum of their positions, are
+ * independent. A cell's result does not depend on the box that it is in. */
+#ifndef KARST_CPU_FGBILU_FGBILU_CPU_H
+#define KARST_CPU_FGBILU_FGBILU_CPU_H
+
+#include "cpu/cpu.h"
+#include "lib/backend/fgbilu_kernels.h"
+
+/* The boxes that a grid is cut into, which are one cell high along z. Box (x, y, z) has number x + count[0] (y +
+ * count[1] z), and the last ones along x and y may be smaller. */
+typedef struct karst_boxes {
+  karst_index edge[2];      /* cells of a box along x and y */
+  karst_index count[3];     /* boxes along each axis */
+  karst_index levels;       /* 0: there are no boxes, and the cells are taken as they come */
+  karst_index *level_start; /* [levels + 1] */
+  karst_index *box;         /* [boxes] the boxes of level 0, then those of level 1 and so on */
+} karst_boxes;
+
+/* The plan of an analysis, which never changes. */
+typedef struct karst_fgbilu_schedule {
+  karst_boxes boxes;
+  bool triangles; /* whether the factor keeps LU factors rather than inverses */
+  int threads;    /* of the factorization and the sweeps */
+} karst_fgbilu_schedule;
+
+/* The work space of one thread that factors, and what it has found out. */
+typedef struct karst_fgbilu_workspace {
+  double *block; /* [2 b*b + 2 b] a product, the size of the block that is made, and its inversion's */
+  int *pivot;    /* [b] */
+  karst_reason reason;
+  karst_index cell; /* the first bad one, or the number of cells */
+} karst_fgbilu_workspace;
+
+/* The plan of a factorization. */
+typedef struct karst_fgbilu_space {
+  int threads;
+  karst_fgbilu_workspace *workspace; /* [threads] */
+  int *exchange; /* [b*rows] the row of each block that each step of its elimination brought up; NULL: inverses */
+} karst_fgbilu_space;
+
+/* What the kernels of a line of cells see. */
+typedef struct karst_fgbilu_pass {
+  const karst_matrix *A;
+  const karst_structured *cells;
+  int block_size;
+  karst_index stride[KARST_FACES]; /* from a cell's number to that of the cell behind each face */
+  bool pivoting;
+  double *factor;
+  int *exchange;
+  karst_fgbilu_workspace *workspace; /* factorization: this thread's */
+  const double *r;                   /* sweeps */
+  double *z;
+} karst_fgbilu_pass;
+
+/* Works on the cells first .. last - 1, of which the ones not in the matrix are left out. */
+typedef void karst_fgbilu_line(const karst_fgbilu_pass *pass, karst_index first, karst_index last);
+
+/* Makes the boxes of at most so many cells along x and y. What it has taken when it fails, destroy gives back. */
+karst_status karst_boxes_create(karst_context *context, const karst_index size[3], const karst_index edge[2],
+                                karst_boxes *boxes);
+void karst_boxes_destroy(karst_context *context, karst_boxes *boxes);
+
+/* Chooses the edges of boxes for the style lines. */
+void karst_boxes_choose(const karst_index size[3], karst_index edge[2]);
+
+/* Returns whether so many threads should go faster through the boxes than one through the cells, with so many scalars
+ * of work in each cell. */
+bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads);
+
+/* Takes all cells of the grid, or those of the boxes of one level after the other. backward: from the last cell. */
+void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,
+                           const karst_fgbilu_pass *pass, bool backward);
+
+/* Fills in what a factorization and both sweeps see. */
+karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *fgbilu);
+
+/* The entries of the table. Each is in the file of its name. */
+extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cpu;
+karst_status karst_fgbilu_factor_cpu(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu,
+                                     karst_factor_outcome *outcome);
+void karst_fgbilu_solve_cpu(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r,
+                            double *z);
+
+#endif

@@ -1,0 +1,67 @@
+/* ilu_cpu.h - what the factorization and the sweeps share on the CPU. */
+#ifndef KARST_CPU_ILU_ILU_CPU_H
+#define KARST_CPU_ILU_ILU_CPU_H
+
+#include "cpu/pivot.h"
+#include "cpu/runs.h"
+#include "lib/backend/ilu_kernels.h"
+
+/* The work space of one thread that factors rows. */
+typedef struct karst_ilu_workspace {
+  karst_index *position; /* [rows] where a column's block stands in the row at hand, else -1 */
+  double *row;           /* [b*b*widest row] the row at hand: L, the diagonal block, U */
+  double *block;         /* [blocks b*b + 2 b] behind the row */
+  int *pivot;            /* [b] behind the block */
+} karst_ilu_workspace;
+
+/* The plan of an analysis has no workspace and no vectors; that of a factorization has its own, and the schedules of
+ * the analysis. */
+typedef struct karst_ilu_plan {
+  karst_schedule lower, upper;
+  int threads;                    /* of the factorization and the sweeps: one workspace each */
+  karst_ilu_workspace *workspace; /* [threads] */
+  bool searching;                 /* whether some row of U is so long that others may search it */
+  bool by_jacobi;                 /* whether Jacobi sweeps solve the triangles */
+  int64_t widest;                 /* blocks of the widest row of L, D and U */
+  int jacobi_sweeps;
+  bool modified;   /* whether R is not 0 */
+  double *row_sum; /* [b*b*rows] the sum of the blocks of U' in each row, if modified and searching, else NULL */
+  double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+} karst_ilu_plan;
+
+/* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is
+ * so much longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of
+ * both, times a logarithm, and a nearly full row costs each row that depends on it no more than that has entries. */
+KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
+
+/* Makes the work space for rows of widest blocks at most. What it has taken when it fails, destroy gives back. */
+karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
+                                        karst_ilu_workspace *w);
+void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
+
+/* Begins a piece of work of a factorization that goes through the runs of a schedule. */
+static inline karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
+                                          const karst_schedule *schedule)
+{
+  const karst_ilu_plan *plan = ilu->plan;
+  return karst_schedule_begin(context, kind, ilu->block_size, plan->threads, schedule);
+}
+
+extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /* residual.c */
+
+/* The entries of the table. Each is in the file of its name; solve.c and jacobi.c have the two ways to solve. */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cpu;
+karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                   karst_ilu_analysis *analysis);
+void karst_ilu_analysis_destroy_cpu(karst_context *context, karst_ilu_analysis *analysis);
+karst_status karst_ilu_plan_cpu(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                karst_ilu *ilu);
+void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu);
+karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A, double shift, double modified,
+                                  karst_ilu *ilu, karst_factor_outcome *outcome);
+karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                                karst_factor_outcome *outcome);
+void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
+void karst_ilu_solve_jacobi_cpu(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
+
+#endif

@@ -1,0 +1,209 @@
+/* fgbilu_cuda.h - block ILU(0) on structured grids on the GPU: the plans, the ways to factor and to solve, and how
+ * kernels find the blocks of a cell.
+ *
+ * Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on regular structures for GPGPUs.
+ * M = (D + E) D^-1 (D + F) where E and F are the blocks of A before and after the diagonal, and
+ *
+ *     D(c) = A(c,c) - sum over the cells m behind faces 0 to 2 of c: E(c,m) D(m)^-1 F(m,c)
+ *     y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m)),     forward, over ascending i + j + k
+ *     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m),       backward
+ *
+ * What is kept is D^-1, one block a row of A. Its block size, b, is the paper's n. */
+#ifndef KARST_GPU_FGBILU_FGBILU_CUDA_H
+#define KARST_GPU_FGBILU_FGBILU_CUDA_H
+
+#include "gpu/cuda.h"
+
+extern "C" {
+#include "lib/backend/fgbilu_kernels.h"
+}
+
+/* What is wrong with a cell. Of several faults of one cell the smallest is reported. Ways to factor look at D and D^-1
+ * alone; table.cu finds the cell that brought in an entry that is not finite. */
+enum karst_fgbilu_fault {
+  KARST_FGBILU_NOT_FINITE, /* D has an entry that is not finite, or the block row of A */
+  KARST_FGBILU_SINGULAR,   /* D has a row of zeros or loses a pivot */
+  KARST_FGBILU_OVERFLOW    /* D^-1 has an entry that is not finite */
+};
+
+struct karst_fgbilu_variant;
+
+/* The plan of an analysis. */
+typedef struct karst_fgbilu_cuda {
+  karst_index *row; /* [cells] as in karst_structured, in device memory; NULL: the cell's number */
+  uint32_t *place;  /* [cells] the same */
+  bool one_sided;   /* whether there is a coupling without its mirror image, which has no part in D */
+  const struct karst_fgbilu_variant *variant;
+  void *state; /* the variant's, which follows from the pattern */
+} karst_fgbilu_cuda;
+
+/* The plan of a factorization. */
+typedef struct karst_fgbilu_work_cuda {
+  unsigned long long *finding; /* the first bad cell times 4 plus a karst_fgbilu_fault, device memory; all ones: none */
+  void *factor, *sweep;        /* the variant's work space */
+} karst_fgbilu_work_cuda;
+
+static inline karst_fgbilu_cuda *karst_fgbilu_cuda_of(const karst_fgbilu_analysis *analysis)
+{
+  return static_cast<karst_fgbilu_cuda *>(analysis->plan);
+}
+
+static inline karst_fgbilu_work_cuda *karst_fgbilu_work_of(const karst_fgbilu *fgbilu)
+{
+  return static_cast<karst_fgbilu_work_cuda *>(fgbilu->plan);
+}
+
+/* A way to factor, and a way to solve. plan takes work space into the factor or sweep of a karst_fgbilu_work_cuda and
+ * counts it in plan_memory; destroy gives it back, also what a plan that fails has taken. Both are NULL where there is
+ * none. Nothing else is allocated, and nothing waits. */
+typedef struct karst_fgbilu_factor_variant {
+  karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
+  void (*destroy)(karst_context *context, karst_fgbilu *fgbilu);
+  /* Queues the factorization, which reports into finding. */
+  void (*launch)(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu);
+} karst_fgbilu_factor_variant;
+
+typedef struct karst_fgbilu_sweep_variant {
+  karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
+  void (*destroy)(karst_context *context, karst_fgbilu *fgbilu);
+  /* Queues both sweeps. */
+  void (*solve)(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z);
+} karst_fgbilu_sweep_variant;
+
+/* A style: how to factor and how to solve, and what both have in common. */
+typedef struct karst_fgbilu_variant {
+  karst_fgbilu_style style;
+  const char *name;
+  int largest; /* block size; 0: any */
+  /* Makes what follows from the pattern into state, and counts it in plan_memory. What an analyse that fails has taken,
+   * forget gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_fgbilu_analysis *analysis);
+  void (*forget)(karst_context *context, karst_fgbilu_cuda *plan);
+  const karst_fgbilu_factor_variant *factor;
+  const karst_fgbilu_sweep_variant *sweep;
+} karst_fgbilu_variant;
+
+extern const karst_fgbilu_factor_variant karst_fgbilu_factor_acc_cuda; /* acc.cu */
+extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_acc_cuda;
+extern const karst_fgbilu_factor_variant karst_fgbilu_factor_cl_cuda; /* cl.cu */
+extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_cl_cuda;
+
+/* plan.cu */
+karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,
+                                       karst_fgbilu_analysis *analysis);
+void karst_fgbilu_analysis_destroy_cuda(karst_context *context, karst_fgbilu_analysis *analysis);
+karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu);
+void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu);
+
+/* The state of a variant that goes from hyperplane to hyperplane: the cells with equal i + j + k, without the holes.
+ * The cells of hyperplane p, by ascending numbers, are cell[start[p]] .. cell[start[p + 1] - 1]. */
+typedef struct karst_fgbilu_hyperplanes {
+  karst_index count;
+  karst_index *start;  /* [count + 1] host memory */
+  karst_index *cell;   /* [rows] device memory */
+  karst_index largest; /* cells of the largest */
+} karst_fgbilu_hyperplanes;
+
+static inline const karst_fgbilu_hyperplanes *karst_fgbilu_hyperplanes_of(const karst_fgbilu *fgbilu)
+{
+  return static_cast<const karst_fgbilu_hyperplanes *>(karst_fgbilu_cuda_of(fgbilu->analysis)->state);
+}
+
+/* hyperplanes.cu: analyse and forget of such a variant. */
+karst_status karst_fgbilu_list_hyperplanes_cuda(karst_context *context, const karst_matrix *A,
+                                                karst_fgbilu_analysis *analysis);
+void karst_fgbilu_forget_hyperplanes_cuda(karst_context *context, karst_fgbilu_cuda *plan);
+
+/* check.cu: whether there is a coupling without its mirror image. */
+karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const karst_matrix *A,
+                                              const karst_fgbilu_analysis *analysis, bool *found);
+/* Queues a look at all entries of A, which reports cells with one that is not finite. */
+void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
+
+/* Device memory of count elements, added to *bytes. */
+template <typename T>
+karst_status karst_fgbilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
+{
+  const size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
+  void *taken = nullptr;
+  karst_status status = context->backend->allocate(context, size, what, &taken);
+  *memory = static_cast<T *>(taken);
+  if (!status) *bytes += (int64_t)size;
+  return status;
+}
+
+/* The matrix, its cells and the factor, as kernels take them by value. */
+typedef struct karst_fgbilu_view {
+  karst_index step[KARST_FACES]; /* what the number of the cell behind each face is more than the cell's own */
+  const karst_index *row;
+  const uint32_t *place;
+  const karst_index *row_start;
+  const double *value;
+  double *factor;
+  unsigned long long *finding;
+  int b;
+} karst_fgbilu_view;
+
+/* With what follows from the pattern alone. */
+static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
+{
+  const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
+  const karst_index *size = analysis->cells.size, line = size[0], layer = size[0] * size[1];
+  karst_fgbilu_view view = {{-layer, -line, -1, 1, line, layer}};
+  view.row = plan->row;
+  view.place = plan->place;
+  view.row_start = A->device_row_start;
+  view.b = A->block_size;
+  return view;
+}
+
+static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu *fgbilu)
+{
+  karst_fgbilu_view view = karst_fgbilu_see(A, fgbilu->analysis);
+  view.value = A->value;
+  view.factor = fgbilu->factor;
+  view.finding = karst_fgbilu_work_of(fgbilu)->finding;
+  return view;
+}
+
+static __device__ __forceinline__ karst_index karst_fgbilu_row(const karst_fgbilu_view &m, karst_index cell)
+{
+  return m.row ? m.row[cell] : cell;
+}
+
+/* Returns the block of A that couples a cell with the one behind a face, or the diagonal block, for
+ * KARST_PLACE_DIAGONAL; NULL where there is none, which stands for zeros. */
+static __device__ __forceinline__ const double *karst_fgbilu_block(const karst_fgbilu_view &m, int b, karst_index cell,
+                                                                   int face)
+{
+  const int place = karst_place(m.place[cell], face);
+  if (place == KARST_PLACE_NONE) return nullptr;
+  return m.value + karst_cuda_offset(b, (int64_t)m.row_start[karst_fgbilu_row(m, cell)] + place);
+}
+
+/* Returns the factor's block of a cell that is no hole. */
+static __device__ __forceinline__ double *karst_fgbilu_inverse(const karst_fgbilu_view &m, int b, karst_index cell)
+{
+  return m.factor + karst_cuda_offset(b, karst_fgbilu_row(m, cell));
+}
+
+/* Returns the face of the cell behind a face that is the same face seen from there. */
+static __device__ __forceinline__ int karst_fgbilu_opposite(int face) { return KARST_FACES - 1 - face; }
+
+static __device__ __forceinline__ void karst_fgbilu_report(const karst_fgbilu_view &m, karst_index cell,
+                                                           enum karst_fgbilu_fault fault)
+{
+  atomicMin(m.finding, (unsigned long long)cell * 4 + fault);
+}
+
+/* karst_block_inverse_by, for blocks that the first attempt of many threads does not serve. It takes no registers from
+ * others as a function of its own. */
+static inline __device__ __noinline__ karst_reason karst_fgbilu_invert(int b, bool pivoting, const double *block,
+                                                                       const double *size, double *inverse,
+                                                                       double *row_scale, double *column_size,
+                                                                       int *pivot)
+{
+  return karst_block_inverse_by(b, pivoting, block, size, inverse, row_scale, column_size, pivot);
+}
+
+#endif

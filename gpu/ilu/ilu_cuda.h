@@ -1,0 +1,356 @@
+/* ilu_cuda.h - the factors of block ILU as the GPU keeps them, and how its kernels hand values to each other.
+ *
+ * The rows of a triangle are numbered by slots, level set after level set. A slice is group = max(1, 32 / b) slots, as
+ * many block rows as one warp has lanes for; lane q b + r of the warp works on scalar row r of the slice's block row q.
+ * All rows of a slice have the same number of entries, the shorter ones padded with zeros. Entry e, counted over all
+ * slices, of block row q has number e group + q in column, and its element (r, c) is
+ *
+ *     value[(e b + c) group b + q b + r]
+ *
+ * so that what a warp reads at once is contiguous. In U' the inverse diagonal block comes first. Neighbours stand in
+ * ascending order of their slots, so that those for which a row waits longest come last. Exceptions: rows of more than
+ * KARST_ILU_SORTED neighbours, L where the pattern is not symmetric, and both triangles where products are not listed
+ * (factor_search.cu); there they stand in the order of elimination.
+ * Only in a symmetric pattern do the levels of L say which pivots of a row have to be eliminated before which.
+ *
+ * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
+#ifndef KARST_GPU_ILU_ILU_CUDA_H
+#define KARST_GPU_ILU_ILU_CUDA_H
+
+#include "gpu/cuda.h"
+
+#include <type_traits>
+
+extern "C" {
+#include "gpu/ilu/choice.h"
+#include "lib/backend/ilu_kernels.h"
+}
+
+/* Subtracts the product of block left of L and block right of U' from the block that the list belongs to. */
+typedef struct karst_ilu_product {
+  karst_index left, right;
+} karst_ilu_product;
+
+/* The same for a whole block row of A - L U at once: entry p of the row is the left factor, entry e what is made, in
+ * place as p << 16 | e; entries of L first, then D and U', as in their slices. */
+typedef struct karst_ilu_row_product {
+  karst_index right;
+  unsigned place;
+} karst_ilu_row_product;
+
+/* The products that the pattern has no place for, by the slots of L: those of a row are numbers list[slot] up to
+ * list[slot + 1]. Device memory. */
+typedef struct karst_ilu_dropped_list {
+  int64_t *list; /* [rows + 1] */
+  karst_ilu_product *product;
+} karst_ilu_dropped_list;
+
+/* Where a block row stands in the two triangles: its first blocks, and how many slots for blocks it has. */
+typedef struct alignas(2 * sizeof(karst_index)) karst_ilu_row {
+  karst_index lower, upper;
+  int lower_length, upper_length;
+} karst_ilu_row;
+
+/* One triangle; all arrays in device memory. Passed to kernels by value. */
+typedef struct karst_triangle {
+  karst_index rows;
+  karst_index slots;   /* rows, rounded up to whole slices */
+  int group;           /* block rows of a slice */
+  int parts;           /* how many lanes share the neighbours of a scalar row in a sweep */
+  karst_index sorted;  /* rows of at most so many neighbours have them in the order of their slots */
+  karst_index *row;    /* [rows] the row in each slot */
+  karst_index *other;  /* [rows] the slot of the same row in the other triangle */
+  karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows need nothing of each other */
+  karst_index *task;   /* [tasks + 1] the first slot of each */
+  int64_t *start;      /* [slots / group + 1] the first entry of each slice */
+  int64_t blocks;      /* group * entries */
+  karst_index *column; /* [blocks] the slot of the neighbour; slots where there is none: padding and D^-1 */
+  double *value;       /* [b*b*blocks] */
+  double *x;           /* [b*(slots + 1)] the vector of the sweep; the last block is 0, for the padding */
+  karst_index *source; /* [blocks] the block of A that starts here, -1 for fill and padding */
+  karst_index *list;   /* [blocks + 1] where the products of each block begin in product; NULL by rows */
+  karst_ilu_product *product;
+} karst_triangle;
+
+/* What the factorization reports, in device memory. */
+typedef struct karst_ilu_finding_cuda {
+  unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
+  unsigned long long shifted;
+  double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
+                * of zeros; else 0 */
+} karst_ilu_finding_cuda;
+
+enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
+
+enum { KARST_ILU_SORTED = 64 };
+
+struct karst_ilu_factor_variant;
+struct karst_ilu_sweep_variant;
+
+/* The plan. The values of both triangles and what is found in them are common to all kernels; what one way of factoring
+ * or of solving needs besides is its own state, which follows from the pattern, and work space, which no other file
+ * knows. The plan of an analysis has no value, x, finding and work; that of a factorization has its own of these, and
+ * refers to the analysis's arrays in all else. */
+typedef struct karst_ilu_cuda {
+  karst_triangle lower, upper; /* upper: D^-1 and U' */
+  int block_size;
+  double modified; /* R of the factorization that is under way */
+  karst_ilu_finding_cuda *finding;
+  const struct karst_ilu_factor_variant *factor;
+  void *factor_state, *factor_work;
+  int sizes; /* diagonal blocks whose sizes (lib/backend/dense.h) factor_work has room for, first in it: large_row.h */
+  const struct karst_ilu_sweep_variant *sweep;
+  void *sweep_state, *sweep_work;
+} karst_ilu_cuda;
+
+/* The largest number that a karst_index holds. */
+static const int64_t KARST_ILU_INDEX_MAX = (int64_t)(((uint64_t)1 << (8 * sizeof(karst_index) - 1)) - 1);
+
+static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu *ilu) { return (karst_ilu_cuda *)ilu->plan; }
+
+static inline karst_ilu_cuda *karst_ilu_cuda_of(const karst_ilu_analysis *analysis)
+{
+  return (karst_ilu_cuda *)analysis->plan;
+}
+
+/* Level l of a triangle has the slots start[l] .. start[l + 1] - 1. */
+typedef struct karst_ilu_levels_cuda {
+  karst_index count;
+  karst_index *start; /* [count + 1] host memory */
+} karst_ilu_levels_cuda;
+
+/* Rows and columns of L and U in device memory. */
+typedef struct karst_ilu_pattern_cuda {
+  karst_index *lower_start, *lower_column, *upper_start, *upper_column;
+  karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
+  karst_ilu_levels_cuda lower, upper;
+} karst_ilu_pattern_cuda;
+
+/* A way to factor. The rule by which one is chosen is in choice.h; tile_factor.cu is tried before. */
+typedef struct karst_ilu_factor_variant {
+  /* Makes what launch needs besides the triangles, from their pattern, that of A and the shape, into factor_state: the
+   * lists of products, the grid. What an analyse that fails has taken, forget gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
+                          const karst_ilu_shape *shape, karst_ilu_analysis *analysis);
+  void (*forget)(karst_context *context, karst_ilu_cuda *plan);
+  /* Queues the factorization of A, which reports into finding. shift is that of the kernel table. */
+  void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
+  /* Takes work space into factor_work, and gives back what it took, also when it failed; both NULL where there is
+   * none. */
+  karst_status (*plan)(karst_context *context, karst_ilu *ilu);
+  void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
+  bool by_tiles; /* the values are stored for the sweeps by tiles, and the triangles have no memory for them */
+} karst_ilu_factor_variant;
+
+/* A way to solve with the triangles, by the name that users know it by. */
+typedef struct karst_ilu_sweep_variant {
+  const char *name;
+  const char *help; /* some words on it for a message */
+  /* Makes what solve needs besides the triangles, from their pattern, into sweep_state. What an analyse that fails has
+   * taken, forget gives back. Both NULL where there is none. */
+  karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
+  void (*forget)(karst_context *context, karst_ilu_cuda *plan);
+  /* Queues what follows values that the triangles have got; NULL: nothing. */
+  void (*load)(karst_context *context, const karst_ilu_cuda *plan);
+  /* Queues z = (L D U')^-1 r, or an approximation of it. */
+  void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
+  /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work; sweeps:
+   * the trisolve_sweeps of the kernel table. What a plan that fails has taken, destroy gives back. Both NULL where
+   * there is none. */
+  karst_status (*plan)(karst_context *context, int sweeps, karst_ilu *ilu);
+  void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
+} karst_ilu_sweep_variant;
+
+extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor_slice.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
+extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_search_cuda;   /* factor_search.cu */
+/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
+ * then another has to be taken. */
+extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
+extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* jacobi.cu */
+extern const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda;    /* tile_sweep.cu */
+
+/* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
+typedef struct karst_ilu_row_lists {
+  karst_index tasks;  /* one or two rows of one level of L */
+  karst_index *task;  /* [tasks + 1] the first slot of each */
+  karst_ilu_row *row; /* [rows] by the slots of lower */
+  int64_t *list;      /* [rows + 1] where the products of each begin in product */
+  karst_ilu_row_product *product;
+} karst_ilu_row_lists;
+
+/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays
+ * [rows]. What is left when they fail, release gives back. Like all that makes an analysis, they take work space, and
+ * the end of that is their callers'. */
+karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
+                                           karst_ilu_pattern_cuda *pattern);
+karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
+                                        karst_index *lower_row, karst_index *upper_row);
+void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern);
+/* Counts, the last of which is 0, become starts. */
+karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list);
+karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list);
+/* Cuts the levels' slots where their numbers are multiples of step: the first slot of each part, [*parts + 1] in device
+ * memory, which counts in *bytes. */
+karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
+                                       karst_index *parts, karst_index **first, int64_t *bytes);
+/* plan.cu: the pattern, and both triangles without values, for an analysis whose plan is zero; what has been taken when
+ * it fails, the next function and karst_ilu_pattern_release_cuda give back: what a triangle has that follows from the
+ * pattern. */
+karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                                    karst_ilu_analysis *analysis);
+void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
+karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                                    karst_ilu_analysis *analysis);
+/* The same by tiles, of which the analysis has some, for blocks of up to KARST_ILU_SLICE_LARGEST; *fits: whether each
+ * finds room. Where one does not, the analysis is only good to be destroyed. */
+karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                             karst_ilu_analysis *analysis, bool *fits);
+void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
+karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
+                                 karst_ilu *ilu);
+void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
+/* resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
+ * together, and they hold the tasks of some levels, one a warp; shared: bytes of shared memory of each block. */
+enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
+karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
+                                     enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
+/* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
+void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
+                           const karst_ilu_cuda *plan);
+/* lists.cu: what bounds the lists of the rows, into the shape; source of both triangles; the blocks of the longest row,
+ * padding included; list and product of both triangles; the same by rows, as many a task as rows_of_warp; the products
+ * that are dropped. */
+karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                       const karst_ilu_analysis *analysis, karst_ilu_shape *shape);
+karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
+karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest);
+karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                           karst_ilu_analysis *analysis);
+karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
+karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                         karst_ilu_analysis *analysis, karst_ilu_dropped_list *dropped);
+/* table.cu: prepares *finding for a factorization of A with that shift; tells the outcome by what has been found. */
+karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                          karst_ilu_finding_cuda *finding);
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+                                   karst_factor_outcome *outcome);
+/* load.cu */
+void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan);
+
+/* Device memory of count elements, added to *bytes. */
+template <typename T>
+karst_status karst_ilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
+{
+  size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
+  void *taken;
+  karst_status status = context->backend->allocate(context, size, what, &taken);
+  *memory = (T *)taken;
+  if (!status) *bytes += (int64_t)size;
+  return status;
+}
+
+/* The same of work space, which karst_cuda_work_release takes back. */
+template <typename T>
+karst_status karst_ilu_take_work(karst_context *context, int64_t count, const char *what, T **memory)
+{
+  void *taken;
+  const karst_status status = karst_cuda_work_take(context, (size_t)(count > 0 ? count : 1) * sizeof(T), what, &taken);
+  *memory = (T *)taken;
+  return status;
+}
+
+/* A copy of an array of the host in work space. */
+template <typename T>
+karst_status karst_ilu_upload_work(karst_context *context, int64_t count, const T *host, const char *what, T **memory)
+{
+  const karst_status status = karst_ilu_take_work(context, count, what, memory);
+  return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
+}
+
+/* Blocks of threads for count items, one each. */
+static inline unsigned karst_ilu_grid(int64_t count, int threads)
+{
+  return (unsigned)((count + threads - 1) / threads);
+}
+
+enum { KARST_ILU_THREADS = 128 }; /* of a block, in kernels of warps that wait for each other */
+
+#ifdef __CUDACC__
+/* ---- values that carry their own flag ----
+ *
+ * A NaN with all bits set stands for "not there yet". 8-byte stores are indivisible, so whoever reads something else
+ * has the value, and no fence is needed. A NaN that was computed is stored with other bits. */
+
+static __device__ __forceinline__ bool karst_is_absent(double x) { return __double2hiint(x) == -1; }
+
+static __device__ __forceinline__ double karst_absent() { return __longlong_as_double(-1); }
+
+/* Past the first-level cache, which does not see what other multiprocessors store. */
+static __device__ __forceinline__ double karst_look(const double *x)
+{
+  double value;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(x) : "memory");
+#else
+  asm volatile("ld.volatile.global.f64 %0, [%1];" : "=d"(value) : "l"(x) : "memory");
+#endif
+  return value;
+}
+
+static __device__ __forceinline__ void karst_publish(double *x, double value)
+{
+  if (karst_is_absent(value)) value = __hiloint2double(0x7ff80000, 0);
+#if __CUDA_ARCH__ >= 700
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
+#else
+  asm volatile("st.volatile.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
+#endif
+}
+
+/* Element (r, c) of a block. Its number is not negative: division by constants is cheaper then. */
+template <int B>
+static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle &t, karst_index block, int r, int c)
+{
+  constexpr unsigned R = 32 / B;
+  using number = std::make_unsigned<karst_index>::type;
+  const number slice = (number)block / R, q = (number)block % R;
+  return t.value + (int64_t)slice * (B * R * B) + q * B + r + c * (int)(R * B);
+}
+
+static __device__ __forceinline__ unsigned karst_largest_of_warp(unsigned mine)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(~0u, mine);
+#else
+  for (int distance = 16; distance > 0; distance /= 2) mine = max(mine, __shfl_xor_sync(~0u, mine, distance));
+  return mine;
+#endif
+}
+
+/* Waits until every lane of the warp has its N values; from NULL stands for 0. */
+template <int N> static __device__ __forceinline__ void karst_await(const double *const (&from)[N], double (&x)[N])
+{
+  bool waiting = false;
+#pragma unroll
+  for (int k = 0; k < N; k++) x[k] = from[k] ? karst_look(from[k]) : 0;
+#pragma unroll
+  for (int k = 0; k < N; k++) waiting |= karst_is_absent(x[k]);
+  while (__any_sync(~0u, waiting)) {
+    waiting = false;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (karst_is_absent(x[k])) x[k] = karst_look(from[k]);
+#pragma unroll
+    for (int k = 0; k < N; k++) waiting |= karst_is_absent(x[k]);
+  }
+}
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+/* dataflow.cu - z = (L D U')^-1 r in two launches:
+ *
+ *     forward    y_i = r_i - sum_{p < i} L_ip y_p
+ *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j
+ *
+ * One warp takes one task (ilu_cuda.h) after another, all warps in level order, and waits for the unknowns that the
+ * task needs: they are absent until the warp that makes them has stored them. All warps are resident together and a
+ * task needs earlier tasks only, so the first unfinished task can always go on. Values and columns are on their way
+ * while a warp waits.
+ *
+ * Each sweep leaves the other's vector absent: the forward sweep the one that the backward sweep is going to fill, the
+ * backward sweep what it has read of the forward sweep's, for the next solve. */
+#include "gpu/ilu/sweeps/long.h"
+#include "gpu/ilu/sweeps/sweep.h"
+
+namespace
+{
+
+/* The same for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made absent
+ * beforehand. */
+template <bool upper>
+__global__ void __launch_bounds__(KARST_ILU_THREADS)
+    sweep_any(const karst_triangle t, int b, const double *in, double *out)
+{
+  const int width = b < 32 ? b : 32, parts = (b + 31) / 32;
+  const int lane = (int)threadIdx.x % 32, q = lane / width;
+  const int64_t warps = (int64_t)gridDim.x * (KARST_ILU_THREADS / 32), stride = (int64_t)t.group * b;
+  for (int64_t item = ((int64_t)blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32; item < (int64_t)t.tasks * parts;
+       item += warps) {
+    const karst_index task = (karst_index)(item / parts);
+    const karst_index first = t.task[task], last = t.task[task + 1], slice = first / t.group,
+                      slot = slice * t.group + q;
+    const int component = lane % width, r = (int)(item % parts) * 32 + component;
+    const bool here = q < t.group && slot >= first && slot < last, active = here && r < b;
+    const double *value = t.value + q * b + r;
+    double sum = active && !upper ? in[(int64_t)t.row[slot] * b + r] : 0;
+    for (int64_t e = t.start[slice]; e < t.start[slice + 1]; e++) {
+      const bool diagonal = upper && e == t.start[slice];
+      int64_t block = here ? (diagonal ? t.other[slot] : t.column[e * t.group + q]) : t.slots;
+      for (int begin = 0; begin < b; begin += width) {
+        const double *from[1] = {here && begin + component < b ? t.x + block * b + begin + component : NULL};
+        double x[1];
+        if (diagonal)
+          x[0] = from[0] ? in[block * b + begin + component] : 0;
+        else
+          karst_await<1>(from, x);
+        for (int c = 0; c < width && begin + c < b; c++) {
+          double entry = active ? value[(e * b + begin + c) * stride] : 0;
+          entry *= __shfl_sync(~0u, x[0], q * width + c);
+          sum += diagonal ? entry : -entry;
+        }
+      }
+    }
+    if (active) {
+      karst_publish(&t.x[(int64_t)slot * b + r], sum);
+      if (upper) out[(int64_t)t.row[slot] * b + r] = sum;
+    }
+  }
+}
+
+/* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
+template <int B, bool upper, int PARTS = KARST_ILU_PARTS> const void *sweep_by(int parts)
+{
+  if constexpr (PARTS > 1) {
+    if constexpr (B * PARTS <= 32)
+      if (parts == PARTS) return (const void *)sweep<B, PARTS, upper>;
+    return sweep_by<B, upper, PARTS / 2>(parts);
+  }
+  return (const void *)sweep<B, 1, upper>;
+}
+
+const void *kernel_for(int block_size, int parts, bool upper)
+{
+  const void *kernel = NULL;
+  karst_cuda_instance(block_size, [&](auto size) {
+    constexpr int B = decltype(size)::value;
+    if constexpr (B == 0)
+      kernel = upper ? (const void *)sweep_any<true> : (const void *)sweep_any<false>;
+    else
+      kernel = upper ? sweep_by<B, true>(parts) : sweep_by<B, false>(parts);
+  });
+  return kernel;
+}
+
+/* sweep_state */
+struct dataflow_state {
+  int lower_grid, upper_grid; /* blocks of threads that are resident together */
+  karst_ilu_long_cuda lower_long, upper_long;
+};
+
+/* Lanes and blocks of threads of one of the two sweeps. */
+karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
+{
+  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
+  t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
+  const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
+  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
+}
+
+karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                              karst_ilu_analysis *analysis)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const int b = plan->block_size;
+  dataflow_state *state;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
+  if (status) return status;
+  plan->sweep_state = state;
+  status = karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
+  if (!status) status = analyse_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+  if (!status) status = analyse_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
+  return status;
+}
+
+void launch(karst_context *context, const void *kernel, int grid, void **arguments)
+{
+  cudaLaunchCooperativeKernel(kernel, dim3((unsigned)grid), dim3(KARST_ILU_THREADS), arguments, 0,
+                              karst_cuda_of(context)->stream);
+}
+
+/* The sweep of one triangle. Beyond the sizes that have an instance nothing is reset. */
+void solve_triangle(karst_context *context, const karst_triangle &of, int b, bool upper, int grid,
+                    const karst_ilu_long_cuda &rows, const double *in, double *reset, double *out)
+{
+  karst_triangle t = of;
+  void *sized[] = {&t, &in, &reset, &out}, *any[] = {&t, &b, &in, &out};
+  if (rows.any)
+    karst_ilu_long_sweep_cuda(karst_cuda_of(context)->stream, &rows, &of, b, upper, 0, rows.levels, in, reset, out);
+  else
+    launch(context, kernel_for(b, of.parts, upper), grid, b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any);
+}
+
+void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+{
+  const dataflow_state *state = static_cast<const dataflow_state *>(plan->sweep_state);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const karst_triangle &lower = plan->lower, &upper = plan->upper;
+  const int b = plan->block_size;
+  if (b > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+    const size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
+    cudaMemsetAsync(lower.x, 0xff, bytes, stream);
+    cudaMemsetAsync(upper.x, 0xff, bytes, stream);
+  }
+  solve_triangle(context, lower, b, false, state->lower_grid, state->lower_long, r, upper.x, z);
+  solve_triangle(context, upper, b, true, state->upper_grid, state->upper_long, lower.x, lower.x, z);
+}
+
+void forget_dataflow(karst_context *context, karst_ilu_cuda *plan)
+{
+  dataflow_state *state = static_cast<dataflow_state *>(plan->sweep_state);
+  if (!state) return;
+  karst_ilu_long_release_cuda(context, &state->lower_long);
+  karst_ilu_long_release_cuda(context, &state->upper_long);
+  karst_release(context, state);
+}
+
+} // namespace
+
+const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda = {
+    "dataflow", "dataflow, one launch", analyse_dataflow, forget_dataflow, NULL, solve_dataflow, NULL, NULL};

@@ -1,0 +1,48 @@
+/* long.h - rows of a triangle that are so long that a block of threads makes each of them, and the sweeps of triangles
+ * with such rows (long.cu, units.cu). */
+#ifndef KARST_GPU_ILU_SWEEPS_LONG_H
+#define KARST_GPU_ILU_SWEEPS_LONG_H
+
+#include "gpu/ilu/ilu_cuda.h"
+
+enum { KARST_ILU_LONG_THREADS = 256, KARST_ILU_LONG_WARPS = KARST_ILU_LONG_THREADS / 32 };
+
+/* What one warp is to do: its part of a long row, or rows of a task as in dataflow.cu, or nothing. */
+typedef struct karst_ilu_unit {
+  karst_index begin, stop; /* the slots of the task; the slot of the long row; -1: nothing */
+  int piece;               /* of the task */
+  karst_index length; /* entries of the longest row, D^-1 included; below 0: minus the neighbours of the long row */
+  unsigned left_out;  /* bit q: row q of the slice is long, and others make it */
+} karst_ilu_unit;
+
+/* A round is what a block of threads does at a time: a unit for each of its warps, KARST_ILU_LONG_WARPS of them in
+ * unit; or where unit is NULL, 32 scalar rows of a block row. */
+typedef struct karst_ilu_rounds {
+  const karst_ilu_unit *unit;
+  int64_t first, last; /* the last one is not done */
+} karst_ilu_rounds;
+
+/* The sweep of one triangle. */
+typedef struct karst_ilu_long_cuda {
+  bool any;  /* whether there are long rows; else the rest is not set */
+  int parts; /* lanes that share the neighbours of a row that is not long */
+  karst_index levels;
+  int64_t *level_start; /* [levels + 1] the first round of each level, host memory */
+  karst_ilu_unit *unit; /* device memory */
+  int grid;             /* blocks of threads that are resident together */
+} karst_ilu_long_cuda;
+
+/* units.cu: finds the long rows of both triangles and the rounds. What has been taken, also when it fails, release
+ * gives back. */
+karst_status karst_ilu_long_create_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                                        karst_ilu_analysis *analysis, karst_ilu_long_cuda *lower,
+                                        karst_ilu_long_cuda *upper);
+void karst_ilu_long_release_cuda(karst_context *context, karst_ilu_long_cuda *rows);
+/* long.cu: how many blocks of threads are useful and can be resident together; the sweep of the levels first ..
+ * last - 1, in one launch, on unknowns that are absent beforehand. in, reset, out: as in sweep.h. */
+karst_status karst_ilu_long_resident_cuda(karst_context *context, int b, bool is_upper, karst_ilu_long_cuda *rows);
+void karst_ilu_long_sweep_cuda(cudaStream_t stream, const karst_ilu_long_cuda *rows, const karst_triangle *t, int b,
+                               bool is_upper, karst_index first, karst_index last, const double *in, double *reset,
+                               double *out);
+
+#endif

@@ -1,0 +1,231 @@
+/* sweep.h - the kernel of a triangular sweep whose unknowns carry their own flag (ilu_cuda.h): for dataflow.cu, and for
+ * long.cu where some rows are much longer than the others.
+ *
+ * Every lane waits for one scalar of a neighbour, and the lanes of a block row exchange them by shuffles. Rows of many
+ * neighbours are shared by several lanes, so that all are waited for at once: a warp then takes a piece of a task.
+ * Values and columns are on their way while a warp waits.
+ *
+ * A row that is longer still is made by all warps of a block of threads, and the other rows of its slice end where the
+ * longest of them does. What each warp does is then listed in units (long.h). */
+#ifndef KARST_GPU_ILU_SWEEPS_SWEEP_H
+#define KARST_GPU_ILU_SWEEPS_SWEEP_H
+
+#include "lib/backend/dense.h"
+#include "gpu/ilu/ilu_cuda.h"
+#include "gpu/ilu/sweeps/long.h"
+
+namespace
+{
+
+template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
+
+template <int B> struct chunk {
+  const double *from[at_once<B>];
+  double value[at_once<B>][B]; /* scalar row r of each block */
+};
+
+/* What a lane does of a task: row r of the block row that is number q of its slice, and of its neighbours every
+ * PARTS-th from number part on. */
+struct place {
+  int part, q, r;
+  bool active;
+};
+
+/* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
+template <int B, int PARTS>
+__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at, chunk<B> &next)
+{
+  constexpr int R = 32 / B;
+  if (PARTS > 1) e += at.part;
+#pragma unroll
+  for (int k = 0; k < at_once<B>; k++, e += PARTS) {
+    const bool there = at.active && e < end;
+    next.from[k] = there ? t.x + (int64_t)t.column[e * R + at.q] * B + at.r : NULL;
+#pragma unroll
+    for (int c = 0; c < B; c++)
+      next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+  }
+}
+
+/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
+template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
+{
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
+  return sum;
+}
+
+template <typename... rounds>
+constexpr int sweep_threads = sizeof...(rounds) > 0 ? (int)KARST_ILU_LONG_THREADS : (int)KARST_ILU_THREADS;
+
+/* Adds up what the R groups of B lanes have; the sum is in the first group. */
+template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
+{
+  constexpr int R = 32 / B;
+  const int group = (int)threadIdx.x % 32 / B;
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    if (distance >= R) continue;
+    const double other = __shfl_down_sync(~0u, sum, (unsigned)(distance * B));
+    if (group + distance < R) sum += other;
+  }
+  return sum;
+}
+
+/* Makes the row in a slot with all warps of the block, which call this together. partial: [WARPS * B] shared memory,
+ * which the call after the next may use again: warps are at most one call apart. */
+template <int B, bool upper>
+__device__ __forceinline__ void long_row(const karst_triangle &t, karst_index slot, int64_t neighbours,
+                                         const double *in, double *reset, double *out, double *partial)
+{
+  constexpr int R = 32 / B, WARPS = KARST_ILU_LONG_WARPS, PARTS = WARPS * R, K = at_once<B>;
+  const int lane = (int)threadIdx.x % 32, base = lane - lane % B, warp = (int)threadIdx.x / 32;
+  const place at = {warp * R + lane / B, (int)(slot % R), lane % B, lane < R * B};
+  const bool first = warp == 0 && lane < B;
+  const int64_t start = t.start[slot / R], end = start + (upper ? 1 : 0) + neighbours;
+  int64_t e = end - neighbours;
+  double sum = 0;
+  chunk<B> now, next;
+  fetch<B, PARTS>(t, e, end, at, now);
+  if (upper) {
+    double inverse[B];
+#pragma unroll
+    for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(start * B + c) * (R * B) + at.q * B + at.r]) : 0;
+    if (first) {
+      const int64_t from = (int64_t)t.other[slot] * B + at.r;
+      sum = in[from];
+      if (reset) reset[from] = karst_absent();
+    }
+    sum = product<B>(inverse, sum, base);
+  } else if (first) {
+    sum = in[(int64_t)t.row[slot] * B + at.r];
+    if (reset) reset[(int64_t)slot * B + at.r] = karst_absent();
+  }
+  while (e < end) {
+    double x[K];
+    e += K * PARTS;
+    if (e < end) fetch<B, PARTS>(t, e, end, at, next);
+    karst_await<K>(now.from, x);
+#pragma unroll
+    for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
+    now = next;
+  }
+  sum = sum_of_groups<B>(sum);
+  if (lane < B) partial[warp * B + lane] = sum;
+  __syncthreads();
+  if (first) {
+    double all[WARPS];
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) all[w] = partial[w * B + lane];
+#pragma unroll
+    for (int distance = WARPS / 2; distance > 0; distance /= 2)
+#pragma unroll
+      for (int w = 0; w < distance; w++) all[w] += all[w + distance];
+    karst_publish(&t.x[(int64_t)slot * B + at.r], all[0]);
+    if (upper && out) out[(int64_t)t.row[slot] * B + at.r] = all[0];
+  }
+}
+
+/* The first warp's first unit, one past the last, and the units themselves. */
+__device__ __forceinline__ int64_t first_unit(const karst_ilu_rounds &r) { return r.first * KARST_ILU_LONG_WARPS; }
+__device__ __forceinline__ int64_t last_unit(const karst_ilu_rounds &r) { return r.last * KARST_ILU_LONG_WARPS; }
+__device__ __forceinline__ karst_ilu_unit unit_of(int64_t n, const karst_ilu_rounds &r) { return r.unit[n]; }
+
+/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
+ * from the one and the other, these ran fastest on an H200, by a fifth and more. */
+template <int B, int PARTS, typename... rounds> constexpr int least_blocks()
+{
+  if (sizeof...(rounds) > 0) return 0;
+  if (PARTS > 1) return B == 1 ? 8 : B <= 3 ? 6 : B == 4 ? 5 : B <= 7 ? 1 : 0;
+  return B == 3 || B == 5 || B == 8 ? 1 : 0;
+}
+
+/* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. list: a
+ * karst_ilu_rounds where there are long rows, and then reset and out may be NULL; else there is none. */
+template <int B, int PARTS, bool upper, typename... rounds>
+__global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PARTS, rounds...>()))
+    sweep(const karst_triangle t, const double *in, double *reset, double *out, const rounds... list)
+{
+  constexpr bool LONG = sizeof...(rounds) > 0;
+  constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS, K = at_once<B>;
+  const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
+  [[maybe_unused]] int number_of_long = 0;
+  using number = typename std::conditional<PIECES == 1 && !LONG, karst_index, int64_t>::type;
+  const number warps = (number)(gridDim.x * (sweep_threads<rounds...> / 32));
+  number next_piece = (number)((blockIdx.x * sweep_threads<rounds...> + threadIdx.x) / 32);
+  number pieces = (number)t.tasks * PIECES;
+  if constexpr (LONG) {
+    next_piece += first_unit(list...);
+    pieces = last_unit(list...);
+  }
+  place at = {lane / (ROWS * B), lane % (ROWS * B) / B, lane % B, false};
+  for (number piece = next_piece; piece < pieces; piece += warps) {
+    [[maybe_unused]] karst_ilu_unit unit = {};
+    karst_index begin, stop;
+    if constexpr (LONG) {
+      __shared__ double partial[2][KARST_ILU_LONG_WARPS * B];
+      unit = unit_of(piece, list...);
+      if (unit.begin < 0) continue;
+      if (unit.length < 0) {
+        long_row<B, upper>(t, unit.begin, -(int64_t)unit.length, in, reset, out, partial[number_of_long++ % 2]);
+        continue;
+      }
+      begin = unit.begin;
+      stop = unit.stop;
+    } else {
+      const karst_index task = (karst_index)(piece / PIECES);
+      begin = t.task[task];
+      stop = t.task[task + 1];
+    }
+    const karst_index slice = begin / R;
+    if (PIECES > 1) at.q = (LONG ? unit.piece : (int)(piece % PIECES)) * ROWS + lane % (ROWS * B) / B;
+    const karst_index slot = slice * R + at.q;
+    at.active = at.part < PARTS && at.q < R && slot >= begin && slot < stop;
+    if (LONG) at.active = at.active && (unit.left_out >> at.q & 1) == 0;
+    if (PIECES > 1 && !__any_sync(~0u, at.active)) continue;
+    const bool first = at.active && (PARTS == 1 || at.part == 0);
+    const int64_t end = LONG ? t.start[slice] + unit.length : t.start[slice + 1];
+    int64_t e = t.start[slice];
+    int64_t row = 0;
+    double sum = 0;
+    chunk<B> now, next;
+    fetch<B, PARTS>(t, upper ? e + 1 : e, end, at, now);
+    if (first) row = (int64_t)t.row[slot] * B + at.r;
+    if (upper) {
+      double inverse[B];
+#pragma unroll
+      for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+      if (first) {
+        int64_t from = (int64_t)t.other[slot] * B + at.r;
+        sum = in[from];
+        if (!LONG || reset) reset[from] = karst_absent();
+      }
+      sum = product<B>(inverse, sum, base);
+      e++;
+    } else if (first) {
+      sum = in[row];
+      if (!LONG || reset) reset[(int64_t)slot * B + at.r] = karst_absent();
+    }
+    while (e < end) {
+      double x[K];
+      e += K * PARTS;
+      if (e < end) fetch<B, PARTS>(t, e, end, at, next);
+      karst_await<K>(now.from, x);
+#pragma unroll
+      for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
+      now = next;
+    }
+#pragma unroll
+    for (int distance = PARTS / 2; distance > 0; distance /= 2)
+      sum += __shfl_down_sync(~0u, sum, (unsigned)(distance * ROWS * B));
+    if (first) {
+      karst_publish(&t.x[(int64_t)slot * B + at.r], sum);
+      if (upper && (!LONG || out)) out[row] = sum;
+    }
+  }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,133 @@
+/* tile_factor.h - what the factorization by tiles works on (tile_factor.cu), made by tile_products.cu and
+ * tile_lists.cu.
+ *
+ * A block of threads makes the factors of one tile (tile_sweep.h) in shared memory. Its blocks stand there row after
+ * row, those of L, D and U' of a row in the order of their columns. Behind them are numbered those blocks of D^-1 and
+ * U' of other tiles that it needs, row after row and D^-1 first in each; small ones are fetched there, larger ones are
+ * read where they are. The record of a tile has, each part behind the last:
+ *
+ *     wave      [waves + 1] karst_ilu_wave, what is made in each
+ *     job       [jobs + 1] karst_ilu_job, the blocks that products are subtracted from: in each wave first those of
+ *               products with blocks of other tiles, then those of products inside the tile. Each diagonal block has
+ *               one, and is inverted in its last
+ *     wait      [waits] karst_index, the numbers of the tiles that are waited for
+ *     product   [products] unsigned short: of each product the left block, the right one and, inside the tile, the
+ *               diagonal block whose inverse stands between them, for blocks of U' are multiplied by it as they are
+ *               stored
+ *
+ * and, for what comes before the waves and behind them,
+ *
+ *     outside   [outside] unsigned long long, where the blocks of other tiles stand among the values, times 2^16, and
+ *               how far their columns are apart
+ *     step      [lower_steps + 1] and then [upper_steps + 1] karst_ilu_short_step, as the sweeps have them
+ *     row       [rows + 1] unsigned short, the first block of each
+ *     place     [lower_blocks] and then [upper_blocks] unsigned short, the number of each block as the sweeps have them
+ *     divisor   [lower_blocks] and then [upper_blocks] unsigned short, the block of D^-1 by which each is multiplied
+ *               when it is stored
+ *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
+ *               where there is fill, for else they are all blocks of A, one after another
+ *
+ * KARST_ILU_NO_BLOCK stands for what is not there: padding, fill in A, a divisor of D^-1, and the pivot of a job that
+ * has none.
+ *
+ * What jobs need has been made in waves before theirs. A block that has jobs of both kinds has them in two waves. The
+ * last job of a diagonal block is in no earlier wave than those of its row, which tells what it is mended by. */
+#ifndef KARST_GPU_ILU_TILES_TILE_FACTOR_H
+#define KARST_GPU_ILU_TILES_TILE_FACTOR_H
+
+#include "gpu/ilu/tiles/tile_sweep.h"
+
+enum { KARST_ILU_NO_BLOCK = 0xffff, KARST_ILU_EARLY = 0x8000 };
+
+typedef struct alignas(8) karst_ilu_wave {
+  int outer, inner; /* its first jobs of each kind */
+} karst_ilu_wave;
+
+typedef struct alignas(8) karst_ilu_job {
+  int product; /* where its products begin */
+  unsigned short block;
+  /* The row of the tile whose diagonal block it is, which is inverted, or with KARST_ILU_EARLY is not yet; else
+   * KARST_ILU_NO_BLOCK. */
+  unsigned short pivot;
+} karst_ilu_job;
+
+typedef struct karst_ilu_short_step {
+  unsigned short first, length;
+  int block;
+} karst_ilu_short_step;
+
+/* How a tile is made. */
+typedef struct alignas(16) karst_ilu_making {
+  int64_t record;       /* where its record begins, in units of 16 bytes */
+  int64_t lower, upper; /* the first of its blocks among those of all tiles, in each triangle */
+  int64_t source;       /* the first block of its rows in A */
+  karst_index row;      /* first row */
+  karst_index number;
+  int rows, waits, waves, jobs;
+  int products; /* the length of their list */
+  int blocks;   /* its own */
+  int outside;  /* of other tiles */
+  int lower_steps, upper_steps, lower_blocks, upper_blocks;
+  int fill; /* it has blocks that A has not */
+} karst_ilu_making;
+
+/* Where the parts of a record begin, in bytes, where those that are for the waves end, and how many bytes there are;
+ * the last two are multiples of 16. */
+typedef struct karst_ilu_making_record {
+  int job, wait, product, waves_end, outside, step, row, place, divisor, source, bytes;
+} karst_ilu_making_record;
+
+static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
+{
+  karst_ilu_making_record r;
+  const int few = sizeof(unsigned short), index = sizeof(karst_index);
+  r.job = (m.waves + 1) * (int)sizeof(karst_ilu_wave);
+  r.wait = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
+  r.product = r.wait + m.waits * index;
+  r.waves_end = (r.product + m.products * few + 15) / 16 * 16;
+  r.outside = r.waves_end;
+  r.step = r.outside + m.outside * (int)sizeof(unsigned long long);
+  r.row = r.step + (m.lower_steps + m.upper_steps + 2) * (int)sizeof(karst_ilu_short_step);
+  r.place = r.row + (m.rows + 1) * few;
+  r.divisor = r.place + (m.lower_blocks + m.upper_blocks) * few;
+  r.source = r.divisor + (m.lower_blocks + m.upper_blocks) * few;
+  r.bytes = (r.source + (m.fill ? m.blocks * few : 0) + 15) / 16 * 16;
+  return r;
+}
+
+/* Whether blocks of other tiles are fetched into shared memory. */
+static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { return b <= 2; }
+
+/* Whether what a record has for before and behind the waves is read where it is: the more tiles a multiprocessor holds,
+ * the less it waits. With larger blocks it is a small part of a tile. */
+static constexpr __host__ __device__ bool karst_ilu_reads_in_place(int b) { return b == 1; }
+
+/* How much of a record is copied into shared memory. */
+static inline __host__ __device__ int karst_ilu_making_copied(const karst_ilu_making_record &r, int b)
+{
+  return karst_ilu_reads_in_place(b) ? r.waves_end : r.bytes;
+}
+
+/* Bytes of shared memory that a tile takes. Its blocks begin a number later where A's first one has an odd place. */
+static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
+{
+  const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0),
+                numbers = blocks * b * b + 1;
+  return karst_ilu_making_copied(karst_ilu_making_record_of(m), b) + numbers * (int64_t)sizeof(double);
+}
+
+/* What the tiles of an analysis are made of; device memory, and nothing of it changes once it is there. */
+typedef struct karst_ilu_tile_lists {
+  karst_ilu_making *making; /* [tiles] none needs what one behind it makes */
+  int4 *record;
+  int64_t shared; /* bytes of shared memory that the largest takes */
+} karst_ilu_tile_lists;
+
+/* tile_products.cu: lists what the tiles of the sweeps are made of, where none takes more than limit bytes of shared
+ * memory; else, and when it fails, the lists are NULL. */
+karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_matrix *A,
+                                          const karst_ilu_pattern_cuda *pattern, int64_t limit,
+                                          karst_ilu_analysis *analysis, karst_ilu_tile_lists *lists);
+void karst_ilu_release_tile_lists_cuda(karst_context *context, karst_ilu_tile_lists *lists);
+
+#endif

@@ -1,0 +1,283 @@
+/* tile_steps.h - what a warp of the sweeps by tiles does with a tile (tile_sweep.h): it has the tile copied and fetches
+ * what belongs to it, waits for other tiles, and takes the steps. */
+#ifndef KARST_GPU_ILU_TILES_TILE_STEPS_H
+#define KARST_GPU_ILU_TILES_TILE_STEPS_H
+
+#include "gpu/ilu/tiles/tile_sweep.h"
+
+namespace
+{
+
+/* 2^MOST_SHIFT lanes may share a scalar row, where the rows of a triangle are long on average. */
+enum { MOST_SHIFT = 3 };
+
+__device__ __forceinline__ unsigned look(const unsigned *mark)
+{
+  unsigned value;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(mark) : "memory");
+#else
+  value = *(const volatile unsigned *)mark;
+  __threadfence();
+#endif
+  return value;
+}
+
+/* By one lane, after __syncwarp: what the others have stored is seen by whoever sees the mark. */
+__device__ __forceinline__ void tell(unsigned *mark, unsigned value)
+{
+#if __CUDA_ARCH__ >= 700
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(mark), "r"(value) : "memory");
+#else
+  __threadfence();
+  *(volatile unsigned *)mark = value;
+#endif
+}
+
+__device__ __forceinline__ unsigned shared_address(const void *pointer)
+{
+  return (unsigned)__cvta_generic_to_shared(pointer);
+}
+
+/* Two copies into shared memory that the warp waits for one by one: barriers of the copy engine, where there is one. */
+struct copies {
+  uint64_t record, values;
+};
+
+__device__ __forceinline__ void begin_barrier(uint64_t *barrier, unsigned bytes)
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(barrier)));
+  asm volatile("fence.proxy.async.shared::cta;");
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes));
+#endif
+}
+
+/* Begins to copy bytes, a multiple of 16 and not 0, into shared memory. */
+__device__ __forceinline__ void begin_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier)
+{
+#if __CUDA_ARCH__ >= 900
+  if (threadIdx.x % 32 > 0) return;
+  begin_barrier(barrier, bytes);
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+#else
+  for (unsigned k = threadIdx.x % 32; k < bytes / 16; k += 32) ((int4 *)to)[k] = ((const int4 *)from)[k];
+#endif
+}
+
+/* Begins to bring bytes, a multiple of 16, into the second-level cache, by one thread. */
+__device__ __forceinline__ void begin_prefetch(const void *from, unsigned bytes)
+{
+#if __CUDA_ARCH__ >= 900
+  if (bytes > 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
+__device__ __forceinline__ void await_copy(uint64_t *barrier)
+{
+  __syncwarp();
+#if __CUDA_ARCH__ >= 900
+  unsigned there = 0;
+  while (!there)
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(there)
+                 : "r"(shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+/* Where a warp finds its tile: in shared memory, */
+struct near_tile {
+  typedef int number; /* of a block of the tile */
+  const karst_ilu_step *step;
+  const karst_index *halo, *wait;
+  const unsigned short *order, *local;
+  const double *value;
+};
+
+/* or where it is. */
+struct far_tile {
+  typedef int64_t number;
+  const karst_ilu_step *step;
+  const karst_index *wait, *wide;
+  const unsigned short *order;
+  const double *value;
+  const double *out;
+  int rows;
+};
+
+/* Which neighbour block n has, and component c of it. */
+__device__ __forceinline__ int neighbour_of(const near_tile &from, int n) { return from.local[n]; }
+__device__ __forceinline__ karst_index neighbour_of(const far_tile &from, int64_t n) { return from.wide[n]; }
+
+template <int B> __device__ __forceinline__ double component(const near_tile &, const double *x, int at, int c)
+{
+  return x[at * B + c];
+}
+
+template <int B>
+__device__ __forceinline__ double component(const far_tile &from, const double *x, karst_index at, int c)
+{
+  if (at < 0) return 0;
+  return at < from.rows ? x[at * B + c] : __ldcg(from.out + (int64_t)(at - from.rows) * B + c);
+}
+
+/* x = D^-1 x for the block rows of the tile. */
+template <int B> __device__ __forceinline__ void divide_by_pivots(const double *inverse, int rows, double *x)
+{
+  constexpr int R = 32 / B;
+  const int lane = (int)threadIdx.x % 32, q = lane / B, r = lane % B;
+  for (int first = 0; first < rows; first += R) {
+    const int i = first + q;
+    const bool active = q < R && i < rows;
+    double sum = 0;
+#pragma unroll
+    for (int c = 0; c < B; c++)
+      if (active) sum += inverse[(c * rows + i) * B + r] * x[i * B + c];
+    __syncwarp();
+    if (active) x[i * B + r] = sum;
+  }
+  __syncwarp();
+}
+
+/* Of how many blocks of a row a lane knows the neighbours before it takes the step. */
+enum { AHEAD = 3 };
+
+/* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes go through a step alike;
+ * those that have no row go through another lane's. */
+template <int B, typename place> struct share {
+  typedef typename place::number number;
+  bool first;        /* the lane stores the row */
+  int shift;         /* 2^shift lanes share a row */
+  int rounds;        /* how many of its blocks a lane takes, those that are not there included */
+  int length;        /* blocks of the row from the lane's first on */
+  int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
+  int mine;          /* the row's place in x */
+  number n;          /* the first block */
+  const double *value;
+  decltype(neighbour_of(place(), number())) neighbour[AHEAD];
+};
+
+/* Where SHARE, several lanes share the blocks of a row if there are lanes enough. */
+template <int B, bool SHARE, typename place>
+__device__ __forceinline__ void prepare(const place &from, const karst_ilu_step &step, int count, share<B, place> &my)
+{
+  typedef typename place::number number;
+  const int lane = (int)threadIdx.x % 32;
+  my.shift = SHARE ? min(max(__clz(count * B - 1) - 27, 0), (int)MOST_SHIFT) : 0;
+  const int part = SHARE ? lane >> (5 - my.shift) : 0, of = SHARE ? lane & ((32 >> my.shift) - 1) : lane;
+  const int q = min(of / B, count - 1), r = of % B;
+  my.first = part == 0 && of < count * B;
+  my.rounds = (step.length + (1 << my.shift) - 1) >> my.shift;
+  my.length = step.length - part;
+  my.column = count * B;
+  my.apart = count << my.shift;
+  my.mine = from.order[step.first + q] * B + r;
+  my.n = (number)step.block + part * count;
+  my.value = from.value + my.n * (B * B) + q * B + r;
+  my.n += q;
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++)
+    if (k < my.rounds && (!SHARE || k << my.shift < my.length))
+      my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
+}
+
+/* The sum of the lane's products. */
+template <int B, bool SHARE, typename place>
+__device__ __forceinline__ double sum_of(const place &from, const share<B, place> &my, const double *x)
+{
+  typename place::number n = my.n;
+  const double *value = my.value;
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++, value += my.apart * (B * B)) {
+    if (k >= my.rounds) break;
+    if (SHARE && k << my.shift >= my.length) continue;
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, my.neighbour[k], c);
+  }
+  n += AHEAD * my.apart;
+#pragma unroll 2
+  for (int k = AHEAD; k < my.rounds; k++, n += my.apart, value += my.apart * (B * B)) {
+    if (SHARE && k << my.shift >= my.length) continue;
+    const auto at = neighbour_of(from, n);
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, at, c);
+  }
+  return sum;
+}
+
+/* Takes all steps. What does not depend on a step is fetched during the one before it. */
+template <int B, bool SHARE, typename place>
+__device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
+{
+  karst_ilu_step next = from.step[1];
+  share<B, place> now, after;
+  prepare<B, SHARE>(from, from.step[0], next.first, now);
+  for (int s = 0; s < steps; s++) {
+    if (s + 1 < steps) {
+      const karst_ilu_step last = from.step[s + 2];
+      prepare<B, SHARE>(from, next, last.first - next.first, after);
+      next = last;
+    }
+    double sum = sum_of<B, SHARE>(from, now, x);
+    if (SHARE)
+      for (int distance = 16; distance >= 32 >> now.shift; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+    if (now.first) x[now.mine] -= sum;
+    __syncwarp();
+    now = after;
+  }
+}
+
+/* Begins to fetch a number into shared memory. Many are under way together, and none takes a register. */
+__device__ __forceinline__ void begin_fetch(double *to, const double *from)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+  *to = __ldcg(from);
+#endif
+}
+
+__device__ __forceinline__ void await_fetches()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  __syncwarp();
+}
+
+/* A tile's part of the right-hand side. */
+template <int B> __device__ __forceinline__ void fetch_own(const karst_ilu_tile &tile, const double *in, double *x)
+{
+  const double *own = in + (int64_t)tile.row * B;
+  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) begin_fetch(x + k, own + k);
+}
+
+/* The halo, and the zeros behind it. */
+template <int B>
+__device__ __forceinline__ void fetch_halo(int halos, const karst_index *halo, const double *out, double *x)
+{
+  const int lane = (int)threadIdx.x % 32;
+  for (int k = lane; k < halos * B; k += 32) begin_fetch(x + k, out + (int64_t)halo[k / B] * B + k % B);
+  if (lane < B) x[halos * B + lane] = 0;
+}
+
+__device__ __forceinline__ void await_mark(const unsigned *mark, unsigned solve)
+{
+  while (__any_sync(~0u, look(mark) != solve)) {}
+}
+
+__device__ __forceinline__ void await_tiles(int waits, const karst_index *wait, const unsigned *done, unsigned solve)
+{
+  for (int k = (int)threadIdx.x % 32; k - (int)threadIdx.x % 32 < waits; k += 32)
+    await_mark(done + wait[k < waits ? k : waits - 1], solve);
+  __syncwarp(); /* what one lane has seen done is read by others */
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,330 @@
+/* tile_sweep.cu - z = (L D U')^-1 r by tiles, in one launch for both triangles:
+ *
+ *     forward    y_i = r_i - sum_{p < i} L_ip y_p
+ *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j
+ *
+ * One warp solves one tile of one triangle (tile_sweep.h). The copy engine brings the tile's record and its values into
+ * shared memory, while the warp fetches what it has of the right-hand side; then it waits for the tiles that it needs,
+ * gathers its halo, and takes one step after another. All that the steps touch is in shared memory.
+ *
+ * Warps take tickets, those of the forward sweep first. Whoever has a ticket runs, and waits for lower tickets only, so
+ * the lowest one that is not done can always go on. A tile that is done says so by the number of the solve, which none
+ * before had.
+ *
+ * A tile that finds no room in shared memory is solved from where its record and its values are.
+ *
+ * The values are those of the two triangles (ilu_cuda.h) in another order: stored so by a factorization by tiles
+ * (tile_factor.cu), or copied after another (tile_copy.cu). */
+#include "gpu/launch.h"
+#include "gpu/ilu/tiles/tile_steps.h"
+
+namespace
+{
+
+const char *const what = "the tiles of block ILU";
+
+enum { WARPS = 4 }; /* of a block of threads, at most */
+
+enum { MOST_SHARED = 62 * 1024 }; /* bytes of shared memory of a warp at most */
+
+/* One triangle. */
+struct side {
+  const karst_ilu_tile *tile;
+  const char *record;
+  const double *value;
+};
+
+/* What changes from solve to solve, and what the tiles have to say to each other; device memory. */
+struct board {
+  unsigned *ticket; /* tickets taken since the first solve */
+  unsigned *done;   /* [2 tiles] the last solve in which each tile was done, forward and backward */
+};
+
+struct solve_arguments {
+  karst_index tiles;
+  side lower, upper;
+  board marks;
+  unsigned solve; /* its number, from 1 on */
+  unsigned first; /* its first ticket */
+  int shared;     /* bytes of shared memory for a warp */
+  const double *r;
+  double *y, *z; /* in the order of the rows */
+};
+
+/* Solves a tile whose part of x is fetched already. */
+template <int B, bool upper, bool SHARE>
+__device__ __forceinline__ void solve_near(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
+                                           char *memory, int vector, copies *under_way, double *out, double *x)
+{
+  const karst_ilu_record at = karst_ilu_record_of(tile);
+  char *record = memory + vector;
+  double *value = (double *)(record + at.bytes);
+  const near_tile from = {(const karst_ilu_step *)record,
+                          (const karst_index *)(record + at.halo),
+                          (const karst_index *)(record + at.wait),
+                          (const unsigned short *)(record + at.order),
+                          (const unsigned short *)(record + at.local),
+                          value};
+  await_copy(&under_way->record);
+  await_tiles(tile.waits, from.wait, done, s.solve);
+  fetch_halo<B>(tile.halos, from.halo, out, x + tile.rows * B);
+  await_fetches();
+  if (tile.blocks > 0) await_copy(&under_way->values);
+  if (upper) divide_by_pivots<B>(value, tile.rows, x);
+  take_steps<B, SHARE>(from, tile.steps, x);
+}
+
+template <int B, bool upper>
+__device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
+                                       double *out, double *x)
+{
+  const side &my = upper ? s.upper : s.lower;
+  const karst_ilu_record at = karst_ilu_record_of(tile);
+  const char *record = my.record + tile.record * 16;
+  const far_tile from = {(const karst_ilu_step *)record,
+                         (const karst_index *)(record + at.wait),
+                         (const karst_index *)(record + at.wide),
+                         (const unsigned short *)(record + at.order),
+                         my.value + tile.value * (B * B),
+                         out,
+                         tile.rows};
+  await_tiles(tile.waits, from.wait, done, s.solve);
+  await_fetches();
+  if (upper) divide_by_pivots<B>(from.value, tile.rows, x);
+  take_steps<B, true>(from, tile.steps, x);
+}
+
+/* Solves a tile of one triangle. memory: shared. */
+template <int B, bool upper, bool SHARE>
+__device__ __forceinline__ void solve_tile(const solve_arguments &s, unsigned position, char *memory, copies *under_way)
+{
+  const side &my = upper ? s.upper : s.lower;
+  const karst_ilu_tile tile = my.tile[position];
+  unsigned *done = s.marks.done + (upper ? s.tiles : 0);
+  double *out = upper ? s.z : s.y, *x = (double *)memory;
+  const int vector = (int)karst_ilu_tile_vector(tile, B);
+  if (!tile.far) {
+    const unsigned record = (unsigned)karst_ilu_record_of(tile).bytes;
+    begin_copy(memory + vector, my.record + tile.record * 16, record, &under_way->record);
+    if (tile.blocks > 0)
+      begin_copy(memory + vector + record, my.value + tile.value * (B * B),
+                 (unsigned)tile.blocks * (B * B * sizeof(double)), &under_way->values);
+  }
+  if (upper) await_mark(s.marks.done + tile.number, s.solve);
+  fetch_own<B>(tile, upper ? s.y : s.r, x);
+  if (tile.far)
+    solve_far<B, upper>(s, tile, done, out, x);
+  else
+    solve_near<B, upper, SHARE>(s, tile, done, memory, vector, under_way, out, x);
+  double *own = out + (int64_t)tile.row * B;
+  for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) own[k] = x[k];
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) tell(done + tile.number, s.solve);
+}
+
+template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve_tiles(const solve_arguments s)
+{
+  extern __shared__ __align__(128) char memory[];
+  __shared__ copies under_way[WARPS];
+  karst_cuda_begin();
+  const int warp = (int)threadIdx.x / 32;
+  char *own = memory + warp * s.shared;
+  unsigned ticket = 0;
+  if (threadIdx.x % 32 == 0) ticket = atomicAdd(s.marks.ticket, 1u) - s.first;
+  ticket = __shfl_sync(~0u, ticket, 0);
+  if (ticket < (unsigned)s.tiles)
+    solve_tile<B, false, SHARE>(s, ticket, own, &under_way[warp]);
+  else if (ticket < 2 * (unsigned)s.tiles)
+    solve_tile<B, true, SHARE>(s, ticket - (unsigned)s.tiles, own, &under_way[warp]);
+}
+
+const void *kernel_for(int block_size, bool share)
+{
+  const void *kernel = NULL;
+  karst_cuda_instance(block_size, [&](auto size) {
+    constexpr int B = decltype(size)::value;
+    if constexpr (B > 0) kernel = share ? (const void *)solve_tiles<B, true> : (const void *)solve_tiles<B, false>;
+  });
+  return kernel;
+}
+
+/* sweep_state */
+struct tiles_state {
+  karst_ilu_both_tiled tiled;
+  bool share;
+  int shared; /* bytes for a warp */
+  int warps;  /* of a block of threads */
+};
+
+/* sweep_work, of device memory */
+struct tiles_work {
+  board marks;
+  karst_ilu_tile_values value;
+  double *y;       /* [rows] */
+  unsigned solves; /* so far */
+};
+
+karst_status analyse_side(karst_context *context, int64_t *shared, karst_ilu_tiling_cuda *tiling,
+                          karst_ilu_tiled *tiled, int64_t *bytes)
+{
+  karst_ilu_halos_cuda halos = {};
+  tiling->order = NULL;
+  tiling->level = NULL;
+  karst_status status = karst_ilu_order_tiles_cuda(context, tiling);
+  if (!status) status = karst_ilu_find_halos_cuda(context, tiling, &halos);
+  if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, shared, tiled, bytes);
+  karst_ilu_release_halos_cuda(context, &halos);
+  karst_cuda_work_release(context, tiling->order);
+  karst_cuda_work_release(context, tiling->level);
+  return status;
+}
+
+karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                           const karst_ilu_tiles_cuda *tiles, int limit, karst_ilu_analysis *analysis,
+                           tiles_state *state)
+{
+  int64_t lower_shared = limit, upper_shared = limit;
+  karst_ilu_tiling_cuda lower = {analysis->block_size,  false,  analysis->rows, pattern->lower_start,
+                                 pattern->lower_column, *tiles, NULL,           NULL};
+  karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
+                                 pattern->upper_column, *tiles, NULL,           NULL};
+  state->tiled.tiles = tiles->count;
+  karst_status status = analyse_side(context, &lower_shared, &lower, &state->tiled.lower, &analysis->plan_memory);
+  if (!status) status = analyse_side(context, &upper_shared, &upper, &state->tiled.upper, &analysis->plan_memory);
+  state->shared = (int)(lower_shared > upper_shared ? lower_shared : upper_shared);
+  return status;
+}
+
+/* How many warps a block of threads has: a multiprocessor holds 32 blocks, and what a block has of shared memory in
+ * front of its own is lost. */
+int choose_warps(int shared)
+{
+  enum { SMALL = 4096, MEDIUM = 8192 };
+  return shared <= SMALL ? WARPS : shared <= MEDIUM ? WARPS / 2 : 1;
+}
+
+karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
+{
+  enum { LONG = 8 }; /* neighbours of a row on average, in both triangles */
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  karst_ilu_tiles_cuda tiles = {};
+  tiles_state *state;
+  const int room = karst_ilu_tile_room(context), limit = room < MOST_SHARED ? room : (int)MOST_SHARED;
+  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
+  if (status) return status;
+  plan->sweep_state = state;
+  state->share = analysis->lower_blocks + analysis->upper_blocks > LONG * (int64_t)analysis->rows;
+  status = karst_ilu_cut_tiles_cuda(context, analysis, &tiles);
+  if (!status) status = analyse_sides(context, pattern, &tiles, limit, analysis, state);
+  karst_cuda_work_release(context, tiles.start);
+  karst_cuda_work_release(context, tiles.owner);
+  if (status) return status;
+  state->warps = choose_warps(state->shared);
+  /* The same for every plan, for the limit is the kernel's. */
+  return karst_cuda_status(context,
+                           cudaFuncSetAttribute(kernel_for(plan->block_size, state->share),
+                                                cudaFuncAttributeMaxDynamicSharedMemorySize, limit),
+                           "the sweeps by tiles");
+}
+
+void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
+{
+  tiles_state *state = static_cast<tiles_state *>(plan->sweep_state);
+  if (!state) return;
+  karst_ilu_release_tiled_cuda(context, &state->tiled.lower);
+  karst_ilu_release_tiled_cuda(context, &state->tiled.upper);
+  karst_release(context, state);
+}
+
+karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
+  const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
+  const int b = plan->block_size;
+  const int64_t marks = 2 * (int64_t)state->tiled.tiles + 1;
+  tiles_work *work;
+  (void)sweeps;
+  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
+  if (status) return status;
+  plan->sweep_work = work;
+  int64_t *bytes = &ilu->plan_memory;
+  status = karst_ilu_take(context, marks, what, &work->marks.ticket, bytes);
+  if (!status)
+    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
+  if (!status)
+    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
+  if (!status) status = karst_ilu_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
+  if (status) return status;
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  work->marks.done = work->marks.ticket + 1;
+  cudaMemsetAsync(work->marks.ticket, 0, (size_t)marks * sizeof *work->marks.ticket, stream);
+  cudaMemsetAsync(work->value.lower, 0, (size_t)karst_block_offset(b, state->tiled.lower.blocks) * sizeof(double),
+                  stream);
+  cudaMemsetAsync(work->value.upper, 0, (size_t)karst_block_offset(b, state->tiled.upper.blocks) * sizeof(double),
+                  stream);
+  return KARST_SUCCESS;
+}
+
+side side_of(const karst_ilu_tiled &tiled, const double *value)
+{
+  return {tiled.tile, (const char *)tiled.record, value};
+}
+
+void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
+{
+  const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
+  tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
+  const unsigned blocks = karst_ilu_grid(2 * (int64_t)state->tiled.tiles, state->warps);
+  const unsigned tickets = blocks * (unsigned)state->warps;
+  solve_arguments arguments = {state->tiled.tiles,
+                               side_of(state->tiled.lower, work->value.lower),
+                               side_of(state->tiled.upper, work->value.upper),
+                               work->marks,
+                               work->solves + 1,
+                               work->solves * tickets,
+                               state->shared,
+                               r,
+                               work->y,
+                               z};
+  void *list[] = {&arguments};
+  const void *kernel = kernel_for(plan->block_size, state->share);
+  const cudaError_t error =
+      karst_cuda_launch_list(karst_cuda_of(context), true, kernel, blocks, 32 * (unsigned)state->warps,
+                             (size_t)(state->shared * state->warps), list);
+  if (error == cudaSuccess) work->solves++; /* else nobody has taken a ticket */
+}
+
+void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
+{
+  tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
+  if (!work) return;
+  context->backend->release(context, work->marks.ticket);
+  context->backend->release(context, work->value.lower);
+  context->backend->release(context, work->value.upper);
+  context->backend->release(context, work->y);
+  karst_release(context, work);
+}
+
+} // namespace
+
+int karst_ilu_tile_room(const karst_context *context)
+{
+  enum { BESIDES = 1024 };
+  int block = 0;
+  cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
+  return block - BESIDES;
+}
+
+karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan)
+{
+  return &static_cast<tiles_state *>(plan->sweep_state)->tiled;
+}
+
+karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan)
+{
+  return static_cast<const tiles_work *>(plan->sweep_work)->value;
+}
+
+const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda = {
+    "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles, karst_ilu_copy_values_cuda, solve_by_tiles,
+    plan_tiles, destroy_tiles};

@@ -1,0 +1,48 @@
+/* dilu_kernels.h - the typed kernel table of DILU, block ILU that changes the diagonal blocks alone. Every backend has
+ * an instance; the CPU's is the reference that others are tested against. */
+#ifndef KARST_LIB_BACKEND_DILU_KERNELS_H
+#define KARST_LIB_BACKEND_DILU_KERNELS_H
+
+#include "lib/backend/factor_outcome.h"
+#include "lib/matrix/matrix.h"
+
+/* What follows from the pattern alone; shared as karst_ilu_analysis is. */
+typedef struct karst_dilu_analysis {
+  karst_index rows;
+  int block_size;
+  karst_index levels_lower; /* how many level sets each triangle has */
+  karst_index levels_upper;
+  bool modified;       /* set before analyse: the factorizations are with an R that is not 0 */
+  bool by_tiles;       /* set by analyse: the sweeps go by tiles */
+  void *plan;          /* the backend's schedules */
+  int64_t plan_memory; /* bytes of it */
+} karst_dilu_analysis;
+
+/* The factorization: one block a row. The analysis outlives it. */
+typedef struct karst_dilu {
+  const karst_dilu_analysis *analysis;
+  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: it is among
+                    * what plan has */
+  void *plan;          /* the backend's work space */
+  int64_t plan_memory; /* bytes of it and of the inverse blocks */
+} karst_dilu;
+
+struct karst_dilu_kernels {
+  /* Finds level sets and schedules for matrices on the pattern of A. What an analyse that fails has taken,
+   * analysis_destroy gives back. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
+  void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
+  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis is set by the caller. What a
+   * plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
+  karst_status (*plan)(karst_context *context, karst_dilu *dilu);
+  void (*plan_destroy)(karst_context *context, karst_dilu *dilu);
+  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj) with j > k, where R, the option modified,
+   * adds what the other products drop to the diagonal; shift is that of the ILU kernels. Waits for the device. */
+  karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
+                         karst_factor_outcome *outcome);
+  /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, whose values are those that were factored. r and z do not
+   * overlap. */
+  void (*solve)(karst_context *context, const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z);
+};
+
+#endif

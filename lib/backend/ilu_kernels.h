@@ -1,0 +1,105 @@
+/* ilu_kernels.h - the typed kernel table of block ILU and its triangular solves, for iluk and for what ends in the same
+ * solves. Every backend has an instance; the CPU's is the reference that others are tested against. */
+#ifndef KARST_LIB_BACKEND_ILU_KERNELS_H
+#define KARST_LIB_BACKEND_ILU_KERNELS_H
+
+#include "lib/backend/factor_outcome.h"
+#include "lib/matrix/matrix.h"
+#include "lib/backend/tiling.h"
+
+enum { KARST_ILU_SLICE_LARGEST = 6 }; /* block size up to which a GPU factors by slices and by tiles */
+
+/* How the triangles are to be solved. */
+typedef enum karst_trisolve {
+  KARST_TRISOLVE_AUTO,
+  KARST_TRISOLVE_LEVEL,
+  KARST_TRISOLVE_DATAFLOW,
+  KARST_TRISOLVE_TILES,
+  KARST_TRISOLVE_JACOBI
+} karst_trisolve;
+
+/* What follows from the pattern and the options alone: nothing of it changes once it is made, so that any number of
+ * factorizations share it, in several threads too. The pattern is in host memory, unless the analysis takes that of the
+ * matrix itself. */
+typedef struct karst_ilu_analysis {
+  karst_index rows;
+  int block_size;
+  karst_index *lower_start;  /* [rows + 1] */
+  karst_index *lower_column; /* [lower_start[rows]] */
+  karst_index *upper_start;  /* [rows + 1] */
+  karst_index *upper_column; /* [upper_start[rows]] */
+  int64_t lower_blocks;      /* of the strict triangles */
+  int64_t upper_blocks;
+  karst_index levels_lower; /* how many level sets each triangle has */
+  karst_index levels_upper;
+  const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
+  bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
+  bool loads;                 /* set before analyse: the factorizations may be loaded, too */
+  bool diagonal_alone;        /* the products change the diagonal blocks alone, for DILU by tiles on a GPU */
+  const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
+  bool by_tiles;              /* set by analyse: by tiles on a GPU */
+  void *plan;                 /* the backend's schedules */
+  int64_t plan_memory;        /* bytes of it */
+} karst_ilu_analysis;
+
+/* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
+ * columns ascending. The pattern is the analysis's, which outlives the factorization; the plan holds the values, in
+ * whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+typedef struct karst_ilu {
+  karst_index rows;
+  int block_size;
+  karst_index *lower_start; /* these four as in the analysis */
+  karst_index *lower_column;
+  karst_index *upper_start;
+  karst_index *upper_column;
+  double *lower;            /* [b*b*lower_start[rows]] */
+  double *upper;            /* [b*b*upper_start[rows]] */
+  double *inverse_diagonal; /* [b*b*rows] */
+  void *plan;               /* the backend's work space, and what it needs of the analysis */
+  int64_t plan_memory;      /* bytes of the work space and the values */
+} karst_ilu;
+
+/* Returns a factorization on an analysed pattern that has no memory of its own yet. */
+static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
+{
+  karst_ilu ilu = {0};
+  ilu.rows = analysis->rows;
+  ilu.block_size = analysis->block_size;
+  ilu.lower_start = analysis->lower_start;
+  ilu.lower_column = analysis->lower_column;
+  ilu.upper_start = analysis->upper_start;
+  ilu.upper_column = analysis->upper_column;
+  return ilu;
+}
+
+struct karst_ilu_kernels {
+  /* Where the analysis has no pattern, which is for level 0, analyse takes the triangles of A itself and counts their
+   * blocks. */
+  bool splits;
+  /* Finds the level sets and the schedules of both sweeps, for factorizations of matrices on the pattern of A, from the
+   * pattern that the analysis has. What an analyse that fails has taken, analysis_destroy gives back; the pattern stays
+   * the caller's. */
+  karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
+                          karst_ilu_analysis *analysis);
+  void (*analysis_destroy)(karst_context *context, karst_ilu_analysis *analysis);
+  /* Begins a factorization on the pattern of the analysis: takes memory for the values and work space. trisolve_sweeps:
+   * how many sweeps solve a triangle where these are Jacobi's. What a plan that fails has taken, plan_destroy gives
+   * back, which also accepts a factorization that is zero. */
+  karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
+  void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
+  /* Makes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times
+   * the largest entry of its row, or of A where that row is zero, times the identity. modified
+   * is R of the option: so many times the products that the pattern has no place for are added to the diagonal block of
+   * their row. Waits for the device. */
+  karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
+                         karst_factor_outcome *outcome);
+  /* Makes the same, on an analysis that loads, from a factorization that exists: value [b*b*blocks of A], device
+   * memory, is ordered as A, whose pattern is that of ilu with the diagonal; strictly lower blocks are L, the others
+   * U = D U'. Waits for the device. */
+  karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
+                       karst_factor_outcome *outcome);
+  /* Computes z = (L D U')^-1 r, or with trisolve "jacobi" an approximation of it. */
+  void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
+};
+
+#endif

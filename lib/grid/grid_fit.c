@@ -1,0 +1,169 @@
+/* grid_fit.c - whether the couplings of a matrix join neighbours of a grid. It looks at patterns; grid.c, on which
+ * matrices rely, does not. */
+#include "lib/grid/grid.h"
+
+#include "lib/base/threads.h"
+
+/* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
+ * first coupling that joins others. */
+static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_index i, karst_index *column)
+{
+  const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+  int most = 0;
+  for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
+    *column = matrix->column[k];
+    const karst_cell there = karst_grid_cell(grid->size, grid->cell ? grid->cell[*column] : *column);
+    const int axes = karst_cells_apart(&here, &there);
+    if (axes < 0) return axes;
+    if (axes > most) most = axes;
+  }
+  return most;
+}
+
+/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before, each one further. */
+static bool all_repeat(const karst_matrix *matrix, karst_index begin, karst_index end)
+{
+  const karst_index *start = matrix->row_start, *column = matrix->column;
+  const karst_index first = start[begin], last = start[end], length = first - start[begin - 1];
+  karst_index differs = 0; /* the loops have no branches, and go through several rows at once */
+#pragma omp simd reduction(| : differs)
+  for (karst_index i = begin; i < end; i++) differs |= start[i + 1] - start[i] - length;
+  if (differs) return false;
+#pragma omp simd reduction(| : differs)
+  for (karst_index k = first; k < last; k++) differs |= column[k] - column[k - length] - 1;
+  return differs == 0;
+}
+
+karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end)
+{
+  enum { MOST = 1024 };
+  karst_index i = begin, step = 1;
+  for (; end - i >= step && all_repeat(matrix, i, i + step); step *= step < MOST ? 2 : 1) i += step;
+  for (; step > 0; step /= 2)
+    if (end - i >= step && all_repeat(matrix, i, i + step)) i += step;
+  return i;
+}
+
+/* What the couplings of some block rows need. */
+struct fit {
+  int axes;                /* the most along which cells that couple are one apart */
+  karst_index row, column; /* of the first coupling that does not fit; row: block_rows where all do */
+};
+
+/* Looks at the block rows begin .. end - 1. Where the cells are in natural order, a row inside a line whose couplings
+ * reach as far as those of the row before needs nothing more than that one does. */
+static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, karst_index begin, karst_index end)
+{
+  struct fit fit = {0, matrix->block_rows, 0};
+  karst_index place = begin % grid->size[0]; /* of the cell in its line */
+  for (karst_index i = begin; i < end; i++, place = place + 1 < grid->size[0] ? place + 1 : 0) {
+    const karst_index rest = grid->size[0] - 1 - place; /* rows before the last one of the line */
+    if (!grid->cell && i > begin && place > 0 && rest > 0) {
+      const karst_index next = karst_matrix_find_new_row(matrix, i, rest < end - i ? i + rest : end);
+      place += next - i;
+      i = next;
+      if (i == end) break;
+    }
+    const int axes = row_reach(matrix, grid, i, &fit.column);
+    if (axes > fit.axes) fit.axes = axes;
+    if (axes >= 0) continue;
+    fit.row = i;
+    return fit;
+  }
+  return fit;
+}
+
+/* Looks at all rows where they are in device memory, and returns whether that could be done. */
+static bool fit_on_device(const karst_matrix *matrix, const karst_grid *grid, struct fit *all)
+{
+  const struct karst_backend *backend = matrix->context->backend;
+  if (!backend->grid_reach || !matrix->device_column || grid->cell || matrix->block_rows == 0) return false;
+  if (backend->grid_reach(matrix->context, matrix, grid->size, &all->axes, &all->row)) return false;
+  if (all->row < matrix->block_rows) row_reach(matrix, grid, all->row, &all->column);
+  return true;
+}
+
+/* Looks at all rows on the host. */
+static struct fit fit_all(const karst_matrix *matrix, const karst_grid *grid)
+{
+  const karst_index rows = matrix->block_rows;
+  struct fit all = {0, rows, 0};
+  karst_piece piece = karst_begin(matrix->context, KARST_KIND_ONCE, matrix->row_start[rows]);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    const struct fit own = fit_rows(matrix, grid, part.first, part.last);
+    karst_part_end(&piece, &part);
+#pragma omp critical(karst_grid_fits)
+    {
+      if (own.axes > all.axes) all.axes = own.axes;
+      if (own.row < all.row) {
+        all.row = own.row;
+        all.column = own.column;
+      }
+    }
+  }
+  karst_end(matrix->context, &piece);
+  return all;
+}
+
+bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2])
+{
+  const karst_index rows = matrix->block_rows;
+  struct fit all = {0, rows, 0};
+  if (!fit_on_device(matrix, grid, &all)) all = fit_all(matrix, grid);
+  misfit[0] = all.row;
+  misfit[1] = all.column;
+  if (all.row < rows) return false;
+  if (stencil) *stencil = all.axes > 1 ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES;
+  return true;
+}
+
+karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *stencil)
+{
+  karst_index misfit[2];
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  const karst_grid *grid = &matrix->grid;
+  if (!karst_has_grid(matrix)) return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix has no grid");
+  karst_status status = karst_matrix_fetch_pattern(matrix);
+  if (status || karst_grid_fits(matrix, grid, stencil, misfit)) return status;
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                    "block row %lld has an entry in column %lld, which is no neighbour of it in the grid "
+                    "%lldx%lldx%lld",
+                    (long long)misfit[0], (long long)misfit[1], (long long)grid->size[0], (long long)grid->size[1],
+                    (long long)grid->size[2]);
+}
+
+/* Returns whether two cells are the same or have a face in common. */
+static bool are_face_neighbours(const karst_index size[3], const karst_cell *here, karst_index there)
+{
+  bool found = there == here->number;
+  for (int face = 0; face < KARST_FACES && !found; face++) found = there == karst_grid_neighbour(size, here, face);
+  return found;
+}
+
+karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2])
+{
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX,
+                    "block row %lld has an entry in column %lld, which has no face in common with it in the grid "
+                    "%lldx%lldx%lld, and a 7-point grid is needed",
+                    (long long)misfit[0], (long long)misfit[1], (long long)size[0], (long long)size[1],
+                    (long long)size[2]);
+}
+
+karst_status karst_grid_check_faces(const karst_matrix *matrix)
+{
+  const karst_grid *grid = &matrix->grid;
+  if (!karst_has_grid(matrix)) return KARST_SUCCESS;
+  karst_status status = karst_matrix_fetch_pattern(matrix);
+  if (status) return status;
+  for (karst_index i = 0; i < matrix->block_rows; i++) {
+    const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+    for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
+      const karst_index misfit[2] = {i, matrix->column[k]};
+      const karst_index there = grid->cell ? grid->cell[misfit[1]] : misfit[1];
+      if (!are_face_neighbours(grid->size, &here, there)) return karst_grid_refuse(matrix, grid->size, misfit);
+    }
+  }
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,453 @@
+/* matrix.c - makes block CSR matrices from a pattern, which it checks, and multiplies with them. What concerns their
+ * values alone is in matrix_values.c. */
+#include "lib/matrix/matrix.h"
+#include "lib/base/search.h"
+#include "lib/base/threads.h"
+#include "lib/vector/vector.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static bool name_fault(char fault[KARST_FAULT_SIZE], const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(fault, KARST_FAULT_SIZE, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
+                            char fault[KARST_FAULT_SIZE])
+{
+  if (row_start[0] != 0) return name_fault(fault, "the row starts begin with %lld, not 0", (long long)row_start[0]);
+  for (karst_index i = 0; i < block_rows; i++)
+    if (row_start[i + 1] < row_start[i])
+      return name_fault(fault, "block row %lld ends at %lld, before its start %lld", (long long)i,
+                        (long long)row_start[i + 1], (long long)row_start[i]);
+  for (karst_index i = 0; i < block_rows; i++)
+    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
+      if (column[k] < 0 || column[k] >= block_rows)
+        return name_fault(fault, "block row %lld has an entry in column %lld of %lld", (long long)i,
+                          (long long)column[k], (long long)block_rows);
+      if (k > row_start[i] && column[k] == column[k - 1])
+        return name_fault(fault, "block row %lld has two entries in column %lld", (long long)i, (long long)column[k]);
+      if (k > row_start[i] && column[k] < column[k - 1])
+        return name_fault(fault, "block row %lld is not sorted: column %lld follows %lld", (long long)i,
+                          (long long)column[k], (long long)column[k - 1]);
+    }
+  return true;
+}
+
+karst_status karst_matrix_check(karst_context *context, karst_index block_rows, const karst_index *row_start,
+                                const karst_index *column)
+{
+  char fault[KARST_FAULT_SIZE];
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (block_rows < 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "a matrix of %lld block rows", (long long)block_rows);
+  if (!row_start || (!column && block_rows > 0 && row_start[block_rows] > 0))
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's pattern is NULL");
+  if (!karst_pattern_is_valid(block_rows, row_start, column, fault))
+    return karst_fail(context, KARST_ERROR_MATRIX, "%s", fault);
+  return KARST_SUCCESS;
+}
+
+/* Returns the number of the diagonal block of block row i, or -1 where there is none. */
+static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
+{
+  return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
+}
+
+/* Returns the first block row without its diagonal block, or block_rows. The device looks where it has the pattern and
+ * can, else the host. */
+static karst_index search_missing_diagonal(const karst_matrix *matrix)
+{
+  const struct karst_backend *backend = matrix->context->backend;
+  const karst_index rows = matrix->block_rows;
+  karst_index first;
+  if (backend->missing_diagonal && matrix->device_column && rows > 0 &&
+      !backend->missing_diagonal(matrix->context, matrix, &first))
+    return first;
+  first = rows;
+  karst_piece piece = karst_begin(matrix->context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads) reduction(min : first)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    for (karst_index i = part.first; i < part.last; i++)
+      if (i < first && find_diagonal(matrix, i) < 0) first = i;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(matrix->context, &piece);
+  return first;
+}
+
+karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix)
+{
+  int64_t *known = (int64_t *)&matrix->undiagonal, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  const karst_index rows = matrix->block_rows;
+  if (answer == 0) {
+    const karst_index first = search_missing_diagonal(matrix);
+    answer = 1 + (int64_t)first;
+    __atomic_store_n(known, answer, __ATOMIC_RELAXED);
+  }
+  return answer > rows ? -1 : (karst_index)(answer - 1);
+}
+
+karst_index karst_matrix_widest_row(const karst_matrix *matrix)
+{
+  int64_t *known = (int64_t *)&matrix->widest, answer = __atomic_load_n(known, __ATOMIC_RELAXED);
+  const karst_index rows = matrix->block_rows;
+  if (answer == 0) {
+    karst_index widest = 0;
+    for (karst_index i = 0; i < rows; i++) {
+      const karst_index width = matrix->row_start[i + 1] - matrix->row_start[i];
+      if (width > widest) widest = width;
+    }
+    answer = 1 + (int64_t)widest;
+    __atomic_store_n(known, answer, __ATOMIC_RELAXED);
+  }
+  return (karst_index)(answer - 1);
+}
+
+karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
+{
+  if (!matrix) return KARST_ERROR_ARGUMENT;
+  const karst_index row = karst_matrix_find_missing_diagonal(matrix);
+  if (row < 0) return KARST_SUCCESS;
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry", (long long)row);
+}
+
+karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal)
+{
+  karst_context *context = matrix->context;
+  karst_index *host;
+  *diagonal = NULL;
+  karst_status status = karst_matrix_check_diagonal(matrix);
+  if (!status) status = karst_matrix_fetch_pattern(matrix);
+  if (!status) status = karst_allocate(context, &host, matrix->block_rows, sizeof *host, "the diagonal's positions");
+  if (status) return status;
+  for (karst_index i = 0; i < matrix->block_rows; i++) host[i] = find_diagonal(matrix, i);
+  status = karst_device_indices(context, matrix->block_rows, host, "the diagonal's positions", diagonal);
+  karst_release(context, host);
+  return status;
+}
+
+/* Makes a matrix that has no arrays yet. */
+static karst_status make(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                         karst_matrix **matrix)
+{
+  karst_status status = karst_allocate_zero(context, matrix, 1, sizeof **matrix, "a matrix");
+  if (status) return status;
+  (*matrix)->context = context;
+  (*matrix)->block_rows = block_rows;
+  (*matrix)->block_size = block_size;
+  (*matrix)->rows_unpadded = rows_unpadded;
+  karst_count_object(context, 1);
+  return KARST_SUCCESS;
+}
+
+/* Destroys what was made so far where something failed. */
+static karst_status finish(karst_status status, karst_matrix **matrix)
+{
+  if (!status) return KARST_SUCCESS;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  return status;
+}
+
+static karst_status place_indices(karst_context *context, int64_t count, const karst_index *host, const char *what,
+                                  karst_index **memory)
+{
+  void *placed = NULL;
+  karst_status status = context->backend->place(context, host, (size_t)count * sizeof *host, what, &placed);
+  *memory = placed;
+  return status;
+}
+
+/* Copies indices to the host, where they are not there yet. */
+static karst_status fetch(karst_context *context, int64_t count, const karst_index *memory, const char *what,
+                          karst_index **host)
+{
+  void *seen = NULL;
+  if (*host) return KARST_SUCCESS;
+  const karst_status status = context->backend->view(context, memory, (size_t)count * sizeof *memory, what, &seen);
+  *host = seen;
+  return status;
+}
+
+karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
+{
+  karst_matrix *own = (karst_matrix *)matrix, *shape = (karst_matrix *)(matrix->shape ? matrix->shape : matrix);
+  karst_context *context = matrix->context;
+  if (own->row_start) return KARST_SUCCESS; /* which comes last */
+  karst_status status = fetch(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
+  if (!status)
+    status = fetch(context, (int64_t)shape->block_rows + 1, shape->device_row_start, "the matrix's row starts",
+                   &shape->row_start);
+  if (status || own == shape) return status;
+  own->column = shape->column;
+  own->row_start = shape->row_start;
+  return KARST_SUCCESS;
+}
+
+/* Gives the pattern, which is complete on the host, its place in device memory. */
+static karst_status place_pattern(karst_matrix *matrix)
+{
+  const int64_t rows = matrix->block_rows;
+  matrix->blocks = matrix->row_start[rows];
+  matrix->entries = karst_entries(matrix);
+  karst_status status =
+      place_indices(matrix->context, rows + 1, matrix->row_start, "the matrix's row starts", &matrix->device_row_start);
+  if (status) return status;
+  return place_indices(matrix->context, matrix->blocks, matrix->column, "the matrix's columns", &matrix->device_column);
+}
+
+/* Makes a matrix without values that takes over the arrays of its pattern, which it releases where it fails. */
+static karst_status adopt_pattern(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                                  karst_index *row_start, karst_index *column, karst_matrix **matrix)
+{
+  karst_status status = make(context, block_rows, block_size, rows_unpadded, matrix);
+  if (status) {
+    karst_release(context, row_start);
+    karst_release(context, column);
+    return status;
+  }
+  (*matrix)->row_start = row_start;
+  (*matrix)->column = column;
+  (*matrix)->owns_pattern = true;
+  return finish(place_pattern(*matrix), matrix);
+}
+
+karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
+                                karst_index *row_start, karst_index *column, double *value, karst_matrix **matrix)
+{
+  karst_status status = adopt_pattern(context, block_rows, block_size, rows_unpadded, row_start, column, matrix);
+  if (status) {
+    karst_release(context, value);
+    return status;
+  }
+  (*matrix)->adopted = value;
+  return finish(value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix), matrix);
+}
+
+karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                        karst_index *row_start, karst_index *column, karst_matrix **pattern)
+{
+  const karst_layout layout = {block_rows, block_size};
+  return adopt_pattern(context, block_rows, block_size, karst_layout_scalars(layout), row_start, column, pattern);
+}
+
+/* Tells a matrix what is known of another one on its pattern, or on one that a symmetric permutation makes it. */
+static void inherit_rows(const karst_matrix *from, karst_matrix *to)
+{
+  const int64_t undiagonal = __atomic_load_n(&from->undiagonal, __ATOMIC_RELAXED);
+  to->undiagonal = undiagonal > from->block_rows ? undiagonal : 0;
+  to->widest = __atomic_load_n(&from->widest, __ATOMIC_RELAXED);
+}
+
+karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern)
+{
+  karst_status status = make(A->context, A->block_rows, A->block_size, karst_matrix_rows(A), pattern);
+  if (status) return status;
+  karst_matrix *made = *pattern;
+  made->blocks = A->blocks;
+  made->entries = karst_entries(A);
+  made->row_start = permuted->row_start;
+  made->column = permuted->column;
+  made->device_row_start = permuted->device_row_start;
+  made->device_column = permuted->device_column;
+  made->owns_pattern = true;
+  permuted->row_start = permuted->column = permuted->device_row_start = permuted->device_column = NULL;
+  karst_matrix_widest_row(A);
+  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* should the host look */
+  inherit_rows(A, made);
+  return finish(status, pattern);
+}
+
+karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
+{
+  karst_status status = make(pattern->context, pattern->block_rows, pattern->block_size, rows_unpadded, matrix);
+  if (status) return status;
+  (*matrix)->entries = pattern->entries;
+  (*matrix)->blocks = pattern->blocks;
+  (*matrix)->row_start = pattern->row_start;
+  (*matrix)->column = pattern->column;
+  (*matrix)->device_row_start = pattern->device_row_start;
+  (*matrix)->device_column = pattern->device_column;
+  (*matrix)->shape = pattern;
+  inherit_rows(pattern, *matrix);
+  return finish(karst_matrix_own_values(*matrix), matrix);
+}
+
+static karst_status check_sizes(karst_context *context, karst_index block_rows, int block_size,
+                                const karst_index *row_start, karst_ownership ownership)
+{
+  int64_t values;
+  if (ownership != KARST_COPY && ownership != KARST_REFERENCE)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the ownership %d is neither KARST_COPY nor KARST_REFERENCE",
+                      (int)ownership);
+  if (block_rows < 0)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "a matrix of %lld block rows", (long long)block_rows);
+  if (block_size < 1 || block_size > KARST_BLOCK_SIZE_MAX)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible", block_size,
+                      KARST_BLOCK_SIZE_MAX);
+  if (__builtin_mul_overflow((int64_t)row_start[block_rows], (int64_t)block_size * block_size * 8, &values))
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: a matrix of %lld blocks of size %d",
+                      (long long)row_start[block_rows], block_size);
+  return KARST_SUCCESS;
+}
+
+/* Copies row_start and column of the caller, for KARST_COPY. */
+static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_start, const karst_index *column)
+{
+  karst_context *context = matrix->context;
+  int64_t rows = matrix->block_rows, blocks = row_start[rows];
+  karst_status status;
+  matrix->owns_pattern = true;
+  status = karst_allocate(context, &matrix->row_start, rows + 1, sizeof *row_start, "the matrix's row starts");
+  if (!status) status = karst_allocate(context, &matrix->column, blocks, sizeof *column, "the matrix's columns");
+  if (status) return status;
+  memcpy(matrix->row_start, row_start, (size_t)(rows + 1) * sizeof *row_start);
+  if (blocks > 0) memcpy(matrix->column, column, (size_t)blocks * sizeof *column);
+  return KARST_SUCCESS;
+}
+
+/* Makes a matrix without values on the caller's pattern. It checks the pattern and all else that both public functions
+ * take. */
+static karst_status make_on_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                    const karst_index *row_start, const karst_index *column, karst_ownership ownership,
+                                    karst_matrix **matrix)
+{
+  if (matrix) *matrix = NULL;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
+  if (!row_start) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's row starts are NULL");
+  karst_status status = check_sizes(context, block_rows, block_size, row_start, ownership);
+  if (!status) status = karst_matrix_check(context, block_rows, row_start, column);
+  const karst_layout layout = {block_rows, block_size};
+  if (!status) status = make(context, block_rows, block_size, karst_layout_scalars(layout), matrix);
+  if (status) return status;
+  if (ownership == KARST_COPY) {
+    status = copy_pattern(*matrix, row_start, column);
+  } else {
+    (*matrix)->row_start = (karst_index *)row_start;
+    (*matrix)->column = (karst_index *)column;
+  }
+  if (!status) status = place_pattern(*matrix);
+  return finish(status, matrix);
+}
+
+karst_status karst_matrix_create(karst_context *context, karst_index block_rows, int block_size,
+                                 const karst_index *row_start, const karst_index *column, const double *value,
+                                 karst_ownership ownership, karst_matrix **matrix)
+{
+  karst_status status = make_on_pattern(context, block_rows, block_size, row_start, column, ownership, matrix);
+  if (status) return status;
+  if (!value && karst_entries(*matrix) > 0)
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
+  else
+    status = ownership == KARST_COPY ? karst_matrix_copy_values(*matrix, value) : karst_matrix_refer(*matrix, value);
+  return finish(status, matrix);
+}
+
+karst_status karst_matrix_create_pattern(karst_context *context, karst_index block_rows, int block_size,
+                                         const karst_index *row_start, const karst_index *column,
+                                         karst_ownership ownership, karst_matrix **matrix)
+{
+  karst_status status = make_on_pattern(context, block_rows, block_size, row_start, column, ownership, matrix);
+  if (status) return status;
+  status = karst_matrix_own_values(*matrix);
+  if (!status) context->backend->fill(context, karst_entries(*matrix), 0, (*matrix)->value);
+  return finish(status, matrix);
+}
+
+void karst_matrix_destroy(karst_matrix *matrix)
+{
+  if (!matrix) return;
+  karst_context *context = matrix->context;
+  if (!matrix->shape) {
+    if (matrix->device_row_start != matrix->row_start) context->backend->release(context, matrix->device_row_start);
+    if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
+  }
+  karst_matrix_release_values(matrix);
+  karst_matrix_forget_grid(matrix);
+  if (matrix->owns_pattern) {
+    karst_release(context, matrix->row_start);
+    karst_release(context, matrix->column);
+  }
+  karst_release(context, matrix);
+  karst_count_object(context, -1);
+}
+
+int karst_matrix_block_size(const karst_matrix *matrix) { return matrix ? matrix->block_size : 0; }
+
+karst_index karst_matrix_block_rows(const karst_matrix *matrix) { return matrix ? matrix->block_rows : 0; }
+
+int64_t karst_matrix_blocks(const karst_matrix *matrix) { return matrix ? matrix->blocks : 0; }
+
+int64_t karst_matrix_entries(const karst_matrix *matrix) { return matrix ? matrix->entries : 0; }
+
+int64_t karst_matrix_rows(const karst_matrix *matrix)
+{
+  return matrix ? karst_layout_scalars(karst_matrix_layout(matrix)) : 0;
+}
+
+int64_t karst_matrix_rows_unpadded(const karst_matrix *matrix) { return matrix ? matrix->rows_unpadded : 0; }
+
+const karst_index *karst_matrix_row_start(const karst_matrix *matrix)
+{
+  return matrix && !karst_matrix_fetch_pattern(matrix) ? matrix->row_start : NULL;
+}
+
+const karst_index *karst_matrix_column(const karst_matrix *matrix)
+{
+  return matrix && !karst_matrix_fetch_pattern(matrix) ? matrix->column : NULL;
+}
+
+const karst_index *karst_matrix_device_row_start(const karst_matrix *matrix)
+{
+  return matrix ? matrix->device_row_start : NULL;
+}
+
+const karst_index *karst_matrix_device_column(const karst_matrix *matrix)
+{
+  return matrix ? matrix->device_column : NULL;
+}
+
+/* Refuses a vector whose length or context is not that of the matrix. */
+static karst_status check_vector(const karst_matrix *A, const karst_vector *vector, const char *name)
+{
+  if (!vector) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector %s is NULL", name);
+  if (vector->context != A->context || vector->length != karst_matrix_rows(A))
+    return karst_fail(A->context, KARST_ERROR_ARGUMENT,
+                      "the vector %s has length %lld and the matrix %lld rows, or their contexts differ", name,
+                      (long long)vector->length, (long long)karst_matrix_rows(A));
+  return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_multiply(const karst_matrix *A, const karst_vector *x, karst_vector *y)
+{
+  if (!A) return karst_missing(x ? x->context : y ? y->context : NULL, "the matrix");
+  karst_status status = check_vector(A, x, "x");
+  if (!status) status = check_vector(A, y, "y");
+  if (!status && karst_vectors_overlap(x, y))
+    status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory");
+  if (!status) A->context->backend->multiply(A->context, A, x->values, y->values);
+  return status;
+}
+
+karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x, karst_vector *r,
+                                   double *norm)
+{
+  if (!A) return karst_missing(b ? b->context : x ? x->context : r ? r->context : NULL, "the matrix");
+  karst_status status = check_vector(A, b, "b");
+  if (!status) status = check_vector(A, x, "x");
+  if (!status) status = check_vector(A, r, "r");
+  if (!status && (karst_vectors_overlap(r, b) || karst_vectors_overlap(r, x)))
+    status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector r overlaps b or x in memory");
+  if (status) return status;
+  A->context->backend->residual(A->context, A, b->values, x->values, r->values, NULL);
+  return norm ? karst_vector_norm(r, norm) : KARST_SUCCESS;
+}

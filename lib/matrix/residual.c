@@ -1,0 +1,78 @@
+/* residual.c - computes the norm of b - A x and a bound of its error; see residual.h. */
+#include "lib/matrix/residual.h"
+
+#include "lib/vector/norm.h"
+#include "lib/vector/sums.h"
+
+#include <float.h>
+#include <math.h>
+
+double karst_residual_unit(const karst_matrix *A)
+{
+  return ((double)karst_matrix_widest_row(A) * A->block_size + 2) * (DBL_EPSILON / 2);
+}
+
+/* r = b - A x and *norm = |r|. size, unless NULL: the norm of |b| + |A| |x|. */
+static karst_status compute(const karst_matrix *A, const double *b, const double *x, const karst_residual_space *space,
+                            double *norm, double *size)
+{
+  karst_context *context = A->context;
+  double norm2[2] = {0};
+  if (size)
+    karst_sums_residual_bounded(context, A, b, x, space->r, space->size, space->norm2);
+  else
+    karst_sums_residual(context, A, b, x, space->r, space->norm2);
+  const karst_status status = context->backend->download(context, norm2, space->norm2, (size ? 2 : 1) * sizeof *norm2);
+  if (size) *size = sqrt(norm2[1]);
+  return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2[0], norm);
+}
+
+static karst_status compute_precisely(const karst_matrix *A, const double *b, const double *x,
+                                      const karst_residual_space *space, double *norm)
+{
+  karst_context *context = A->context;
+  double norm2;
+  karst_sums_residual_precise(context, A, b, x, space->r, space->norm2);
+  const karst_status status = context->backend->download(context, &norm2, space->norm2, sizeof norm2);
+  return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2, norm);
+}
+
+karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
+                                 bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                 double *error)
+{
+  if (!*precise) {
+    double size = INFINITY;
+    karst_status status = compute(A, b, x, space, norm, bounded ? &size : NULL);
+    if (!status && !bounded && *norm <= target) status = compute(A, b, x, space, norm, &size);
+    *error = unit * size;
+    if (status || !(*norm <= target) || *norm + *error <= target) return status;
+  }
+  *precise = true;
+  *error = 0;
+  return compute_precisely(A, b, x, space, norm);
+}
+
+karst_status karst_residual_is_rounding(const karst_matrix *A, double unit, const double *b, const double *x,
+                                        const karst_residual_space *space, bool *yes)
+{
+  double norm, size;
+  *yes = false;
+  karst_status status = compute(A, b, x, space, &norm, &size);
+  if (status || !(norm <= 2 * unit * size)) return status;
+  status = compute_precisely(A, b, x, space, &norm);
+  return status ? status : karst_survey_bound(A->context, karst_matrix_rows(A), space->r, space->size, unit, yes);
+}
+
+karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row)
+{
+  karst_survey survey;
+  karst_index row = 0;
+  *block_row = -1;
+  karst_status status = karst_survey_elements(A->context, karst_entries(A), A->value, &survey);
+  if (!status && !survey.finite) status = karst_matrix_fetch_pattern(A);
+  if (status || survey.finite) return status;
+  while (karst_block_offset(A->block_size, A->row_start[row + 1]) <= survey.where) row++;
+  *block_row = row;
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,36 @@
+/* residual.h - the norm of b - A x, so that what is at most a target is so in exact arithmetic too; and where A is to
+ * blame for one that is not finite. */
+#ifndef KARST_LIB_MATRIX_RESIDUAL_H
+#define KARST_LIB_MATRIX_RESIDUAL_H
+
+#include "lib/matrix/matrix.h"
+
+/* The work space of a residual, all in device memory. */
+typedef struct karst_residual_space {
+  double *r, *size; /* [rows] */
+  double *norm2;    /* [2] */
+} karst_residual_space;
+
+/* A component's rounding errors are at most this part of |b| + |A| |x|: (m + 2) u for rows of at most m scalar entries
+ * and the rounding unit u (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1). */
+double karst_residual_unit(const karst_matrix *A);
+
+/* r = b - A x, norm2[0] = r . r and *norm = |r|. *precise: to twice the working precision. If it is not asked for, but
+ * the norm is at most target and its rounding errors could hide that it is not, r is computed so all the same, and
+ * *precise becomes true. *error: a bound of what rounding has done to *norm; 0 where r was computed precisely, and
+ * infinity where the bound was neither asked for nor needed. bounded: it is asked for. unit: karst_residual_unit of
+ * A. */
+karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
+                                 bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                 double *error);
+
+/* Whether each component of r = b - A x, computed precisely, is at most unit times that of |b| + |A| |x|: x solves a
+ * system exactly whose numbers differ from the given ones by so little (Oettli and Prager, Numer. Math. 6 (1964),
+ * 405-409). Not the fast path: looks at the elements on the host. */
+karst_status karst_residual_is_rounding(const karst_matrix *A, double unit, const double *b, const double *x,
+                                        const karst_residual_space *space, bool *yes);
+
+/* The first block row with a value that is NaN or infinite, or -1. Not the fast path: looks at them on the host. */
+karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row);
+
+#endif

@@ -1,0 +1,28 @@
+/* generator.h - the interface of a gallery problem, which is one const table. matrices/gallery.c lists the tables. */
+#ifndef KARST_LIB_METHOD_GENERATOR_H
+#define KARST_LIB_METHOD_GENERATOR_H
+
+#include "lib/matrix/matrix.h"
+
+/* The parts of NAME:SIZES[,key=value...]. */
+typedef struct karst_gallery_spec {
+  karst_index size[3];    /* nx, ny, nz; 1 for the dimensions that the problem does not have */
+  int block_size;         /* requested unknowns a cell; 0: the problem's own number */
+  const char *parameters; /* the text after the sizes, "key=value,key=value", or "" */
+} karst_gallery_spec;
+
+struct karst_generator {
+  const char *name;
+  const char *help; /* one line: the problem, its sizes, its keys */
+  int dimensions;   /* number of sizes in SIZES */
+  /* Builds the matrix, and unless rhs is NULL the right-hand side. *rhs stays NULL if the problem has none. */
+  karst_status (*build)(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
+                        karst_vector **rhs);
+  /* Makes the exact solution of the problem with its own right-hand side, a scalar for each row; NULL: it is not
+   * known. */
+  karst_status (*exact)(karst_context *context, const karst_gallery_spec *spec, karst_vector **exact);
+};
+
+extern const struct karst_generator *const karst_generator_table[]; /* ends with NULL */
+
+#endif

@@ -1,0 +1,250 @@
+/* krylov.h - what a Krylov driver is. One const table a method; all tables in solver/methods.c.
+ *
+ * A driver sees an operator, a preconditioner and vectors in device memory, and takes its sums through sums.h. It
+ * implements one function, cycle, which improves x from a known residual. Everything around it - the true residual
+ * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
+ *
+ * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
+ * is queued, may queue some of the next one meanwhile, and changes x only after it has looked at them and found them
+ * finite: x is usable whenever it returns. A product or a preconditioner that fails ends it with that status. Where
+ * there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
+#ifndef KARST_LIB_METHOD_KRYLOV_H
+#define KARST_LIB_METHOD_KRYLOV_H
+
+#include "lib/matrix/operator.h"
+#include "lib/method/precond.h"
+#include "lib/vector/sums.h"
+
+typedef struct karst_krylov karst_krylov;
+
+/* When a solve ends, whatever the method. */
+typedef struct karst_krylov_limits {
+  double rtol, atol;
+  int max_iterations;
+} karst_krylov_limits;
+
+extern const karst_option karst_krylov_limits_rows[]; /* one for each field, in this order */
+
+/* What a method needs besides x and the residual. */
+typedef struct karst_krylov_workspace {
+  int64_t vectors; /* of n scalars, in device memory */
+  int64_t scalars; /* in device memory, with a mirror on the host */
+  int64_t host;    /* further scalars on the host */
+} karst_krylov_workspace;
+
+struct karst_krylov_ops {
+  const char *name;
+  const char *help;                   /* one line */
+  bool flexible;                      /* takes a preconditioner that is another one in each apply */
+  bool reduces;                       /* may be given the system that a preconditioner's reduction leaves */
+  const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
+  size_t settings;                    /* bytes that the rows fill */
+  /* Of one that is made of two others, and has no cycle of its own: it begins as the first, and the solver goes on with
+   * the other from its x where that fails. Else NULL. */
+  const struct karst_krylov_ops *first, *then;
+  int then_restart;          /* the option restart of the other */
+  const karst_option *parts; /* the row of those that says into how many parts of the grid the preconditioner's matrix
+                              * falls; NULL: one. The solver reads it, for it makes that matrix: a driver sees A and M,
+                              * and not what M was made from */
+  /* May change the settings to what a system of this size can use. */
+  karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
+  /* Whether a solve is judged by sqrt(r'M^-1 r), of a symmetric positive definite M, and not by |r|; NULL: never. */
+  bool (*by_precond)(const karst_krylov *k);
+  /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
+   * k->target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or the
+   * iteration limit is reached), else why it cannot go on. */
+  karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
+};
+
+/* The caller's system, where A is a scaled one: convergence is judged by the caller's residual. */
+typedef struct karst_krylov_outer {
+  void *user;
+  /* The norm of the caller's residual, computed from the scaled system's x; the rest as in karst_residual_norm. */
+  karst_status (*measure)(void *user, const double *x, double target, bool bounded, bool *precise, double *norm,
+                          double *error);
+  /* The caller's norm of r, a residual of the scaled system. NULL: it is |r|. */
+  karst_status (*norm)(void *user, const double *r, double *norm);
+  /* As that of an operator, for the caller's system and the x measured last. */
+  karst_status (*is_rounding)(void *user, bool *yes);
+} karst_krylov_outer;
+
+struct karst_krylov {
+  const struct karst_krylov_ops *ops;
+  karst_context *context;
+  karst_operator A;
+  const karst_precond *M;            /* not owned */
+  const karst_krylov_limits *limits; /* not owned; may change between solves */
+  const void *settings;              /* what the rows of ops->options were set to; NULL where there are none */
+  int64_t n;                         /* scalar unknowns */
+  karst_krylov_workspace need;
+
+  double *memory;      /* all of the device memory, one allocation */
+  int64_t memory_size; /* bytes held, host and device */
+  double **vector;     /* [vectors] of n scalars: the method's own */
+  double *scalar;      /* [scalars] device memory: the method's own */
+  double *host;        /* [scalars] the mirror, then the method's host scalars */
+  double *host_extra;  /* [host] where those begin */
+  double *r;           /* [n] the residual at the start of a cycle, which may overwrite it */
+  double *best;        /* [n] the x with the smallest true residual so far */
+  double *norm2;       /* [2] device memory: r . r at the start of a cycle, and a place beside it */
+  double *one;         /* device memory: 1 */
+
+  const double *b; /* the system at hand */
+  double *x;
+  const double *base;              /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
+  const karst_krylov_outer *outer; /* or NULL: A is the caller's system */
+  double wanted;                   /* norm of the caller's true residual to reach; by_precond: that of atol alone */
+  double judged;                   /* norm of the caller's true residual at the start of the cycle */
+  double error;                    /* bound of what rounding has done to it, as from karst_residual_norm */
+  double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
+  bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, wanted_merit, and each step's residual */
+  double merit;       /* the norm that says which x is best: judged, or sqrt(r'M^-1 r) of the true residual */
+  double goal_atol;   /* by_precond: norm of the recursive residual itself at which the cycle ends too */
+  double start_merit; /* by_precond: that of the start */
+  double wanted_merit; /* by_precond: the merit to reach */
+  double target;       /* norm of the true residual to reach, as far as the ratio of both norms tells */
+  double goal;         /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double divergent;    /* that above which the solve has diverged; a method whose cycle keeps a better x lowers it */
+  double compared_at;  /* norm of the recursive residual when it was last compared with the caller's */
+  double measure;      /* the norm that the method lowers, at the start: residual unless cycle sets another */
+  int iterations;
+  bool claimed;     /* the cycle believes to have reached its goal */
+  bool diverged;    /* the recursive residual has been above divergent */
+  bool precise;     /* the true residual was computed to twice the working precision */
+  bool rounding;    /* by_precond: the true residual is rounding, component by component */
+  int false_claims; /* cycles of this solve that believed so and were wrong */
+  int idle;         /* cycles in a row that have gained nothing */
+  bool better;      /* x is better than the best so far */
+  double best_merit, best_measure;
+  double best_judged, best_error; /* of the x whose merit is best_merit */
+  bool best_precise;              /* its residual was computed precisely */
+  int best_iteration;             /* after how many iterations best was x */
+  bool kept_start;                /* x is the start, though cycles have run */
+  bool measured;                  /* x is what outer->measure has been given last */
+  const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
+  char not_finite_text[96];       /* where that text is, if it had to be composed */
+  karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
+  const char *out_of_range;       /* which norm it was that cannot be squared, where the solve has ended for that */
+  double out_of_range_norm;
+  karst_monitor_function monitor; /* or NULL */
+  void *monitor_user;
+  karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
+  karst_report report;     /* what the method has to say of the last solve; karst_report_put fills it */
+};
+
+/* Settings from the options, and work space for systems with A's size; A itself is copied, and may be exchanged between
+ * solves for one of its size. limits must outlive the driver. An M that varies under a driver that is not flexible is
+ * KARST_ERROR_OPTION. */
+karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
+                                 const karst_krylov_limits *limits, const karst_operator *A, const karst_precond *M,
+                                 karst_krylov **krylov);
+void karst_krylov_destroy(karst_krylov *krylov);
+/* The limits have changed, the other options are those of create. The work space is made anew where it was cut to fewer
+ * iterations; where there is no memory for that, the driver is as it was. */
+karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *options);
+
+/* Solves A x = b from x. b, x: n scalars of device memory. rtol_target, atol_target: norms of the true residual that
+ * count as converged by rtol (the caller has computed rtol |b|) and by atol; of the caller's where k->outer is set. A
+ * solve that is judged by sqrt(r'M^-1 r) has converged at rtol times that of the start instead, or, with an rtol
+ * above 0, where each component of r is within the rounding errors of computing it.
+ * Fills the result but for relative_residual, which is the caller's; block_row is in A's order. x is finite at return
+ * if it was at the start, and the norm of its residual that is judged, computed precisely where an operator can, is
+ * never larger than at the start: also where the call fails, with the status of a product, of an apply of M or of the
+ * device, or because the monitor's value is no decision, in the middle of a cycle. */
+karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
+                                karst_result *result);
+
+/* ---- for the drivers ---- */
+
+/* y = A x */
+static inline karst_status karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
+{
+  return k->A.multiply(&k->A, x, y);
+}
+
+/* The same, and result[i] = with[i] . y in device memory for i < count, which is 1 or 2; with[i] may be x or y. */
+static inline karst_status karst_krylov_multiply_dots(const karst_krylov *k, const double *x, double *y, int count,
+                                                      const double *const *with, double *result)
+{
+  if (k->A.multiply_dots) return k->A.multiply_dots(&k->A, x, y, count, with, result);
+  const karst_status status = karst_krylov_multiply(k, x, y);
+  if (!status) karst_sums_dots(k->context, k->n, count, with, y, result);
+  return status;
+}
+
+/* The same, and *dot = x . y in device memory. */
+static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, const double *x, double *y, double *dot)
+{
+  return k->A.multiply_dot ? k->A.multiply_dot(&k->A, x, y, dot) : karst_krylov_multiply_dots(k, x, y, 1, &x, dot);
+}
+
+/* z = M^-1 r */
+static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
+{
+  if (!k->A.reduced) return karst_precond_run_apply(k->M, r, z);
+  karst_precond_run_apply_reduced(k->M, r, z, NULL);
+  return KARST_SUCCESS;
+}
+
+/* The same, and *dot = r . z in device memory. */
+static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, const double *r, double *z, double *dot)
+{
+  if (k->A.reduced) {
+    karst_precond_run_apply_reduced(k->M, r, z, dot);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_krylov_precondition(k, r, z);
+  if (!status) karst_sums_dots(k->context, k->n, 1, &r, z, dot);
+  return status;
+}
+
+/* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */
+static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int64_t count)
+{
+  return k->context->backend->download(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+}
+
+/* The same in two steps, between which a cycle may queue what it is likely to need next. */
+static inline karst_status karst_krylov_ask(karst_krylov *k, int64_t first, int64_t count)
+{
+  const struct karst_backend *backend = k->context->backend;
+  if (!backend->download_begin) return karst_krylov_look(k, first, count);
+  return backend->download_begin(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+}
+
+static inline karst_status karst_krylov_hear(karst_krylov *k)
+{
+  const struct karst_backend *backend = k->context->backend;
+  return backend->download_end ? backend->download_end(k->context) : KARST_SUCCESS;
+}
+
+/* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
+ * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
+ * fallen so far in this cycle that it is no more than rounding, because it has grown out of all bounds, because the
+ * iteration limit is reached, or because the monitor wants no more. */
+bool karst_krylov_step(karst_krylov *k, double residual, double goal);
+
+/* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual
+ * is reported: where there is an outer system with a norm of its own, at each claim and while the norm falls. */
+static inline bool karst_krylov_compares(const karst_krylov *k, double residual)
+{
+  return k->outer && k->outer->norm && !k->by_precond &&
+         (residual <= k->goal || residual <= 0.25 * k->compared_at ||
+          (residual <= 8 * k->goal && residual <= 0.7 * k->compared_at));
+}
+
+/* k->goal anew from the ratio of r's norm to the caller's norm of it. r: the recursive residual. */
+karst_status karst_krylov_compare(karst_krylov *k, double residual, const double *r);
+
+/* A vector in which a NaN may have arisen. */
+typedef struct karst_krylov_suspect {
+  const char *what; /* "the preconditioned vector" */
+  const double *values;
+} karst_krylov_suspect;
+
+/* For a cycle that has found a scalar that is not finite: *reason = KARST_NOT_FINITE, and the first of the suspects,
+ * in the order they were computed, that has an entry that is not finite goes on record, with the number of the
+ * iteration under way and the entry's block row. Not the fast path: downloads the suspects. */
+karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_suspect *suspect, karst_reason *reason);
+
+#endif

@@ -1,0 +1,145 @@
+/* ilu_settings.c - see ilu_settings.h: the analysis and plan of triangular factors on the pattern of block ILU(k). */
+#include "precond/ilu_settings.h"
+
+#include "symbolic/symbolic.h"
+
+static const char *trisolve_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_TRISOLVE_AUTO] = "auto",   [KARST_TRISOLVE_LEVEL] = "level",   [KARST_TRISOLVE_DATAFLOW] = "dataflow",
+      [KARST_TRISOLVE_TILES] = "tiles", [KARST_TRISOLVE_JACOBI] = "jacobi", NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_ilu_settings, name)
+
+const karst_option karst_level_rows[] = {
+    {"level", KARST_OPTION_INTEGER, false, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors"}, {0}};
+
+const karst_option karst_ilu_rows[] = {
+    {"trisolve", KARST_OPTION_NAME, false, FIELD(trisolve), trisolve_name, 0, "auto",
+     "triangular solves: on a GPU a launch a level, or one in all; by tiles; Jacobi sweeps"},
+    {"trisolve-sweeps", KARST_OPTION_INTEGER, false, FIELD(trisolve_sweeps), NULL, 0, "5",
+     "sweeps of trisolve jacobi for each triangle"},
+    {0},
+};
+
+const karst_option karst_shift_rows[] = {
+    {"shift", KARST_OPTION_REAL, false, FIELD(shift), NULL, 0, "0",
+     "replace a singular pivot block by R times its row's norm, or the matrix's; 0: never"},
+    {0},
+};
+
+const karst_option karst_modified_rows[] = {
+    {"modified", KARST_OPTION_REAL, false, FIELD(modified), NULL, 0, "0",
+     "add R times the dropped entries to the diagonal blocks; 1: keeps block row sums"},
+    {0},
+};
+
+/* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
+ * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8
+ * has half of that. */
+static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *pattern)
+{
+  enum { MOST_AN_ENTRY = 1000 };
+  const double least = 1e10, b = p->A->block_size, entries = (double)karst_entries(p->A);
+  const double work = b * b * b * karst_ilu_pattern_products(pattern);
+  const karst_index rows = pattern->rows;
+  const long long blocks = (long long)pattern->lower_start[rows] + pattern->upper_start[rows] + rows;
+  if (work <= least || work <= MOST_AN_ENTRY * entries) return;
+  karst_tell(p->context, KARST_MESSAGE_WARNING,
+             "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
+             "multiplications; another ordering or a lower level may take less",
+             karst_ilu_settings_of(p)->level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
+}
+
+const char *karst_ilu_differ(const void *settings, const void *others)
+{
+  const karst_ilu_settings *mine = settings, *theirs = others;
+  if (mine->level != theirs->level) return "level";
+  if ((mine->modified != 0) != (theirs->modified != 0)) return "modified";
+  return mine->trisolve != theirs->trisolve ? "trisolve" : NULL;
+}
+
+karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis)
+{
+  const karst_matrix *A = p->A;
+  karst_ilu_pattern pattern; /* which the analysis takes over */
+  analysis->rows = A->block_rows;
+  analysis->block_size = A->block_size;
+  if (karst_ilu_settings_of(p)->level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (status) return status;
+  status =
+      karst_ilu_symbolic(p->context, A->block_rows, A->row_start, A->column, karst_ilu_settings_of(p)->level, &pattern);
+  if (status) return status;
+  analysis->lower_start = pattern.lower_start;
+  analysis->lower_column = pattern.lower_column;
+  analysis->upper_start = pattern.upper_start;
+  analysis->upper_column = pattern.upper_column;
+  analysis->lower_blocks = pattern.lower_start[analysis->rows];
+  analysis->upper_blocks = pattern.upper_start[analysis->rows];
+  warn_of_work(p, &pattern);
+  return KARST_SUCCESS;
+}
+
+karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis)
+{
+  const karst_trisolve trisolve = (karst_trisolve)karst_ilu_settings_of(p)->trisolve;
+  if (trisolve == KARST_TRISOLVE_TILES && !p->A->tiling)
+    return karst_fail(p->context, KARST_ERROR_OPTION,
+                      "trisolve tiles is for an ordering that makes tiles: tiles or colour");
+  analysis->tiling = p->A->tiling;
+  analysis->modified = karst_ilu_settings_of(p)->modified != 0;
+  return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);
+}
+
+void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *analysis)
+{
+  context->backend->ilu->analysis_destroy(context, analysis);
+  karst_release(context, analysis->lower_start);
+  karst_release(context, analysis->lower_column);
+  karst_release(context, analysis->upper_start);
+  karst_release(context, analysis->upper_column);
+}
+
+/* Sweeps of Jacobi's read a triangle each time. */
+static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis *analysis)
+{
+  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
+  const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks, rows = analysis->rows;
+  const int64_t times = settings->trisolve == KARST_TRISOLVE_JACOBI ? settings->trisolve_sweeps : 1;
+  const int b = analysis->block_size;
+  const int64_t scalars = karst_block_offset(b, times * blocks + rows) + 2 * rows * b;
+  return (karst_traffic){.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0),
+                         .apply = karst_traffic_of(scalars, times * (blocks + 2 * (rows + 1)))};
+}
+
+static karst_waits waits_of(const karst_precond *p, const karst_ilu_analysis *analysis)
+{
+  if (karst_ilu_settings_of(p)->trisolve == KARST_TRISOLVE_JACOBI) return (karst_waits){.levels = 0};
+  return (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
+}
+
+karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu)
+{
+  karst_status status =
+      p->context->backend->ilu->plan(p->context, analysis, karst_ilu_settings_of(p)->trisolve_sweeps, ilu);
+  const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks, starts = 2 * ((int64_t)analysis->rows + 1);
+  p->factor_entries = karst_block_offset(analysis->block_size, blocks + analysis->rows);
+  p->memory = (analysis->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + analysis->plan_memory +
+              ilu->plan_memory;
+  p->traffic = traffic_of(p, analysis);
+  p->waits = waits_of(p, analysis);
+  if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
+  if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
+  if (status || !analysis->trisolve) return status; /* a GPU solves nothing for a matrix of no rows */
+  return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
+}
+
+karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
+{
+  p->reason = outcome->reason;
+  p->block_row = outcome->block_row;
+  return karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
+}

@@ -1,0 +1,45 @@
+/* ilu_settings.h - what the preconditioners share that end in triangular solves: iluk, parilu, paric. */
+#ifndef KARST_PRECOND_ILU_SETTINGS_H
+#define KARST_PRECOND_ILU_SETTINGS_H
+
+#include "lib/backend/ilu_kernels.h"
+#include "lib/method/precond.h"
+
+/* Begins the settings of each method that lists the rows. */
+typedef struct karst_ilu_settings {
+  int level;
+  int trisolve; /* a karst_trisolve */
+  int trisolve_sweeps;
+  double shift;
+  double modified; /* of iluk and dilu alone, else 0 */
+} karst_ilu_settings;
+
+extern const karst_option karst_level_rows[], karst_ilu_rows[], karst_shift_rows[], karst_modified_rows[];
+
+/* The settings of an incomplete factorization. */
+static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
+
+/* Returns the option of these in which two settings differ and an analysis depends on them, or NULL. */
+const char *karst_ilu_differ(const void *settings, const void *others);
+
+/* Makes the pattern of ILU(k) of p's matrix, k from the option level, in an analysis that is zero; none for level 0
+ * where the kernels take it from the matrix itself. What it has taken when it fails, karst_ilu_analysis_destroy gives
+ * back. Warns where the factorization will take very much work. */
+karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis);
+
+/* Makes the rest of the analysis, for factorizations of A, on its pattern, or on A's where it has none and the kernels
+ * split it. */
+karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis);
+
+/* Gives back what the analysis holds; not the analysis itself. */
+void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *analysis);
+
+/* Begins a factorization on the pattern of an analysis; sets factor_entries and memory of p, in which the analysis
+ * counts, and puts the level counts and how the triangles are solved. What it has taken when it fails, the kernels'
+ * plan_destroy gives back. */
+karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu);
+
+/* Copies the outcome of a factorization into p, and puts the number of pivots replaced. */
+karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
+
+#endif

@@ -1,0 +1,55 @@
+/* auto_cost.c - see auto_cost.h: from what preconditioners say that they move and wait for
+ * (karst_traffic, karst_waits). */
+#include "solver/auto/auto_cost.h"
+
+#include "symbolic/symbolic.h"
+
+#include <string.h>
+
+/* Bytes that a GPU moves at 4 TB/s while it waits for a level set of a triangle (0.4 us; for one of fgbilu's, half as
+ * long), and for what the host queues for an iteration (70 us). */
+static const double level_bytes = 1.6e6, launch_bytes = 2.8e8, copy_bandwidth = 4e12;
+
+/* Bytes that a GPU could move while an application waits. By tiles a level set is a step inside a multiprocessor, and
+ * each colour of each triangle takes a way through the memory of the device. */
+static double wait_bytes(const karst_auto_sample *sample)
+{
+  const karst_waits *waits = &sample->first->M->waits;
+  const karst_order_machine *gpu = karst_order_machine_of(false, sample->A->block_size);
+  const double levels = (double)waits->levels;
+  if (!sample->A->tiling || !waits->by_tiles) return level_bytes * levels;
+  const double colours = (double)sample->A->tiling->colours;
+  return copy_bandwidth * (gpu->inner_step * levels + gpu->outer_step * 2 * colours);
+}
+
+/* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves
+ * what it has. */
+static double product_bytes(const karst_auto_sample *sample)
+{
+  const karst_matrix *A = sample->A;
+  const karst_precond *M = sample->first->M;
+  if (sample->first->A.reduced) return M->traffic.multiply_reduced + M->traffic.apply_reduced;
+  const double product = karst_traffic_of(karst_entries(A), karst_matrix_blocks(A));
+  const double own = karst_traffic_of(M->factor_entries + 2 * karst_matrix_rows(A), 0);
+  return product + (M->traffic.apply > 0 ? M->traffic.apply : own);
+}
+
+double karst_auto_iteration_bytes(const karst_auto_sample *sample)
+{
+  const karst_krylov *krylov = sample->first;
+  const bool host = karst_context_is_host(sample->A->context);
+  const double waits = host ? 0 : wait_bytes(sample);
+  const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
+  const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->need.vectors, 0);
+  return times * (product_bytes(sample) + waits) + vectors + (host ? 0 : launch_bytes);
+}
+
+/* Measured on 20 systems: a factorization takes as long as 10 to 20 times the bytes that it moves at least, more where
+ * its rows are longer. */
+double karst_auto_update_bytes(const karst_auto_sample *sample)
+{
+  const karst_precond *M = sample->first->M;
+  const double entries = (double)M->factor_entries, rows = (double)karst_matrix_rows(sample->A);
+  const double moved = M->traffic.update > 0 ? M->traffic.update : 2 * karst_traffic_of(M->factor_entries, 0);
+  return moved * (8 + entries / (2 * rows));
+}

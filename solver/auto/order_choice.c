@@ -1,0 +1,195 @@
+/* order_choice.c - see order_choice.h: the rules by which the ordering auto is natural or tiles.
+ *
+ * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
+ * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
+ * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows
+ * (symbolic/ilu/schedule.c), wait for little and keep its iterations. */
+#include "solver/auto/order_choice.h"
+
+#include "lib/backend/dense.h"
+#include "solver/auto/distance.h"
+#include "lib/grid/grid.h"
+#include "lib/backend/ilu_kernels.h"
+#include "lib/base/number.h"
+#include "symbolic/symbolic.h"
+#include "symbolic/ordering/tiles.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fewer block rows are a matter of launches, whatever the order. */
+enum { FEW_ROWS = 1000 };
+
+/* In tiles a solve takes so many times the iterations of natural order: up to 1.25 on the problems of the gallery, and
+ * often fewer than in natural order. */
+static const double more_iterations = 1.1;
+
+/* Tiles are to save at least a twentieth of an iteration, for set-up has to make them and to permute the matrix. */
+static const double gain = 0.95;
+
+/* What an iteration does beside the triangular solves: a product with A, ten vectors read or written, and 70
+ * microseconds of launches and waits on a GPU (as auto_cost.c has it). */
+enum { VECTORS = 10 };
+static const double launches = 70e-6, copy_bandwidth = 4e12;
+
+/* What an option of a preconditioner says. */
+static void read_needs(const karst_options *options, const karst_option *row, karst_order_needs *needs)
+{
+  if (row->kind == KARST_OPTION_NAME && strcmp(row->name, "trisolve") == 0) {
+    int trisolve = KARST_TRISOLVE_AUTO;
+    karst_options_read_row(options, row, &trisolve);
+    if (trisolve == KARST_TRISOLVE_TILES) needs->tiles = true;
+    needs->level_sets = trisolve == KARST_TRISOLVE_LEVEL || trisolve == KARST_TRISOLVE_DATAFLOW;
+    if (trisolve == KARST_TRISOLVE_JACOBI) needs->sweeps = false;
+  } else if (row->kind == KARST_OPTION_REAL && strcmp(row->name, "modified") == 0) {
+    double modified = 0;
+    karst_options_read_row(options, row, &modified);
+    if (modified != 0) needs->natural = "in tiles modified factors take many more iterations, or break down";
+  }
+}
+
+/* Adds the needs of a preconditioner inside another one. */
+static karst_status add_needs(karst_context *context, const karst_options *options, const karst_option *row,
+                              karst_order_needs *needs)
+{
+  const struct karst_precond_ops *chosen = NULL;
+  karst_order_needs inner_needs = {.sweeps = false};
+  karst_options *inner;
+  karst_status status = karst_options_inner(context, options, row, &inner);
+  if (!status) status = karst_precond_chosen(context, inner, &chosen);
+  if (!status) status = karst_order_find_needs(context, chosen, inner, &inner_needs);
+  karst_options_destroy(inner);
+  needs->sweeps = needs->sweeps || inner_needs.sweeps;
+  needs->tiles = needs->tiles || inner_needs.tiles;
+  needs->level_sets = needs->level_sets || inner_needs.level_sets;
+  if (inner_needs.largest_block < needs->largest_block) needs->largest_block = inner_needs.largest_block;
+  if (inner_needs.natural) needs->natural = inner_needs.natural;
+  return status;
+}
+
+karst_status karst_order_find_needs(karst_context *context, const struct karst_precond_ops *ops,
+                                    const karst_options *options, karst_order_needs *needs)
+{
+  karst_status status = KARST_SUCCESS;
+  const bool sweeps = ops->order == KARST_ORDER_SWEEPS;
+  *needs = (karst_order_needs){.sweeps = sweeps, .level_sets = sweeps && !ops->by_tiles}; /* trisolve tells more */
+  needs->largest_block = ops->by_tiles ? ops->by_tiles : KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  if (ops->order == KARST_ORDER_OWN) needs->natural = "the preconditioner may rely on the order of the matrix";
+  for (const karst_option *const *list = ops->options; list && *list; list++)
+    for (const karst_option *row = *list; row->name && !status; row++) {
+      if (sweeps) read_needs(options, row, needs);
+      if (row->kind == KARST_OPTION_PRECOND && ops->shares_matrix) status = add_needs(context, options, row, needs);
+    }
+  return status;
+}
+
+karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
+                                   bool *pay, char reason[KARST_REPORT_TEXT])
+{
+  const karst_ordering_pattern pattern = {.context = A->context,
+                                          .block_rows = A->block_rows,
+                                          .row_start = A->row_start,
+                                          .column = A->column,
+                                          .grid = karst_has_grid(A) ? &A->grid : NULL,
+                                          .matrix = A,
+                                          .distance = distance,
+                                          .settings = {.tile_size = tile_size}};
+  const double rows = (double)karst_matrix_rows(A);
+  karst_order_outlook outlook;
+  karst_grid grid;
+  int stencil;
+  *pay = false;
+  if (host) {
+    snprintf(reason, KARST_REPORT_TEXT, "on a CPU natural order waits for little, and takes fewer iterations");
+    return KARST_SUCCESS;
+  }
+  if (A->block_rows < FEW_ROWS) {
+    snprintf(reason, KARST_REPORT_TEXT, "fewer than %d block rows", (int)FEW_ROWS);
+    return KARST_SUCCESS;
+  }
+  if (!karst_tiles_find_grid(&pattern, &grid, &stencil)) {
+    snprintf(reason, KARST_REPORT_TEXT,
+             "no box of cells is known or found, and tiles of other shapes have been slower");
+    return KARST_SUCCESS;
+  }
+  const bool by_tiles = !level_sets && A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const karst_order_machine machine =
+      by_tiles ? *karst_order_machine_of(host, A->block_size) : karst_order_machine_without_tiles(host, A->block_size);
+  const karst_status status = karst_order_estimate(&pattern, &machine, &outlook);
+  if (status) return status;
+  if (2 * outlook.levels > (double)A->block_rows) {
+    snprintf(reason, KARST_REPORT_TEXT, "rows wait one by one, as in a band whose factors are nearly exact");
+    return KARST_SUCCESS;
+  }
+  const double moved = karst_traffic_of(karst_entries(A) + (int64_t)VECTORS * (int64_t)rows, karst_matrix_blocks(A));
+  const double rest = launches + moved / copy_bandwidth;
+  *pay = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
+  karst_print(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
+              1e3 * outlook.natural, 1e3 * outlook.tiles);
+  return KARST_SUCCESS;
+}
+
+/* Puts the ordering of this name in the place of auto, whose settings are those of tiles. */
+static void take(const char *name, karst_methods *chosen, karst_order_choice *choice)
+{
+  chosen->ordering = 0;
+  while (strcmp(karst_ordering_table[chosen->ordering]->name, name) != 0) chosen->ordering++;
+  if (!karst_ordering_table[chosen->ordering]->options) chosen->of_ordering = (karst_ordering_settings){0};
+  choice->name = karst_ordering_table[chosen->ordering]->name;
+}
+
+/* Reads the methods, and returns whether the ordering is left to auto. */
+static bool is_left(const karst_options *options, karst_methods *chosen, karst_order_choice *choice)
+{
+  karst_methods_read(options, chosen);
+  *choice = (karst_order_choice){.made = karst_ordering_table[chosen->ordering]->chooses};
+  return choice->made;
+}
+
+karst_status karst_order_choose(const karst_options *options, const karst_matrix *A, karst_methods *chosen,
+                                karst_order_choice *choice)
+{
+  karst_context *context = A->context;
+  karst_order_needs needs;
+  int distance;
+  bool pay = false;
+  if (!is_left(options, chosen, choice)) return KARST_SUCCESS;
+  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen->precond);
+  karst_status status = karst_order_find_needs(context, ops, options, &needs);
+  if (!status) status = karst_fill_distance(context, ops, options, &distance);
+  if (status) return status;
+  if (needs.tiles) {
+    snprintf(choice->reason, sizeof choice->reason, "trisolve tiles asks for them");
+    pay = true;
+  } else if (needs.natural) {
+    snprintf(choice->reason, sizeof choice->reason, "%s", needs.natural);
+  } else if (!needs.sweeps) {
+    snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
+  } else {
+    status = karst_order_tiles_pay(A, karst_context_is_host(context), distance, chosen->of_ordering.tile_size,
+                                   needs.level_sets || A->block_size > needs.largest_block, &pay, choice->reason);
+  }
+  if (!status) take(pay ? "tiles" : "natural", chosen, choice);
+  return status;
+}
+
+bool karst_order_choose_made(const karst_options *options, const karst_methods *made, karst_methods *chosen,
+                             karst_order_choice *choice)
+{
+  const char *name = karst_ordering_table[made->ordering]->name;
+  if (!is_left(options, chosen, choice) || (strcmp(name, "tiles") != 0 && strcmp(name, "natural") != 0)) return false;
+  take(name, chosen, choice);
+  snprintf(choice->reason, sizeof choice->reason, "the analysis is of this choice");
+  return true;
+}
+
+int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *value)
+{
+  if (!choice->made || i > 1) return 0;
+  *value = (karst_value){.name = i == 0 ? "ordering_used" : "ordering_reason",
+                         .unit = "",
+                         .number = NAN,
+                         .text = i == 0 ? choice->name : choice->reason};
+  return 1;
+}

@@ -1,0 +1,45 @@
+/* order_choice.h - declares what the ordering auto stands for: tiles where they are predicted to pay, else natural. */
+#ifndef KARST_SOLVER_AUTO_ORDER_CHOICE_H
+#define KARST_SOLVER_AUTO_ORDER_CHOICE_H
+
+#include "solver/methods.h"
+
+/* What was chosen, and why. */
+typedef struct karst_order_choice {
+  bool made;        /* the options leave the ordering to auto */
+  const char *name; /* of the ordering in its place */
+  char reason[KARST_REPORT_TEXT];
+} karst_order_choice;
+
+/* What a preconditioner says of orders, with those inside it. */
+typedef struct karst_order_needs {
+  bool sweeps;         /* it solves triangles exactly, which tiles may make faster */
+  bool tiles;          /* the options ask for sweeps by tiles, which no other order has */
+  bool level_sets;     /* its sweeps go by level sets in tiles, too */
+  int largest_block;   /* those of larger blocks do so in any case */
+  const char *natural; /* why it needs the natural order, or NULL */
+} karst_order_needs;
+
+/* Finds them for the options of the preconditioner, NULL for the defaults. */
+karst_status karst_order_find_needs(karst_context *context, const struct karst_precond_ops *ops,
+                                    const karst_options *options, karst_order_needs *needs);
+
+/* Whether an iteration with a preconditioner that solves triangles is predicted to be faster in tiles, and worth their
+ * making, on the host or on a GPU. distance: as karst_ordering_pattern has it; tile_size: 0 for the default;
+ * level_sets: as in its needs. */
+karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
+                                   bool *pay, char reason[KARST_REPORT_TEXT]);
+
+/* Reads the methods of the options, and where the ordering is auto, puts the one that it stands for with A in its
+ * place. Else *choice says that no choice was made. */
+karst_status karst_order_choose(const karst_options *options, const karst_matrix *A, karst_methods *chosen,
+                                karst_order_choice *choice);
+/* Does so with the ordering that an analysis was made with. False where the ordering is not auto, or auto never chooses
+ * that one. */
+bool karst_order_choose_made(const karst_options *options, const karst_methods *made, karst_methods *chosen,
+                             karst_order_choice *choice);
+
+/* Value number i of what the choice reports, ordering_used and ordering_reason; 0 past the last. */
+int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *value);
+
+#endif

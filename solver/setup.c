@@ -1,0 +1,373 @@
+/* setup.c - see setup.h: the pattern halves of what is chosen, the numeric halves, and what auto stands for. */
+#include "solver/setup.h"
+
+#include "lib/base/clock.h"
+#include "solver/auto/distance.h"
+
+karst_status karst_choice_check(const karst_solver *solver)
+{
+  const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
+  const struct karst_precond_ops *precond = karst_precond_at(solver->context, (size_t)solver->chosen.precond);
+  karst_status status = karst_options_check(solver->context, solver->options, krylov->options, krylov->name);
+  return status ? status : karst_precond_check_options(solver->context, precond, solver->options);
+}
+
+/* The solver no longer knows what set-up has made. */
+static void forget(karst_solver *solver)
+{
+  solver->krylov = solver->next = solver->running = NULL;
+  solver->reduced = (karst_reduced){0};
+  solver->precond = NULL;
+  solver->apart = NULL;
+  solver->parts = NULL;
+  solver->product = (karst_product){.multiply = solver->product.multiply, .user = solver->product.user};
+  solver->system = (karst_system){0};
+  solver->lagging = false;
+  solver->norm2 = solver->residual = solver->size = NULL;
+}
+
+void karst_choice_clear(karst_solver *solver)
+{
+  karst_krylov_destroy(solver->krylov);
+  karst_krylov_destroy(solver->next);
+  karst_reduced_release(&solver->reduced);
+  karst_precond_destroy(solver->precond);
+  karst_matrix_destroy(solver->apart);
+  karst_parts_release(solver->parts);
+  karst_product_release(&solver->product);
+  karst_system_destroy(&solver->system);
+  solver->context->backend->release(solver->context, solver->norm2);
+  solver->context->backend->release(solver->context, solver->residual);
+  solver->context->backend->release(solver->context, solver->size);
+  forget(solver);
+}
+
+/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how
+ * long the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
+static karst_operator choose_operators(karst_solver *solver)
+{
+  if (solver->product.multiply) {
+    solver->caller = karst_product_of_caller(&solver->product);
+    return karst_product_of_system(&solver->product);
+  }
+  solver->caller = karst_operator_of_matrix(solver->system.original);
+  karst_operator system = solver->caller;
+  system.data = solver->system.matrix;
+  return system;
+}
+
+/* Whether the preconditioner's exact elimination may be one of the caller's own matrix. */
+static bool may_reduce(const karst_solver *solver)
+{
+  return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
+         !solver->system.copy && !solver->apart;
+}
+
+/* Whether the driver works on the system that it leaves. */
+static bool can_reduce(const karst_solver *solver)
+{
+  return may_reduce(solver) && !solver->product.multiply && !solver->lagging;
+}
+
+/* Makes the driver, and the reduced system where it works on that; on failure neither is there. */
+static karst_status make_driver(const karst_solver *solver, const karst_operator *system, karst_reduced *reduced,
+                                karst_krylov **krylov)
+{
+  const struct karst_krylov_ops *ops = karst_krylov_table[solver->chosen.solver];
+  *reduced = (karst_reduced){0};
+  *krylov = NULL;
+  karst_status status = can_reduce(solver) ? karst_reduced_create(solver->precond, reduced) : KARST_SUCCESS;
+  if (status) return status;
+  karst_operator A = *system;
+  if (reduced->precond) {
+    A = karst_reduced_operator(reduced);
+    A.data = &solver->reduced; /* where it is to stay */
+  }
+  status = karst_krylov_create(ops, solver->options, &solver->limits, &A, solver->precond, krylov);
+  if (status) karst_reduced_release(reduced);
+  return status;
+}
+
+/* An operator or a factorization has come or gone, which may change the size of the driver's system. */
+static karst_status change_driver(karst_solver *solver)
+{
+  karst_reduced reduced;
+  karst_krylov *krylov;
+  const karst_operator system = choose_operators(solver);
+  if (can_reduce(solver) == karst_solver_is_reduced(solver)) {
+    if (!karst_solver_is_reduced(solver)) solver->krylov->A = system;
+    return KARST_SUCCESS;
+  }
+  const karst_status status = make_driver(solver, &system, &reduced, &krylov);
+  if (status) return status;
+  karst_krylov_destroy(solver->krylov);
+  karst_reduced_release(&solver->reduced);
+  solver->krylov = solver->running = krylov;
+  solver->reduced = reduced;
+  return KARST_SUCCESS;
+}
+
+karst_status karst_choice_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
+{
+  karst_status status =
+      multiply && solver->krylov ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
+  if (status) return status;
+  const karst_product before = solver->product;
+  solver->product.multiply = multiply;
+  solver->product.user = multiply ? user : NULL;
+  if (solver->krylov) status = change_driver(solver);
+  if (status) {
+    solver->product.multiply = before.multiply;
+    solver->product.user = before.user;
+    choose_operators(solver);
+  }
+  if (!solver->product.multiply) karst_product_release(&solver->product);
+  return status;
+}
+
+/* Makes the matrix that the preconditioner is to be made from where it keeps parts of the grid apart. */
+static karst_status make_parts(karst_solver *solver, const karst_analysis *analysis)
+{
+  karst_status status = KARST_SUCCESS;
+  if (solver->chosen.parts == 1) return KARST_SUCCESS;
+  if (analysis)
+    solver->parts = karst_parts_hold(analysis->parts);
+  else
+    status = karst_parts_create(solver->chosen.parts, &solver->system, &solver->parts);
+  return status ? status : karst_parts_copy(solver->parts, &solver->system, &solver->apart);
+}
+
+/* Makes the system and the preconditioner, with what the analysis has, which may be NULL. */
+static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_context *context = solver->context;
+  const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
+  karst_ordering_choice ordering = {.ops = karst_ordering_table[solver->chosen.ordering],
+                                    .settings = solver->chosen.of_ordering};
+  const karst_scale scale = (karst_scale)solver->chosen.scale;
+  karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
+  karst_status status = karst_precond_check(precond, solver->options, A);
+  if (!status) status = karst_fill_distance(context, precond, solver->options, &ordering.distance);
+  if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
+  if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
+    karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
+               precond->name);
+  if (!status) status = karst_system_setup(&ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
+  if (!status) status = make_parts(solver, analysis);
+  if (status) return status;
+  if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
+  const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
+  return karst_precond_prepare_with(precond, solver->options, matrix, analysed, &solver->precond);
+}
+
+/* Makes the Krylov method on them, and the work space of the solver itself. */
+static karst_status make_krylov(karst_solver *solver)
+{
+  karst_context *context = solver->context;
+  const int64_t rows = karst_matrix_rows(solver->system.original);
+  karst_status status =
+      solver->product.multiply ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
+  if (status) return status;
+  const karst_operator system = choose_operators(solver);
+  status = make_driver(solver, &system, &solver->reduced, &solver->krylov);
+  solver->running = solver->krylov;
+  if (!status) status = karst_device_doubles(context, 2, "a norm", &solver->norm2);
+  const bool judges = karst_solver_is_scaled(solver) || may_reduce(solver);
+  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual", &solver->residual);
+  if (!status && judges) status = karst_device_doubles(context, rows, "the true residual's error", &solver->size);
+  return status;
+}
+
+/* The ordered and scaled copy of the matrix's values, and that without couplings between parts. Where it fails, nothing
+ * is ready for a solve. */
+static karst_status take_values(karst_solver *solver)
+{
+  const double begin = karst_clock();
+  solver->generation = -1;
+  karst_status status = karst_system_update(&solver->system);
+  if (!status && solver->apart) karst_parts_update(solver->parts, &solver->system, solver->apart);
+  solver->time_transfer = karst_clock() - begin;
+  if (!status) solver->generation = solver->system.original->generation;
+  return status;
+}
+
+/* The numeric half of set-up. */
+static karst_status factor(karst_solver *solver)
+{
+  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
+  solver->factored = false;
+  solver->lagging = false;
+  karst_status status = take_values(solver);
+  if (!status) status = karst_precond_update(solver->precond);
+  if (!status) status = change_driver(solver);
+  if (status) {
+    solver->generation = -1;
+    return status;
+  }
+  solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
+  return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
+}
+
+static karst_status make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_status status = make_system(solver, A, analysis);
+  if (!status) status = make_krylov(solver);
+  if (!status) status = factor(solver);
+  if (status) karst_choice_clear(solver);
+  return status;
+}
+
+static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_choice_clear(solver);
+  return make(solver, A, analysis);
+}
+
+/* What auto stands for with a matrix: of preconditioners the place on the ladder, and options and methods for it; of
+ * orderings alone the methods. */
+struct choice {
+  karst_auto automatic;
+  karst_options *options; /* NULL: the solver's stay, which do not choose the preconditioner auto */
+  karst_methods chosen;
+  karst_order_choice order;
+};
+
+/* The options and methods of the choice's place on the ladder. */
+static karst_status read_choice(karst_context *context, struct choice *choice)
+{
+  const karst_status status = karst_auto_options(&choice->automatic, context, &choice->options);
+  if (!status) karst_methods_read(choice->options, &choice->chosen);
+  return status;
+}
+
+/* The ordering auto stands for that of the analysis, where there is one. */
+static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                           struct choice *choice)
+{
+  *choice = (struct choice){.options = NULL};
+  if (!solver->given && analysis &&
+      karst_order_choose_made(solver->options, &analysis->chosen, &choice->chosen, &choice->order))
+    return KARST_SUCCESS;
+  if (!solver->given) return karst_order_choose(solver->options, A, &choice->chosen, &choice->order);
+  const karst_status status = karst_auto_begin(solver->given, true, A, &choice->automatic);
+  return status ? status : read_choice(solver->context, choice);
+}
+
+/* The solver takes the options over. */
+static void adopt(karst_solver *solver, const struct choice *choice)
+{
+  solver->chosen = choice->chosen;
+  solver->order = choice->order;
+  if (!choice->options) return;
+  karst_options_destroy(solver->options);
+  solver->options = choice->options;
+  solver->automatic = choice->automatic;
+}
+
+karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
+{
+  struct choice choice;
+  karst_status status = choose(solver, A, NULL, &choice);
+  if (status) return status;
+  adopt(solver, &choice);
+  status = set_up(solver, A, NULL);
+  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
+    status = read_choice(solver->context, &choice);
+    if (status) return status;
+    adopt(solver, &choice);
+    status = set_up(solver, A, NULL);
+  }
+  return status;
+}
+
+/* Auto begins with the choice that the analysis was made for, where it may choose that. */
+static karst_status choose_of(const karst_solver *solver, const karst_analysis *analysis, struct choice *choice)
+{
+  const karst_methods *made = &analysis->chosen;
+  const karst_auto_rung rung = {karst_precond_name(analysis->context, (size_t)made->precond),
+                                karst_ordering_table[made->ordering]->name, analysis->level};
+  if (!choice->options || !karst_auto_begin_at(&choice->automatic, &rung)) return KARST_SUCCESS;
+  karst_options_destroy(choice->options);
+  return read_choice(solver->context, choice);
+}
+
+karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  struct choice choice;
+  karst_status status = choose(solver, A, analysis, &choice);
+  if (status) return status;
+  status = choose_of(solver, analysis, &choice);
+  if (!status)
+    status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
+  if (status) {
+    karst_options_destroy(choice.options);
+    return status;
+  }
+  adopt(solver, &choice);
+  status = set_up(solver, A, analysis);
+  const bool refused = status == KARST_ERROR_MATRIX && choice.options;
+  return refused ? karst_choice_setup(solver, A) : status; /* auto chooses for these values */
+}
+
+/* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
+static karst_status exchange(karst_solver *solver)
+{
+  karst_solver before = *solver;
+  karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
+  if (!status) {
+    const karst_matrix *A = before.system.original;
+    forget(solver);
+    karst_methods_read(solver->options, &solver->chosen);
+    status = make(solver, A, NULL);
+    if (!status) {
+      karst_choice_clear(&before);
+      karst_options_destroy(before.options);
+      return KARST_SUCCESS;
+    }
+    karst_options_destroy(solver->options);
+  }
+  before.automatic = solver->automatic;
+  *solver = before;
+  return status;
+}
+
+/* Of auto: the factors for new values are those of another choice where the last solve speaks for one, or the values
+ * do. A choice that the matrix does not allow is none, nor is a trial that there is no memory for; what else keeps a
+ * choice from being made ends the update, and the next one goes on with the choice before. */
+static karst_status update_choice(karst_solver *solver)
+{
+  const int before = solver->automatic.at;
+  karst_status status = KARST_SUCCESS;
+  bool other = karst_auto_advance(&solver->automatic);
+  if (!other) {
+    status = factor(solver);
+    other = status == KARST_ERROR_MATRIX && karst_auto_refuse(&solver->automatic);
+    if (!other) return status;
+  }
+  status = exchange(solver);
+  return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
+}
+
+karst_status karst_choice_change(karst_solver *solver, int before, bool *other)
+{
+  const karst_status status = exchange(solver);
+  *other = status == KARST_SUCCESS;
+  return *other || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
+}
+
+karst_status karst_choice_update(karst_solver *solver)
+{
+  return solver->given ? update_choice(solver) : factor(solver);
+}
+
+karst_status karst_choice_keep(karst_solver *solver)
+{
+  karst_status status = take_values(solver);
+  if (!status) status = karst_precond_keep(solver->precond);
+  if (status) return status;
+  solver->lagging = true;
+  solver->automatic.due = false;
+  status = change_driver(solver);
+  if (status) solver->generation = -1;
+  return status;
+}

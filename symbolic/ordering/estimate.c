@@ -1,0 +1,195 @@
+/* estimate.c - what natural order and tiles will cost, before any order is made.
+ *
+ * Level sets take a pass over the pattern, which costs as much as making tiles of a grid. But a grid in natural order
+ * shows in some rows, and its level sets follow from how far the factors reach. In ILU(k) of a 7-point grid the cell
+ * (x, y, z) waits for (x - 1, y, z), (x + k, y - 1, z) and (x, y + k, z - 1), at most, so that its level is at least
+ * x + b y + c z with b = k + 1 and c = k b + 1: 358, 715 and 1310 levels for 120^3 cells and k = 0, 1 and 2, as they
+ * are. With couplings across edges and corners each of k + 1 steps may go along x and y as well. Of other patterns the
+ * levels of A are counted, and fill is taken to multiply them by k + 1 at least. */
+#include "config.h"
+
+#include "symbolic/ordering/colouring.h"
+#include "lib/grid/grid.h"
+#include "lib/base/spread.h"
+#include "symbolic/symbolic.h"
+#include "symbolic/ordering/tiles.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLES = 400, DISTANCES = 13 }; /* rows that are looked at; distances above 1 of a 27-point stencil */
+enum { NEAR_COLOURS = 8 };              /* of tiles that grow, whose neighbours lie all around */
+
+/* The grid of a pattern. */
+struct shape {
+  karst_grid grid; /* size[0] = 0: there is none */
+  bool corners;    /* couplings across edges and corners, too */
+};
+
+static karst_index count_samples(const karst_ordering_pattern *pattern)
+{
+  return pattern->block_rows < SAMPLES ? pattern->block_rows : SAMPLES;
+}
+
+/* Whether the rows that are looked at couple to neighbours in the grid alone. */
+static bool fits(const karst_ordering_pattern *pattern, struct shape *shape)
+{
+  const karst_grid *grid = &shape->grid;
+  shape->corners = false;
+  for (karst_index s = 0; s < count_samples(pattern); s++) {
+    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, s);
+    const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
+    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) {
+      const karst_index j = pattern->column[k];
+      const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
+      const int steps = karst_cells_apart(&a, &b);
+      if (steps < 0) return false;
+      shape->corners = shape->corners || steps > 1;
+    }
+  }
+  return true;
+}
+
+/* Collects the distances above 1 between coupled rows, ascending. Returns how many there are, or DISTANCES + 1. */
+static int collect(const karst_ordering_pattern *pattern, karst_index distance[DISTANCES])
+{
+  int count = 0;
+  for (karst_index s = 0; s < count_samples(pattern); s++) {
+    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, s);
+    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) {
+      const karst_index j = pattern->column[k], d = j < i ? i - j : j - i;
+      int place = 0;
+      while (place < count && distance[place] < d) place++;
+      if (d <= 1 || (place < count && distance[place] == d)) continue;
+      if (count == DISTANCES) return DISTANCES + 1;
+      for (int at = count++; at > place; at--) distance[at] = distance[at - 1];
+      distance[place] = d;
+    }
+  }
+  return count;
+}
+
+static bool try_grid(const karst_ordering_pattern *pattern, karst_index nx, karst_index layer, struct shape *shape)
+{
+  if (layer % nx != 0 || pattern->block_rows % layer != 0) return false;
+  shape->grid = (karst_grid){{nx, layer / nx, pattern->block_rows / layer}, NULL};
+  return fits(pattern, shape);
+}
+
+/* Finds the grid that the rows show which are looked at: the matrix's own, else of one axis, of two or of three. */
+static void find_shape(const karst_ordering_pattern *pattern, struct shape *shape)
+{
+  karst_index distance[DISTANCES];
+  const karst_index rows = pattern->block_rows;
+  *shape = (struct shape){.corners = false};
+  if (rows == 0) return;
+  if (pattern->grid) shape->grid = *pattern->grid;
+  if (pattern->grid && fits(pattern, shape)) return;
+  const int count = collect(pattern, distance);
+  if (count <= DISTANCES) {
+    if (try_grid(pattern, rows, rows, shape)) return;
+    for (int i = 0; i < count; i++)
+      if (try_grid(pattern, distance[i], rows, shape)) return;
+    for (int i = 0; i < count; i++)
+      for (int j = i + 1; j < count; j++)
+        if (try_grid(pattern, distance[i], distance[j], shape)) return;
+  }
+  *shape = (struct shape){.corners = false};
+}
+
+/* Computes the levels of a box of cells in natural order. */
+static double count_box(const double size[3], bool corners, double k)
+{
+  const double b = corners ? k + 2 : k + 1, c = corners ? (k + 1) * (1 + b) + 1 : k * b + 1;
+  return size[0] - 1 + b * (size[1] - 1) + c * (size[2] - 1) + 1;
+}
+
+/* Counts the level sets of the pattern's lower triangle. */
+static karst_status count_levels(const karst_ordering_pattern *pattern, double *levels)
+{
+  karst_index *level, most = 0;
+  karst_status status =
+      karst_allocate(pattern->context, &level, pattern->block_rows, sizeof *level, "the cost of an order");
+  if (status) return status;
+  for (karst_index i = 0; i < pattern->block_rows; i++) {
+    level[i] = 1;
+    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1] && pattern->column[k] < i; k++)
+      if (level[pattern->column[k]] >= level[i]) level[i] = level[pattern->column[k]] + 1;
+    if (level[i] > most) most = level[i];
+  }
+  *levels = (double)most;
+  karst_release(pattern->context, level);
+  return KARST_SUCCESS;
+}
+
+/* Tiles of rows with very many couplings, each of which has a colour of its own. */
+static double count_hub_tiles(const karst_ordering_pattern *pattern, double most)
+{
+  const karst_index n = pattern->block_rows;
+  const karst_index degree = karst_hub_degree(n, pattern->row_start[n]);
+  karst_index hubs = 0;
+  for (karst_index i = 0; i < n; i++) hubs += pattern->row_start[i + 1] - pattern->row_start[i] > degree;
+  return ceil((double)hubs / most);
+}
+
+/* The colours of boxes of so many cells along each axis. */
+static double count_box_colours(const karst_ordering_pattern *pattern, bool host, const struct shape *shape,
+                                const double size[3])
+{
+  karst_index side[3];
+  karst_tile_boxes boxes;
+  for (int axis = 0; axis < 3; axis++) side[axis] = (karst_index)fmax(1, round(size[axis]));
+  karst_tile_boxes_cut(&shape->grid, side, &boxes);
+  karst_tile_boxes_colour(shape->corners ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES,
+                          pattern->distance > 1 ? pattern->distance : 1, host, &boxes);
+  return (double)boxes.colours;
+}
+
+/* Estimates the colours of tiles near to cubes, and the steps inside one. */
+static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, const struct shape *shape, double k,
+                           karst_order_outlook *outlook)
+{
+  const double most = (double)karst_tile_set_size(pattern, host);
+  double side[3] = {1, 1, 1}, axes = 0;
+  if (shape->grid.size[0] == 0) {
+    outlook->colours = NEAR_COLOURS + count_hub_tiles(pattern, most);
+    side[0] = side[1] = side[2] = cbrt(most);
+  } else {
+    for (int axis = 0; axis < 3; axis++) axes += shape->grid.size[axis] > 1;
+    for (int axis = 0; axis < 3; axis++)
+      if (shape->grid.size[axis] > 1) side[axis] = fmin(pow(most, 1 / axes), (double)shape->grid.size[axis]);
+    outlook->colours = count_box_colours(pattern, host, shape, side);
+  }
+  outlook->depth = fmin(count_box(side, shape->corners, k), most);
+}
+
+karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_order_machine *machine,
+                                  karst_order_outlook *outlook)
+{
+  const double k = pattern->distance > 1 ? pattern->distance - 1 : 0;
+  const karst_index n = pattern->block_rows;
+  const int b = pattern->matrix ? pattern->matrix->block_size : 1;
+  struct shape shape;
+  *outlook = (karst_order_outlook){0};
+  find_shape(pattern, &shape);
+  if (shape.grid.size[0] > 0 && !shape.grid.cell) {
+    const karst_index *of = shape.grid.size;
+    const double size[3] = {(double)of[0], (double)of[1], (double)of[2]};
+    outlook->levels = count_box(size, shape.corners, k);
+  } else {
+    const karst_status status = count_levels(pattern, &outlook->levels);
+    if (status) return status;
+    outlook->levels *= k + 1;
+  }
+  outlook->levels = fmin(outlook->levels, (double)n);
+  const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
+  outlook->bytes = (double)karst_order_bytes(n, b, blocks) * (k + 1); /* the fill of a 7-point grid, about */
+  estimate_tiles(pattern, machine->host, &shape, k, outlook);
+  const int64_t size = karst_tile_set_size(pattern, machine->host);
+  const bool suit = machine->host || karst_tiles_suit_sweeps(n, n / size, (int64_t)(k + 1) * blocks);
+  const karst_order_machine used = suit ? *machine : karst_order_machine_without_tiles(machine->host, b);
+  outlook->natural = outlook->bytes / machine->bandwidth + 2 * outlook->levels * machine->step;
+  outlook->tiles = outlook->bytes / used.tile_bandwidth +
+                   2 * outlook->colours * (outlook->depth * used.inner_step + used.outer_step);
+  return KARST_SUCCESS;
+}

@@ -1,0 +1,381 @@
+/* test_compare.c - the command compare: which cases a command line or a plan makes, and what it refuses. The cases are
+ * those of --dry-run, one a line. */
+#include "config.h"
+
+#include "tests/support/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef HAVE_JANSSON
+#include "tests/support/compare_rows.h"
+
+static char results[512];
+
+static int count_lines(const char *text)
+{
+  int lines = 0;
+  for (; *text; text++) lines += *text == '\n';
+  return lines;
+}
+
+/* Whether a dry run has these cases in this order, each with its text in its line. */
+static bool lists(const struct cli_run *run, const char *const cases[])
+{
+  const char *line = run->out;
+  int count = 0;
+  for (; cases[count]; count++) {
+    const char *end = strchr(line, '\n'), *place = strstr(line, cases[count]);
+    const size_t length = strlen(cases[count]);
+    if (!end || !place || place + length > end || (place[length] != '\n' && place[length] != ' ')) return false;
+    line = end + 1;
+  }
+  return run->status == 0 && count_lines(run->out) == count;
+}
+#define LISTS(run, ...) lists(run, (const char *const[]){__VA_ARGS__, NULL})
+#define DRY(...) CLI_RUN("compare", "--dry-run", "--results", results, __VA_ARGS__)
+
+static void check(const struct cli_run *run, bool fine, const char *what)
+{
+  if (!tap_ok(fine, "%s", what)) printf("# status %d\n# %s\n%s", run->status, run->err, run->out);
+}
+
+static void test_product(void)
+{
+  const struct cli_run *run = DRY("poisson2d:4x4", "--precond", "jacobi,iluk", "--level", "0..2");
+  check(run, LISTS(run, "precond=jacobi", "precond=iluk level=0", "precond=iluk level=1", "precond=iluk level=2"),
+        "an option that makes no difference is not multiplied");
+  run = DRY("poisson2d:4x4", "--level=0..1", "--precond=jacobi,iluk,dilu");
+  check(run,
+        LISTS(run, "level=0 precond=iluk", "level=1 precond=iluk", "precond=jacobi", "precond=dilu") ||
+            LISTS(run, "precond=jacobi", "precond=dilu", "level=0 precond=iluk", "level=1 precond=iluk"),
+        "whatever the order of the options");
+  run = DRY("poisson2d:4x4", "poisson2d:5x5", "--block", "1,2", "--device=cpu,cuda:1", "--threads", "1..2");
+  check(run,
+        run->status == 0 && count_lines(run->out) == 16 &&
+            strstr(run->out, "1 poisson2d:4x4 block=1 device=cpu threads=1\n") &&
+            strstr(run->out, "3 poisson2d:4x4 block=1 device=cuda:1 threads=1\n") &&
+            strstr(run->out, "16 poisson2d:5x5 block=2 device=cuda:1 threads=2\n"),
+        "matrices, blocks, devices and threads are multiplied in this order");
+  run = DRY("poisson2d:4x4", "--precond=two-stage,iluk", "--first", "jacobi,iluk", "--first.level=0,1", "--level=5..6");
+  check(run,
+        LISTS(run, "precond=two-stage first=jacobi", "precond=two-stage first=iluk first.level=0",
+              "precond=two-stage first=iluk first.level=1", "precond=iluk level=5", "precond=iluk level=6"),
+        "options inside a preconditioner are multiplied where it is chosen");
+  run = DRY("poisson2d:4x4", "--first.precond=iluk", "--precond=two-stage", "--first.level=3");
+  check(run, LISTS(run, "first=iluk precond=two-stage first.level=3"), "first.precond is first");
+  run = DRY("poisson2d:4x4", "poisson2d:4x4", "--rtol", "1e-6,1.0E-06,0.000001,1e-7", "--max_iterations=07,7");
+  check(run, LISTS(run, "rtol=1e-6 max-iterations=7", "rtol=1e-7 max-iterations=7"), "no case comes twice");
+  run = DRY("poisson2d:4x4", "--solver", "cg,gmres", "--restart=10,20", "--norm=true,preconditioned");
+  check(run,
+        LISTS(run, "solver=cg norm=true", "solver=cg norm=preconditioned", "solver=gmres restart=10",
+              "solver=gmres restart=20"),
+        "options of solvers too");
+}
+
+static void test_plan(void)
+{
+  char plan[512];
+  snprintf(plan, sizeof plan, "%s", tap_scratch("plan.json"));
+  tap_write("plan.json",
+            "{\"matrices\": [\"poisson2d:4x4\"], \"precond\": [\"iluk\", \"jacobi\"],\n"
+            " \"level\": \"0..1\", \"rtol\": 1e-6, \"negate\": false, \"block\": [1]}",
+            -1);
+  const struct cli_run *run = DRY("--plan", plan);
+  check(run, LISTS(run, "poisson2d:4x4 block=1 device=cpu precond=iluk level=0 rtol=1e-6", "level=1", "precond=jacobi"),
+        "a plan has the names of the command line");
+  run = DRY("--plan", plan, "poisson2d:5x5", "--precond=jacobi", "--scale", "block");
+  check(run,
+        LISTS(run, "poisson2d:4x4 block=1 device=cpu precond=jacobi rtol=1e-6 scale=block",
+              "poisson2d:5x5 block=1 device=cpu precond=jacobi rtol=1e-6 scale=block"),
+        "the command line adds matrices, and its values take the place of the plan's");
+  tap_write("plan.json",
+            "{\"matrices\": \"poisson2d:4x4\", \"max_iterations\": 9, \"time_limit\": 2.5, \"cases\": [{\"precond\": "
+            "\"iluk\", "
+            "\"level\": [0, 3]}, {\"precond\": \"jacobi\", \"matrices\": \"poisson2d:6x6\", \"negate\": true}]}",
+            -1);
+  run = DRY("--plan", plan);
+  check(run,
+        LISTS(run, "poisson2d:4x4 device=cpu max-iterations=9 precond=iluk level=0", "level=3",
+              "poisson2d:6x6 device=cpu negate=yes max-iterations=9 precond=jacobi"),
+        "each of a plan's cases is a product of its own");
+}
+
+static void test_bad_plans(void)
+{
+  static const struct {
+    const char *text, *says;
+  } bad[] = {
+      {"{\"matrices\": \"poisson2d:4x4\", \"levle\": 1}", "\"levle\" is unknown: a plan has matrices"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": {}}", "\"level\" takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": [[1]]}", "\"level\" takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": null}", "\"level\" takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": []}", "without values"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": 1.5}", "level \"1.5\" is not a whole number"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"precond\": \"ilu\"}", "precond \"ilu\" is unknown"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"block\": \"a\"}", "block 'a'"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"negate\": 1}", "true or false"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"rhs\": [\"ones\", \"Aones\"]}", "one value"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"results\": 5}", "\"results\" takes one text"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"cases\": []}", "\"cases\" takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [1]}", "is an object"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [{\"results\": \"x\"}]}", "\"results\" is unknown"},
+      {"{\"matrices\": \"poisson2d:4x4\"\n \"level\": 1}", "line 2"},
+      {"{\"level\": 1, \"level\": 2}", "duplicate"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "bad.json: time-limit takes"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"memory_limit\": \"4X\"}", "bad.json: memory-limit takes"},
+      {"{\"max-iterations\": 1, \"max_iterations\": 2}", "\"max-iterations\" and \"max_iterations\" are one name"},
+      {"{\"first\": \"jacobi\", \"first.precond\": \"rrb\"}", "\"first\" and \"first.precond\" are one name"},
+      {"{\"time-limit\": 1, \"time_limit\": 2}", "\"time-limit\" and \"time_limit\" are one name"},
+      {"{\"cases\": [{\"insert_diagonal\": true, \"insert-diagonal\": false}]}", "are one name"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"memory-limit\": [1]}", "\"memory-limit\" takes one text"},
+      {"{\"matrices\": \"poisson2d:4x4\\u0000\"}", "column 34: a text has a NUL"},
+      {"[]", "is an object"},
+      {"", "line 1"},
+      {"{}", "no matrix"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const struct cli_run *run = DRY("--plan", tap_write("bad.json", bad[i].text, -1));
+    const bool fine = run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, bad[i].says);
+    tap_ok(fine, "a bad plan: %s", bad[i].says);
+    if (!fine) tap_note("%s%s", run->err, run->out);
+  }
+  const struct cli_run *run = DRY("--plan", tap_scratch("absent.json"));
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is not there");
+  run = DRY("--plan", tap_write("bad.json", "{\"matrices\":\n \"poisson2d:4x4\"}\0", 31));
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 2 has a NUL byte"),
+        "a plan with a NUL behind its end");
+  run = DRY("--plan", "/tmp");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is a folder");
+}
+
+static void test_bad_arguments(void)
+{
+  static const char *const bad[][3] = {
+      {"--level", "0,,1", "empty"},
+      {"--level", "3..1", "backwards"},
+      {"--level", "0..1000000", "too many"},
+      {"--level", "0..two", "range"},
+      {"--level", "x", "whole number"},
+      {"--precond", "jacobi,ilu", "precond \"ilu\" is unknown"},
+      {"--rtol", "1..3", "finite number"},
+      {"--block", "0", "integer from 1"},
+      {"--threads", "1,many", "integer from 1"},
+      {"--device", "gpu", "cpu, cuda or cuda:N"},
+      {"--time-limit", "0", "above 0"},
+      {"--memory-limit", "4X", "500M or 4G"},
+      {"--baseline", "device", "NAME=VALUE"},
+      {"--baseline", "levle=1", "NAME=VALUE"},
+      {"--retry", "sometimes", "converged, not-converged, failed, no-device, crashed, out-of-time, out-of-memory\n"},
+      {"--retry", "crashed,", "--retry takes outcomes"},
+      {"--baseline", "level=1", "the cases are given no value of level"},
+      {"--baseline", "device=cuda", "no case has this value; the cases have cpu"},
+      {"--levle", "1", "did you mean --level"},
+  };
+  const struct cli_run *run;
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    run = DRY("poisson2d:4x4", bad[i][0], bad[i][1]);
+    const bool fine = run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, bad[i][2]);
+    tap_ok(fine, "%s %s is refused", bad[i][0], bad[i][1]);
+    if (!fine) tap_note("%s%s", run->err, run->out);
+  }
+  run = DRY("poisson2d:4x4", "--precond=jacobi,iluk", "--level=0", "--baseline=precond=jacobi,level=0");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no case has all of these"),
+        "a baseline whose values no case has together is refused");
+  run = DRY("--level=1");
+  check(run, run->status == 2 && strstr(run->err, "no matrix"), "no matrix is refused");
+  run = DRY("nowhere.mtx");
+  check(run, run->status == 2 && strstr(run->err, "no file 'nowhere.mtx'"), "a matrix that is not there is refused");
+  run = DRY("");
+  check(run, run->status == 2 && strstr(run->err, "compare: matrices ''"), "and one without a name");
+  run = DRY("--", "--level=1");
+  check(run, run->status == 2 && strstr(run->err, "no file '--level=1'"), "behind -- all are matrices");
+  run = DRY("-");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "standard input is refused");
+  run = DRY("poisson2d:4x4", "--solver=gmres", "--level=0..999", "--restart=1..100", "--shift=0,1");
+  check(run, run->status == 2 && strstr(run->err, "more than 100000 cases"), "too many cases are refused");
+  run = DRY("poisson2d:4x4", "--precond=jacobi", "--solver=cg", "--level=0..999", "--restart=1..100", "--shift=0,1");
+  check(run, LISTS(run, "precond=jacobi solver=cg"), "long lists that make no difference are nothing");
+}
+
+/* The results file and the tables are not the same, nor a folder, nor a device. */
+static void test_bad_files(void)
+{
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s", results);
+  *strrchr(folder, '/') = '\0';
+  const struct cli_run *run = CLI_RUN("compare", "poisson2d:4x4", "--results", folder);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "results in a folder's name are refused");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--results", "/dev/full");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "results in a device are refused");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--results", "/nowhere/results");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "results in no folder are refused");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", results);
+  check(run, run->status == 2 && strstr(run->err, "write over the results"), "a table does not overwrite the results");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", "-", "--json=-");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "one table goes to standard output");
+  run = CLI_RUN("compare", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "without --tables-only"),
+        "tables need results");
+  run = CLI_RUN("compare", "poisson2d:4x4", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "without --tables-only"),
+        "also where the cases are named");
+  run = CLI_RUN("compare", "--tables-only", "--results", tap_write("none.jsonl", "", 0));
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no rows yet"),
+        "an empty file has none");
+  tap_ok(access(results, F_OK) != 0, "nothing has made a results file");
+}
+
+static const char tiny[] = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n";
+
+/* A folder's matrices, whatever their names, are sorted, and right-hand sides are none. */
+static void test_folder(void)
+{
+  static const char *const names[] = {"-x.mtx", "a b'\"\\.mtx", "n\nl.mtx", "z.mtx"};
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s", tap_scratch("x"));
+  *strrchr(folder, '/') = '\0';
+  for (int i = 0; i < 4; i++) tap_write(names[i], tiny, -1);
+  tap_write("z_b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", -1);
+  tap_write("y.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", -1);
+  tap_write("README.md", "no matrix", -1);
+  const struct cli_run *run = DRY(folder);
+  check(run, LISTS(run, "/-x.mtx", "/a b'\"\\.mtx", "/n\\x0al.mtx", "/z.mtx"), "a folder's matrices are compared");
+  run = CLI_RUN("compare", folder, "--results", results, "--quiet");
+  json_t *rows = read_rows(results), *row;
+  size_t i, fine = 0;
+  json_array_foreach(rows, i, row) fine += strcmp(row_text(row, "outcome"), "converged") == 0;
+  check(run, run->status == 0 && json_array_size(rows) == 4 && fine == 4, "and solved, by any name");
+  check(run, strstr(run->err, "with another ending are skipped; those of matrices are .mtx "),
+        "a note says how many files are skipped");
+  json_decref(rows);
+  tap_write("z.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 5\n", -1);
+  run = CLI_RUN("compare", folder, "--results", results, "--quiet");
+  rows = read_rows(results);
+  check(run, run->status == 0 && json_array_size(rows) == 5, "a file that has changed is solved again, and it alone");
+  json_decref(rows);
+  unlink(results);
+  for (int k = 0; k < 4; k++) unlink(tap_scratch(names[k]));
+}
+
+/* What solve reads beside a matrix is part of the case: Flow's right-hand side, PETSc's block size. */
+static void test_files_beside(void)
+{
+  char matrix[512];
+  tap_write("p_rhs_istl.mm", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n", -1);
+  snprintf(matrix, sizeof matrix, "%s", tap_write("p_matrix_istl.mm", tiny, -1));
+  for (int i = 0; i < 3; i++) {
+    const struct cli_run *run = CLI_RUN("compare", matrix, "--results", results, "--quiet");
+    json_t *rows = read_rows(results);
+    check(run, run->status == 0 && json_array_size(rows) == (size_t)i + 1, "a case is of what lies beside its matrix");
+    json_decref(rows);
+    if (i == 0) tap_write("p_rhs_istl.mm", "%%MatrixMarket matrix array real general\n2 1\n1\n3\n", -1);
+    if (i == 1) tap_write("p_matrix_istl.mm.info", "-matload_block_size 2\n", -1);
+  }
+  unlink(results);
+}
+
+/* For auto, an option that is given is not one that is left out, though its value is the default. */
+static void test_auto(void)
+{
+  CLI_RUN("compare", "poisson2d:30x30", "--precond=auto", "--results", results, "--quiet");
+  const struct cli_run *run = CLI_RUN("compare", "poisson2d:30x30", "--precond=auto", "--level=0", "--ordering=natural",
+                                      "--results", results, "--quiet");
+  json_t *rows = read_rows(results);
+  check(run,
+        run->status == 0 && json_array_size(rows) == 2 &&
+            row_iterations(json_array_get(rows, 0)) < row_iterations(json_array_get(rows, 1)),
+        "auto with options of their defaults is a case of its own");
+  run = DRY("poisson2d:4x4", "--precond=iluk,auto", "--level=0..2", "--rtol=0.0001,1e-8");
+  check(run,
+        LISTS(run, "precond=iluk level=0 rtol=0.0001", "precond=iluk level=0 rtol=1e-8",
+              "precond=iluk level=1 rtol=0.0001", "precond=iluk level=1 rtol=1e-8", "precond=iluk level=2 rtol=0.0001",
+              "precond=iluk level=2 rtol=1e-8", "precond=auto rtol=0.0001", "precond=auto rtol=1e-8"),
+        "beside others auto chooses the level itself");
+  run = DRY("poisson2d:4x4", "--ordering=natural,rcm", "--trisolve=auto,jacobi", "--trisolve-sweeps=2,3", "--shift=0,1",
+            "--modified=0,1", "--precond=jacobi,auto");
+  check(run, LISTS(run, "precond=auto", "ordering=natural precond=jacobi", "ordering=rcm precond=jacobi"),
+        "and all else that it chooses");
+  run = DRY("poisson2d:4x4", "--precond=auto", "--level=0..2");
+  check(run, LISTS(run, "level=0", "level=1", "level=2"), "alone it takes what is given");
+  json_decref(rows);
+  unlink(results);
+}
+
+/* A batch of levels by blocks, as users make it. */
+static void test_levels_by_blocks(void)
+{
+  const struct cli_run *run =
+      CLI_RUN("compare", "poisson2d:12x12", "blackoil:4x4x2", "--block=1,2,3", "--level=0..2", "--results", results);
+  json_t *rows = read_rows(results), *row;
+  size_t i, fine = 0;
+  json_array_foreach(rows, i, row)
+  {
+    json_t *solve = json_object_get(row, "solve"), *what = json_object_get(row, "case");
+    const char *level = row_text(json_object_get(what, "options"), "level");
+    fine += strcmp(row_text(row, "outcome"), "converged") == 0 && json_is_true(json_object_get(solve, "converged")) &&
+            json_integer_value(json_object_get(solve, "level")) == atoi(level) &&
+            json_equal(json_object_get(solve, "block"), json_object_get(what, "block")) &&
+            json_array_size(json_object_get(row, "history")) == (size_t)row_iterations(row) + 1 &&
+            json_number_value(json_object_get(row, "wall")) > 0 && row_text(row, "host")[0] &&
+            row_text(row, "version")[0];
+  }
+  check(run, run->status == 0 && json_array_size(rows) == 18 && fine == 18,
+        "levels by blocks: each case converges, and its row has what was asked for");
+  tap_ok(count_lines(run->err) == 18 && strstr(run->err, "18/18 blackoil:4x4x2 block=3 device=cpu level=2: converged"),
+         "the log has a line for each case");
+  json_decref(rows);
+  run = CLI_RUN("compare", "poisson2d:12x12", "blackoil:4x4x2", "--block=1,2,3", "--precond=iluk", "--results", results,
+                "--level=0..2");
+  rows = read_rows(results);
+  check(run, run->status == 0 && json_array_size(rows) == 18 && !run->err[0],
+        "a finished case is not run again, also where a default is named");
+  json_decref(rows);
+  run = CLI_RUN("compare", "--tables-only", "--results", results);
+  check(run, run->status == 0 && run->out[0] && !run->err[0], "tables alone are of all rows");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=block=2,level=01");
+  check(run, run->status == 0 && run->out[0] && !run->err[0], "with a baseline that some case has");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=level=7");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "the cases have 0, 1, 2\n"),
+        "and not with one that none has");
+  run = CLI_RUN("compare", "--tables-only", "--results", results, "--baseline=block=1,level=1,block=2");
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no case has all of these"),
+        "nor with values that cases have, but none together");
+  run = CLI_RUN("compare", "poisson2d:13x13", "poisson2d:14x14", "--tables-only", "--results", results);
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "no row of these 2 cases"),
+        "tables of other cases than those of the rows are refused");
+  unlink(results);
+}
+
+static void test_all(void)
+{
+  snprintf(results, sizeof results, "%s", tap_scratch("results.jsonl"));
+  test_product();
+  test_plan();
+  test_bad_plans();
+  test_bad_arguments();
+  test_bad_files();
+  test_folder();
+  test_files_beside();
+  test_auto();
+  test_levels_by_blocks();
+}
+#else
+static void test_all(void)
+{
+  const struct cli_run *run = CLI_RUN("compare", "poisson2d:4x4");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "jansson"),
+         "compare without jansson is refused");
+}
+#endif
+
+int main(void)
+{
+  cli_need("compare");
+  cli_need("solve");
+  test_all();
+  return tap_done();
+}

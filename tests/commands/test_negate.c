@@ -1,0 +1,112 @@
+/* The option --negate of solve, convert and bench: the matrix and the right-hand side that came with it change their
+ * signs, so that the solution stays; another right-hand side and the rows that pad the matrix do not change. */
+#include "config.h"
+
+#include "tests/support/cli.h"
+#include "tests/support/refusal.h"
+
+#include "tools/src/common/load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *path(const char *name)
+{
+  static char text[4][512];
+  static unsigned next;
+  char *buffer = text[next++ % 4];
+  snprintf(buffer, sizeof text[0], "%s", tap_scratch(name));
+  return buffer;
+}
+
+static void test_values(karst_context *context)
+{
+  static const int blocks[] = {1, 2, 4};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    karst_matrix *A, *B;
+    karst_vector *a, *b;
+    tap_need(context, karst_gallery_create(context, "unitsquare:3x3", blocks[i], &A, &a), "matrix");
+    tap_need(context, karst_gallery_create(context, "unitsquare:3x3", blocks[i], &B, &b), "matrix");
+    bool same = tool_negate(context, B, b) == TOOL_GO_ON;
+    const int64_t n = karst_matrix_rows(A);
+    double *left = tap_dense(A), *right = tap_dense(B), *rhs = calloc(2 * (size_t)n, sizeof *rhs);
+    for (int64_t c = 0; c < n; c++)
+      for (int64_t r = 0; r < n; r++) {
+        const double sign = r < 9 && c < 9 ? -1 : 1;
+        same = same && right[r + n * c] == sign * left[r + n * c];
+        same = same && (right[r + n * c] != 0 || !signbit(right[r + n * c]));
+      }
+    tap_ok(same, "blocks of %d: all entries but the padding change their signs, and zeros stay +0", blocks[i]);
+    tap_need(context, karst_vector_get(a, n, rhs), "get");
+    tap_need(context, karst_vector_get(b, n, rhs + n), "get");
+    for (int64_t r = 0; r < n; r++) same = same && rhs[n + r] == -rhs[r];
+    tap_ok(same, "blocks of %d: so does the right-hand side", blocks[i]);
+    tap_ok(tool_negate(context, B, NULL) == TOOL_GO_ON, "a matrix may come without one");
+    free(left);
+    free(right);
+    free(rhs);
+    karst_matrix_destroy(A);
+    karst_matrix_destroy(B);
+    karst_vector_destroy(a);
+    karst_vector_destroy(b);
+  }
+}
+
+static bool agrees(const char *a, const char *b) { return CLI_RUN("diff", a, b, "--rtol", "1e-7")->status == 0; }
+
+static void test_solve(void)
+{
+  const char *plain = path("plain.mtx"), *other = path("other.mtx"), *file = path("negative.mtx");
+  const struct cli_run *run = CLI_RUN("solve", "unitsquare:6x5", "--solution", plain);
+  tap_ok(run->status == 0 && !strstr(run->out, "negated"), "without --negate the report does not speak of it");
+  run = CLI_RUN("solve", "unitsquare:6x5", "--negate", "--solution", other);
+  tap_ok(run->status == 0 && strstr(run->out, "unitsquare:6x5: negated, 30 rows"), "with it the report says so");
+  tap_ok(agrees(plain, other), "with a right-hand side of its own the solution stays");
+  run = CLI_RUN("solve", "unitsquare:6x5", "--negate", "--solver", "cg");
+  tap_ok(run->status == 1 && strstr(run->out, "not positive definite"), "cg finds the matrix negated");
+  run = CLI_RUN("solve", "unitsquare:6x5", "--negate", "--rhs", "Aones", "--solution", other);
+  tap_ok(run->status == 0 && CLI_RUN("solve", "unitsquare:6x5", "--rhs", "Aones", "--solution", plain)->status == 0 &&
+             agrees(plain, other),
+         "Aones is made with the negated matrix");
+  run = CLI_RUN("convert", "unitsquare:6x5", file, "--negate");
+  tap_ok(run->status == 0 && strstr(run->err, "the matrix and its right-hand side are multiplied by -1"),
+         "convert says what it multiplies");
+  tap_ok(CLI_RUN("diff", file, "unitsquare:6x5")->status == 1, "and does");
+  run = CLI_RUN("solve", file, "--negate", "--solver", "cg", "--solution", other);
+  tap_ok(run->status == 0 && CLI_RUN("solve", "unitsquare:6x5", "--solution", plain)->status == 0 &&
+             agrees(plain, other),
+         "a negative definite file and its right-hand side are negated for cg");
+  run = CLI_RUN("solve", file, "--rhs", "ones", "--solution", other);
+  const bool negative = run->status == 0;
+  run = CLI_RUN("solve", "unitsquare:6x5", "--negate", "--rhs", "ones", "--solution", plain);
+  tap_ok(negative && run->status == 0 && agrees(plain, other), "another right-hand side stays as given");
+  run = CLI_RUN("convert", "poisson2d:2x2", path("quiet.mtx"), "--negate", "--quiet");
+  tap_ok(run->status == 0 && !*run->err && !*run->out, "convert --quiet says nothing");
+  run = CLI_RUN("convert", "poisson2d:2x2", path("quiet.mtx"), "--negate");
+  tap_ok(strstr(run->err, "note: the matrix is multiplied by -1") != NULL, "a matrix without a right-hand side");
+#ifdef HAVE_JANSSON
+  tap_ok(strstr(CLI_RUN("solve", "poisson2d:2x2", "--negate", "--json")->out, "\"negated\": true") != NULL, "JSON too");
+  tap_ok(strstr(CLI_RUN("solve", "poisson2d:2x2", "--json")->out, "\"negated\": false") != NULL, "or false");
+#endif
+}
+
+static void test_bench(void)
+{
+  const struct cli_run *run =
+      CLI_RUN("bench", "poisson2d:4x4", "--negate", "--quick", "--level", "0", "--threads", "1");
+  tap_ok(run->status == 0 && strstr(run->out, "poisson2d:4x4: negated, 16 rows"), "bench negates too, and says so");
+  run = CLI_RUN("bench", "poisson2d:4x4", "--negate", "--peer", "peer");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench") && strstr(run->err, "--negate and --peer"),
+         "a peer, which would not, is refused");
+}
+
+int main(void)
+{
+  cli_need("solve");
+  tap_each_device(test_values, "values");
+  test_solve();
+  test_bench();
+  return tap_done();
+}

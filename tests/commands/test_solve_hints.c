@@ -1,0 +1,428 @@
+/* A failed solve ends with a line on what to try, and what it says helps: each hint is followed here. */
+#include "config.h"
+
+#include "tests/support/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A matrix in a file, made entry by entry. */
+struct maker {
+  FILE *stream;
+  long place; /* of the number of entries, written in the end */
+  int rows, entries;
+};
+
+static struct maker begin(const char *path, int rows)
+{
+  struct maker maker = {fopen(path, "w"), 0, rows, 0};
+  if (!maker.stream) exit(99);
+  fprintf(maker.stream, "%%%%MatrixMarket matrix coordinate real general\n");
+  maker.place = ftell(maker.stream);
+  fprintf(maker.stream, "%40s\n", "");
+  return maker;
+}
+
+static void put(struct maker *maker, int row, int column, double value)
+{
+  fprintf(maker->stream, "%d %d %.17g\n", row + 1, column + 1, value);
+  maker->entries++;
+}
+
+static void end(struct maker *maker)
+{
+  char sizes[41];
+  snprintf(sizes, sizeof sizes, "%d %d %d", maker->rows, maker->rows, maker->entries);
+  fseek(maker->stream, maker->place, SEEK_SET);
+  fprintf(maker->stream, "%-40s", sizes);
+  fclose(maker->stream);
+}
+
+/* The Poisson problem on 10 x 10 cells, times factor, with shift added to its diagonal; row empty is zeros. */
+static void put_poisson(struct maker *maker, int first, double factor, double shift, int empty)
+{
+  static const int side = 10, step[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+  for (int i = 0; i < side * side; i++) {
+    put(maker, first + i, first + i, i == empty ? 0 : factor * 4 + shift);
+    for (int s = 0; s < 4; s++) {
+      const int x = i % side + step[s][0], y = i / side + step[s][1];
+      const double value = i == empty ? 0 : -factor;
+      if (x >= 0 && x < side && y >= 0 && y < side) put(maker, first + i, first + x + side * y, value);
+    }
+  }
+}
+
+/* Runs solve on a matrix and expects a failure with the hint, or a refusal with it in its sentence; then with what the
+ * hint says, and expects success. Up to 6 arguments each, which end with NULL. */
+static void follow(const char *matrix, const char *const failing[], const char *says, const char *const better[],
+                   const char *what)
+{
+  const char *argument[16] = {matrix};
+  int count = 1;
+  for (; *failing; failing++) argument[count++] = *failing;
+  argument[count] = NULL;
+  const struct cli_run *run = cli_run("solve", argument);
+  const char *hint = strstr(run->out, "\nhint        ");
+  const bool refused = run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, says);
+  const bool told = refused || (run->status == 1 && hint && strstr(hint, says));
+  if (!tap_ok(told, "%s: the hint says \"%s\"", what, says)) tap_note("%d %s%s", run->status, run->out, run->err);
+  for (; *better; better++) argument[count++] = *better;
+  argument[count] = NULL;
+  run = cli_run("solve", argument);
+  if (!tap_ok(run->status == 0 && !strstr(run->out, "\nhint "), "and that helps"))
+    tap_note("%d %s%s", run->status, run->out, run->err);
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NONE ((const char *const[]){NULL})
+
+static void test_made(void)
+{
+  char path[512];
+  struct maker maker;
+  snprintf(path, sizeof path, "%s", tap_scratch("hint.mtx"));
+  maker = begin(path, 100);
+  put_poisson(&maker, 0, -1, 0, -1);
+  end(&maker);
+  follow(path, LIST("--solver", "cg"), "try --negate", LIST("--negate"), "a negative definite matrix");
+  const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "cg", "--negate");
+  tap_ok(run->status == 1 && strstr(run->out, "try it without --negate"), "and one that the option has made so");
+  maker = begin(path, 100);
+  put_poisson(&maker, 0, 1, -2.5, -1);
+  end(&maker);
+  follow(path, LIST("--solver", "cg"), "try --solver auto", LIST("--solver", "auto"), "an indefinite matrix");
+  follow(path, LIST("--solver", "gmres"), "try --solver auto --precond auto",
+         LIST("--solver", "auto", "--precond", "auto"), "gmres that stagnates");
+  maker = begin(path, 100);
+  put_poisson(&maker, 0, 1, -0.5, -1);
+  end(&maker);
+  follow(path, LIST("--precond", "rrb", "--grid", "10x10"), "needs a positive definite matrix: try --precond iluk",
+         LIST("--precond", "iluk"), "rrb for an indefinite matrix");
+  maker = begin(path, 101); /* and a pair of skew couplings, so that cg is of no use */
+  put_poisson(&maker, 0, 1, 0, -1);
+  put(&maker, 100, 100, 1);
+  put(&maker, 100, 0, -1);
+  put(&maker, 0, 100, 1);
+  end(&maker);
+  follow(path, LIST("--solver", "cg", "--precond", "none"), "try --solver auto", LIST("--solver", "auto"),
+         "a matrix that is not symmetric");
+  maker = begin(path, 30);
+  for (int i = 0; i < 30; i++) {
+    put(&maker, i, i, 0);
+    if (i < 29) put(&maker, i, i + 1, 1 + i);
+    if (i > 0) put(&maker, i, i - 1, -i);
+  }
+  end(&maker);
+  follow(path, LIST("--solver", "bicgstab"), "try --solver gmres --precond none",
+         LIST("--solver", "gmres", "--precond", "none", "--restart", "30"), "a diagonal of zeros");
+  follow(path, LIST("--solver", "gmres", "--restart", "30"), "or try --precond none", LIST("--precond", "none"),
+         "which gmres has met already");
+  follow(path, LIST("--precond", "none", "--solver", "bicgstab"), "try --solver auto", LIST("--solver", "auto"),
+         "a breakdown of bicgstab");
+}
+
+/* A system whose row 37 is zero, as that of a shut well. */
+static void write_shut_well(char *path, size_t size)
+{
+  snprintf(path, size, "%s", tap_scratch("shut.mtx"));
+  struct maker maker = begin(path, 100);
+  put_poisson(&maker, 0, 1, 0, 37);
+  end(&maker);
+}
+
+/* Its right-hand side is zero, too. */
+static void test_shut_well(void)
+{
+  char path[512];
+  struct maker maker;
+  write_shut_well(path, sizeof path);
+  follow(path, LIST("--rhs", "Aones"), "as of a shut well: try --shift 1", LIST("--shift", "1"), "a row of zeros");
+  maker = begin(path, 3);
+  for (int i = 0; i < 3; i++) put(&maker, i, i, i);
+  end(&maker);
+  follow(path, LIST("--rhs", "Aones", "--solver", "cg", "--precond", "two-stage"), "try --precond iluk --shift 1",
+         LIST("--precond", "iluk", "--shift", "1"), "a pivot of a stage, which says more than the method does");
+  maker = begin(path, 100);
+  put_poisson(&maker, 0, 1e200, 0, -1);
+  end(&maker);
+  follow(path, LIST("--scale", "block"), "try --scale diagonal", LIST("--scale", "diagonal"), "a large matrix");
+  const struct cli_run *run = CLI_RUN("solve", path, "--rhs", "Aones");
+  tap_ok(run->status == 1 && strstr(run->out, "as large as 2e+200: divide it by that"), "a right-hand side too large");
+}
+
+static void test_slow(void)
+{
+  follow("poisson2d:30x30", LIST("--max-iterations", "10"), "try --solver cg --precond auto, or more --max-iterations",
+         LIST("--max-iterations", "200"), "too few iterations");
+  follow("poisson2d:30x30", LIST("--rtol", "1e-30", "--max-iterations", "500"), "try --rtol 1e-12",
+         LIST("--rtol", "1e-12"), "a target that no double can reach");
+  follow("convdiff:8x8x8", LIST("--max-iterations", "9", "--solver", "richardson"), "try --solver auto --precond auto",
+         LIST("--solver", "auto", "--precond", "auto"), "richardson");
+  follow("poisson2d:30x30", LIST("--max-iterations", "40", "--precond", "none", "--solver", "cg"), "try --precond auto",
+         LIST("--precond", "auto"), "no preconditioner");
+  follow("poisson2d:30x30", LIST("--max-iterations", "15", "--precond", "dilu"), "try --solver cg --precond auto",
+         LIST("--solver", "cg", "--precond", "auto"), "a cheap one");
+  follow("poisson2d:30x30", LIST("--max-iterations", "25", "--trisolve", "jacobi", "--trisolve-sweeps", "1"),
+         "try --trisolve auto", LIST("--trisolve", "auto"), "approximate triangular solves");
+}
+
+/* A right-hand side in a row of zeros: what is told first leads to what is told next, and that to a solution. */
+static void test_no_solution(void)
+{
+  char path[512];
+  write_shut_well(path, sizeof path);
+  static const char says[] =
+      "row 37, counted from 0, is all zeros and its right-hand side is 1: set that to 0, as --rhs "
+      "Aones does";
+  follow(path, LIST("--shift", "1"), says, LIST("--rhs", "Aones"), "a shut well with a right-hand side");
+  follow(path, LIST("--precond", "none"), says, LIST("--rhs", "Aones"), "without preconditioner");
+  const struct cli_run *run = CLI_RUN("solve", path);
+  tap_ok(run->status == 1 && strstr(run->out, says), "and where its pivot is what has failed");
+  follow(path, LIST("--rhs", "Aones", "--precond", "jacobi"), "try --precond iluk --shift 1",
+         LIST("--precond", "iluk", "--shift", "1"), "a preconditioner that replaces no pivots");
+  follow(path, LIST("--rhs", "Aones", "--precond", "jacobi", "--shift", "1"),
+         "try --precond iluk, which replaces singular pivot blocks by the shift given", LIST("--precond", "iluk"),
+         "the shift is there, and the preconditioner has no use for it");
+  follow(path, LIST("--rhs", "Aones", "--precond", "auto"), "try --precond iluk --shift 1",
+         LIST("--precond", "iluk", "--shift", "1"), "auto's factors");
+}
+
+/* Cells of two unknowns whose equations are exchanged, on a line: no diagonal entry of a scalar or of a block that
+ * begins inside a cell. */
+static void test_block(void)
+{
+  enum { CELLS = 49 };
+  char path[512];
+  struct maker maker;
+  snprintf(path, sizeof path, "%s", tap_scratch("cells.mtx"));
+  maker = begin(path, 2 * CELLS);
+  for (int i = 0; i < CELLS; i++)
+    for (int r = 0; r < 2; r++) {
+      put(&maker, 2 * i + r, 2 * i + 1 - r, 5);
+      if (i > 0) put(&maker, 2 * i + r, 2 * i - 1 - r, -1);
+      if (i + 1 < CELLS) put(&maker, 2 * i + r, 2 * i + 3 - r, -1);
+    }
+  end(&maker);
+  follow(path, LIST("--block", "3"), "the block size 3 does not divide the 98 rows, which were padded: try --block 2",
+         LIST("--block", "2"), "a block size that does not fit");
+  follow(path, LIST("--block", "7"), "try --block 2, which leaves no diagonal block singular", LIST("--block", "2"),
+         "a block size that fits the number of rows alone");
+  follow(path, NONE, "98 of 98 lack one: try --block 2", LIST("--block", "2"), "no blocks");
+  follow(path, LIST("--block", "2", "--precond", "fgbilu", "--grid", "49x1x1", "--pivoting", "no"),
+         "try --pivoting yes", LIST("--pivoting", "yes"), "no exchange of rows");
+  maker = begin(path, 31); /* a prime number of rows, in a circle without a diagonal */
+  for (int i = 0; i < 31; i++) put(&maker, i, (i + 1) % 31, 1 + i);
+  end(&maker);
+  follow(path, LIST("--rhs", "random"), "or try --solver gmres --precond none --restart 31",
+         LIST("--solver", "gmres", "--precond", "none", "--restart", "31"), "no block size fits");
+}
+
+static void test_stored(void)
+{
+  static const char text[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 4\n2 1 1\n3 2 2\n3 3 6\n";
+  char path[512];
+  snprintf(path, sizeof path, "%s", tap_write("stored.mtx", text, -1));
+  const struct cli_run *run = CLI_RUN("solve", path, "--stored-triangle");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") &&
+             strstr(run->err, "singular without it: try --insert-diagonal, and no --stored-triangle"),
+         "a stored triangle without a diagonal entry: %s", run->err);
+  run = CLI_RUN("solve", path, "--stored-triangle", "--insert-diagonal");
+  tap_ok(run->status == 1 && strstr(run->out, "singular, as 1 diagonal entry of the stored triangle is zero: try it "
+                                              "without --stored-triangle"),
+         "and with a zero in its place");
+  tap_ok(!strstr(run->out, "before blocking"), "which is not of any blocks");
+  run = CLI_RUN("solve", path, "--insert-diagonal");
+  tap_ok(run->status == 0, "the whole matrix has a solution");
+}
+
+/* What is said of how the solve goes on. */
+static void test_going_on(void)
+{
+  char path[512];
+  struct maker maker;
+  snprintf(path, sizeof path, "%s", tap_scratch("neumann.mtx"));
+  follow("convdiff:8x8x8", LIST("--max-iterations", "3"), "try --precond auto, or more --max-iterations",
+         LIST("--max-iterations", "200"), "an early end");
+  follow("poisson2d:30x30", LIST("--max-iterations", "0"), "try more --max-iterations", LIST("--max-iterations", "200"),
+         "no iteration");
+  follow("poisson2d:30x30", LIST("--rtol", "0", "--atol", "1e-40", "--max-iterations", "300"), "try --rtol 1e-12",
+         LIST("--rtol", "1e-12"), "an absolute target that no double can reach");
+  follow("poisson2d:30x30", LIST("--precond", "two-stage", "--max-iterations", "8"), "try --second.level 1",
+         LIST("--second", "iluk", "--second.level", "3"), "two stages");
+  follow("poisson2d:30x30", LIST("--precond", "parilu", "--sweeps", "1", "--max-iterations", "15"),
+         "try --solver cg --precond auto", LIST("--solver", "cg", "--precond", "auto"), "swept factors");
+  follow("convdiff:8x8x8", LIST("--precond", "auto", "--max-iterations", "4"), "stronger factors: try --level 2",
+         LIST("--level", "4"), "what auto has chosen, and not what was given");
+  follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "auto", "--max-iterations", "4"),
+         "stronger factors: try --precond iluk --level 0, or more --max-iterations", LIST("--max-iterations", "100"),
+         "another of its choices");
+  follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "two-stage", "--max-iterations", "5"),
+         "two-stage is not symmetric, which cg needs of a preconditioner: try --solver auto",
+         LIST("--solver", "auto", "--max-iterations", "200"), "cg with two stages");
+  maker = begin(path, 30);
+  for (int i = 0; i < 30; i++) {
+    put(&maker, i, i, i % 29 == 0 ? 1 : 2);
+    if (i > 0) put(&maker, i, i - 1, -1);
+    if (i < 29) put(&maker, i, i + 1, -1);
+  }
+  end(&maker);
+  const struct cli_run *run = CLI_RUN("solve", path);
+  tap_ok(run->status == 1 && strstr(run->out, "singular, as each row sums to zero: fix one unknown"),
+         "constants in the null space");
+  maker = begin(path, 3); /* a triangle with a zero on its diagonal */
+  put(&maker, 0, 0, 4);
+  put(&maker, 1, 0, 1);
+  put(&maker, 2, 1, 2);
+  put(&maker, 2, 2, 6);
+  end(&maker);
+  run = CLI_RUN("solve", path, "--solver", "gmres", "--insert-diagonal", "--shift", "1");
+  tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference tells"), "a singular matrix");
+  run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1", "--solver", "fgmres");
+  tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference tells"),
+         "fgmres is told the same, and of no gmres");
+  run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1", "--reference");
+  tap_ok(
+      strstr(run->status == 1 ? run->out : run->err, run->status == 1 ? "UMFPACK: the matrix is singular" : "UMFPACK"),
+      "and that tells, or says what it needs");
+  tap_ok(run->status != 1 || strstr(run->out, "the matrix is singular: rows depend on each other"),
+         "and the hint does not ask for what was done");
+}
+
+static void test_refusal(void)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s",
+           tap_write("missing.mtx",
+                     "%%MatrixMarket matrix coordinate real general\n3 3 6\n1 1 4\n1 2 1\n2 1 1\n2 3 1\n3 2 1\n3 3 4\n",
+                     -1));
+  const struct cli_run *run = CLI_RUN("solve", path);
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") &&
+             strstr(run->err, "block row 1 has no diagonal entry; try --insert-diagonal, which adds 1 zero block"),
+         "a missing diagonal block: %s", run->err);
+  run = CLI_RUN("solve", path, "--precond", "fgbilu", "--grid", "1x1x3");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve"), "another refusal is one sentence: %s", run->err);
+  run = CLI_RUN("solve", "poisson2d:3x3");
+  tap_ok(run->status == 0 && !strstr(run->out, "hint"), "a solve that converges needs no hint");
+#ifdef HAVE_JANSSON
+  run = CLI_RUN("solve", "poisson2d:3x3", "--json");
+  tap_ok(strstr(run->out, "\"hint\": null") != NULL, "nor in JSON");
+  run = CLI_RUN("solve", "poisson2d:30x30", "--json", "--max-iterations", "3");
+  tap_ok(strstr(run->out, "\"hint\": \"methods that fit the matrix: try --solver cg") != NULL,
+         "which has it of one that fails");
+#endif
+  run = CLI_RUN("solve", "poisson2d:30x30", "--quiet", "--max-iterations", "3");
+  tap_ok(run->status == 1 && !*run->out && !*run->err, "--quiet has none");
+}
+
+/* The path of a matrix from practice; NULL after a skip. */
+static const char *find(const char *file, char path[1024])
+{
+  const char *found = tap_matrix_path(file);
+  const bool packed = strstr(file, ".gz") != NULL;
+  if (!found || (packed && !strstr(karst_build_features(), "zlib")) ||
+      (strstr(file, ".tar") && !strstr(karst_build_features(), "libarchive"))) {
+    tap_skip(found ? "built without the library that unpacks it" : "the matrix is not there", "hints for %s", file);
+    return NULL;
+  }
+  snprintf(path, 1024, "%s", found);
+  return path;
+}
+
+/* Matrices from practice, where they are there. */
+static void test_real(void)
+{
+  static const struct {
+    const char *file;
+    const char *failing[6], *says, *better[8];
+  } cases[] = {
+      {"spe10_layer_dirichlet.mtx.gz", {"--solver", "cg"}, "try --negate", {"--negate"}},
+      {"e05r0500.mtx", {"--insert-diagonal", "--ordering", "rcm"}, "try --ordering natural", {"--ordering", "natural"}},
+      {"west0479.mtx",
+       {"--insert-diagonal"},
+       "try --solver gmres --precond none --restart 479",
+       {"--solver", "gmres", "--precond", "none", "--restart", "479"}},
+  };
+  char path[1024];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (find(cases[i].file, path)) follow(path, cases[i].failing, cases[i].says, cases[i].better, cases[i].file);
+}
+
+/* Takes the options that a line of text says to try, up to an "or"; the words stay in the text. */
+static int take_options(char *text, const char *option[], int most)
+{
+  int count = 0;
+  char *begin = strstr(text, "try ");
+  for (char *word = begin ? strtok(begin + 4, " \n") : NULL; word && count < most; word = strtok(NULL, " \n")) {
+    const size_t length = strcspn(word, ",;");
+    const bool last = word[length] != '\0';
+    word[length] = '\0';
+    if (strcmp(word, "or") == 0 ||
+        (count % 2 == 0 && strncmp(word, "--", 2) != 0 && strcmp(option[count - 1], "--insert-diagonal") != 0))
+      break;
+    option[count++] = word;
+    if (last) break;
+  }
+  return count;
+}
+
+/* Solves, and does what hints say; a refusal may come first, and then one hint has to be enough. */
+static void follow_to_the_end(const char *name, const char *path, const char *const start[])
+{
+  enum { MOST = 24, STEPS = 3 };
+  static char text[STEPS][1 << 16];
+  const char *argument[MOST + 1] = {path};
+  int count = 1, hints = 0;
+  for (; *start; start++) argument[count++] = *start;
+  argument[count] = NULL;
+  const struct cli_run *run = cli_run("solve", argument);
+  while (run->status != 0 && hints < STEPS) {
+    const char *said = run->status == 1 ? strstr(run->out, "\nhint        ") : run->err;
+    snprintf(text[hints], sizeof text[hints], "%s", said ? said : "");
+    const int taken = take_options(text[hints++], argument + count, MOST - count);
+    if (taken == 0) break;
+    argument[count += taken] = NULL;
+    run = cli_run("solve", argument);
+  }
+  char all[1024] = "";
+  for (int i = 1; i < count; i++) snprintf(all + strlen(all), sizeof all - strlen(all), " %s", argument[i]);
+  if (!tap_ok(run->status == 0 && hints <= 2, "%s is solved after %d hints:%s", name, hints, all))
+    tap_note("%s%s", run->out, run->err);
+}
+
+/* Each matrix from practice that can be solved, with methods that may fail. */
+static void test_all_real(void)
+{
+  static const char *const files[] = {"1138_bus.tar.gz", "2dcyl1.mtx.gz",   "SPE01_bsr3.mtx.gz", "add20.mtx.gz",
+                                      "ani4.mtx.gz",     "bcsstk16.mtx.gz", "bcsstk18.mtx.gz",   "e05r0500.mtx",
+                                      "fasp_FE.mtx.gz",  "jpwh_991.mtx",    "nos7.mtx",          "orsirr_1.mtx",
+                                      "pores_3.mtx",     "sherman1.mtx",    "sherman3.mtx.gz",   "sherman5.mtx.gz",
+                                      "steam2.mtx.gz",   "vdvorst3.mtx.gz", "west0479.mtx"};
+  static const char *const starts[][7] = {
+      {NULL},
+      {"--solver", "gmres", NULL},
+      {"--solver", "gmres", "--level", "1", NULL},
+      {"--solver", "cg", NULL},
+      {"--solver", "orthomin", "--precond", "jacobi", "--max-iterations", "4000", NULL}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char path[1024];
+    if (!find(files[i], path)) continue;
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) follow_to_the_end(files[i], path, starts[k]);
+  }
+}
+
+int main(void)
+{
+  cli_need("solve");
+  test_made();
+  test_shut_well();
+  test_slow();
+  test_no_solution();
+  test_block();
+  test_stored();
+  test_going_on();
+  test_refusal();
+  test_real();
+  test_all_real();
+  return tap_done();
+}

@@ -1,0 +1,290 @@
+/* The report of solve with values of a method that it does not know: each is a line of the text and a key of the JSON
+ * object, whatever its name and whatever its number. */
+#include "config.h"
+
+#include "tests/support/tap.h"
+
+#include "tools/src/solve/effective.h"
+#include "tools/src/solve/solve_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
+
+static karst_value values[] = {{.name = "levels_lower", .unit = "level sets", .number = 7},
+                               {.name = "iterations", .unit = "", .number = 2.5},
+                               {.name = "error", .unit = "", .number = 0.25},
+                               {.name = "precond_error", .unit = "", .number = 0.5},
+                               {.name = "cells", .unit = "cells", .number = 1234567},
+                               {.name = "huge", .unit = "", .number = 1e300},
+                               {.name = "lost", .unit = "", .number = NAN},
+                               {.name = "endless", .unit = "Pa", .number = INFINITY},
+                               {.name = "coarse_method", .unit = "", .number = NAN, .text = "direct\x1b[2J \xff"},
+                               {.name = "shifted", .unit = "", .number = NAN, .text = "never"},
+                               {.name = "fallbacks", .unit = "times", .number = 3}};
+
+/* Standard output of print, from a scratch file; the caller frees it. */
+static char *output_of(int (*print)(const karst_context *, const struct solve_report *), const karst_context *context,
+                       const struct solve_report *report)
+{
+  const char *path = tap_scratch("report");
+  char *text = calloc(1, 65536);
+  fflush(stdout);
+  const int saved = dup(STDOUT_FILENO);
+  if (!text || saved < 0 || !freopen(path, "w", stdout)) exit(1);
+  print(context, report);
+  fflush(stdout);
+  dup2(saved, STDOUT_FILENO);
+  close(saved);
+  FILE *file = fopen(path, "r");
+  if (!file || fread(text, 1, 65535, file) == 0) exit(1);
+  fclose(file);
+  return text;
+}
+
+static int print_text(const karst_context *context, const struct solve_report *report)
+{
+  (void)context;
+  solve_print_text(report);
+  return 0;
+}
+
+static void test_text(const struct solve_report *report)
+{
+  char *text = output_of(print_text, NULL, report);
+  tap_ok(strstr(text, "level sets: 7 lower, 0 upper") != NULL, "a value that the report knows is in its sentence");
+  tap_ok(!strstr(text, "levels_lower"), "and in no line of its own");
+  tap_ok(strstr(text, "\ncells       1234567 cells\n") && strstr(text, "\nhuge        1e+300\n") &&
+             strstr(text, "\nerror       0.25\n"),
+         "the others have one each, with the unit");
+  tap_ok(strstr(text, "\nlost        not finite\n") && strstr(text, "\nendless     not finite Pa\n"),
+         "in words where a number is none");
+  tap_ok(strstr(text, "\ncoarse_method direct\\x1b[2J \\xff\n") != NULL, "texts are safe for a terminal");
+  tap_ok(strstr(text, "\nshifted     never\n") && !strstr(text, "pivot blocks"),
+         "a text where the report knows a number is a line too");
+  tap_ok(strstr(text, "\nfallbacks   3 times\n") && !strstr(text, "sweeps  "),
+         "and what belongs to sweeps without any");
+  free(text);
+}
+
+#ifdef HAVE_JANSSON
+/* Whether the object has the key, with a number. */
+static bool is_number(const json_t *object, const char *key, double number)
+{
+  const json_t *value = json_object_get(object, key);
+  return json_is_number(value) && json_number_value(value) == number;
+}
+
+static bool is_null(const json_t *object, const char *key) { return json_is_null(json_object_get(object, key)); }
+
+static json_t *parse(const karst_context *context, const struct solve_report *report)
+{
+  char *text = output_of(solve_print_json, context, report);
+  json_error_t error;
+  json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  tap_ok(object != NULL, "the report is JSON and has no key twice%s%s", object ? "" : ": ", object ? "" : error.text);
+  free(text);
+  return object;
+}
+
+static void test_json(const struct solve_report *report)
+{
+  json_t *object = parse(NULL, report);
+  tap_ok(is_number(object, "levels_lower", 7) && is_number(object, "cells", 1234567) &&
+             is_number(object, "huge", 1e300) && json_is_integer(json_object_get(object, "cells")),
+         "a value is under its name");
+  tap_ok(is_null(object, "lost") && is_null(object, "endless"), "one that is not finite is null");
+  tap_ok(strcmp(json_string_value(json_object_get(object, "coarse_method")), "direct\x1b[2J \xef\xbf\xbd") == 0,
+         "a text is UTF-8");
+  tap_ok(is_number(object, "iterations", 12) && is_number(object, "precond_iterations", 2.5),
+         "a name that the report has besides gets another");
+  tap_ok(!json_object_get(object, "error") && is_number(object, "precond_error", 0.25) &&
+             is_number(object, "precond_precond_error", 0.5),
+         "and so does a key of errors");
+  tap_ok(is_number(object, "levels_upper", 0) && is_null(object, "trisolve_used") && is_null(object, "ilu_residual") &&
+             is_number(object, "fallbacks", 3),
+         "keys that are always there are 0 or null without a value");
+  json_decref(object);
+}
+
+static void test_json_without_values(struct solve_report report)
+{
+  static const char *const counts[] = {"levels_lower", "levels_upper", "shifted", "fallbacks"};
+  static const char *const others[] = {"trisolve_used", "sweep_residual_before", "sweep_residual_after",
+                                       "ilu_residual"};
+  report.values.count = 0;
+  json_t *object = parse(NULL, &report);
+  bool right = true;
+  for (int i = 0; i < 4; i++) right = right && is_number(object, counts[i], 0) && is_null(object, others[i]);
+  tap_ok(right, "a method that reports nothing leaves the keys that programs read");
+  json_decref(object);
+}
+
+/* Sets values under names, the last NULL. */
+static void set(karst_context *context, karst_options *options, const char *const (*pair)[2])
+{
+  for (; (*pair)[0]; pair++) tap_need(context, karst_options_set(options, (*pair)[0], (*pair)[1]), (*pair)[0]);
+}
+
+/* The last test: it changes the options. */
+static void test_options_inside(karst_context *context, struct solve_report report)
+{
+  json_t *object = parse(NULL, &report);
+  tap_ok(!json_object_get(object, "second_level"), "without two-stage its stages have no options");
+  json_decref(object);
+  set(context, report.settings->options,
+      (const char *const[][2]){{"precond", "two-stage"},
+                               {"second.level", "3"},
+                               {"first", "two-stage"},
+                               {"first.second.shift", "0.5"},
+                               {"level", "7"},
+                               {NULL}});
+  karst_value residual = {.name = "second_ilu_residual", .unit = "", .number = 0.75};
+  report.values = (struct tool_values){1, &residual};
+  object = parse(NULL, &report);
+  tap_ok(is_number(object, "level", 7) && is_number(object, "second_level", 3) &&
+             is_number(object, "first_second_shift", 0.5),
+         "the options of stages have keys, at any depth");
+  tap_ok(!json_object_get(object, "first_rtol") && !json_object_get(object, "first_second_first"),
+         "and no others than they have");
+  tap_ok(is_number(object, "second_ilu_residual", 0.75), "a value that a stage reports replaces its option");
+  json_decref(object);
+  char *text = output_of(print_text, NULL, &report);
+  tap_ok(strstr(text, "two-stage: two-stage (jacobi, then iluk of level 0), then iluk of level 3,") != NULL,
+         "the text names the stages and their levels");
+  free(text);
+}
+#endif
+
+/* Numbers of which some are not known, as of a GPU that had no memory for the copy. */
+static const struct solve_profile profile = {.copy = 0,
+                                             .time_update = 0.25,
+                                             .time_solve = 0.75,
+                                             .iterations = 12,
+                                             .count = 2,
+                                             .operation = {{"matrix product", 12, 0.5, 5e9}, {"scalars", 3, 0.125, 0}},
+                                             .kernels = 2,
+                                             .kernel = {{"multiply<3>", 12, 0.375, 0}, {"dots\x1b", 12, 0.125, 0}}};
+
+static void test_profile(struct solve_report report, struct solve_settings settings)
+{
+  settings.profile = true;
+  report.settings = &settings;
+  report.profile = profile;
+  char *text = output_of(print_text, NULL, &report);
+  tap_ok(strstr(text, "no memory to measure the speed of a copy") &&
+             strstr(text, "       12    500.000  50.0%     10.0       -  matrix product\n") &&
+             strstr(text, "        3    125.000  12.5%        -       -  scalars\n") &&
+             strstr(text, "          375.000  37.5%                   between the operations\n"),
+         "a profile has a line for each operation, and dashes for what is not known");
+  tap_ok(strstr(text, "       12    375.000  75.0%  multiply<3>\n") && strstr(text, "25.0%  dots\\x1b\n"),
+         "and one for each kernel");
+  free(text);
+#ifdef HAVE_JANSSON
+  json_t *object = parse(NULL, &report), *told = json_object_get(object, "profile");
+  const json_t *row = json_array_get(json_object_get(told, "rows"), 0);
+  const json_t *scalars = json_array_get(json_object_get(told, "rows"), 1);
+  const json_t *kernel = json_array_get(json_object_get(told, "kernels"), 0);
+  tap_ok(is_null(told, "copy_bandwidth") && is_number(told, "update", 0.25) && is_number(row, "bandwidth", 10) &&
+             is_null(row, "share") && is_null(scalars, "bytes") && is_null(scalars, "bandwidth") &&
+             is_number(kernel, "launches", 12) && is_number(kernel, "seconds", 0.375),
+         "and as JSON, with null for what is not known");
+  json_decref(object);
+#endif
+}
+
+/* Values that a method reports which a program registers, of which one has a name of auto's. */
+static karst_status boast(karst_precond *p)
+{
+  return karst_precond_put_text(p, "auto_choice", "--precond jacobi --level 9");
+}
+
+static karst_status keep(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+static karst_status copy(karst_precond *p, const karst_vector *r, karst_vector *z)
+{
+  (void)p;
+  return karst_vector_copy(r, z);
+}
+
+static void drop(karst_precond *p) { (void)p; }
+
+/* Its options are in JSON as those of the library, and its values change no option in effect. */
+static void test_registered(struct solve_report report, struct solve_settings settings)
+{
+  static const karst_option rows[] = {
+      {"boasts", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "how much it says of itself"}, {0}};
+  static const karst_precond_method method = {.name = "boaster",
+                                              .help = "says that auto chose it",
+                                              .options = rows,
+                                              .settings = sizeof(int64_t),
+                                              .setup = boast,
+                                              .update = keep,
+                                              .apply = copy,
+                                              .destroy = drop};
+  karst_context *context;
+  karst_matrix *A;
+  karst_solver *solver;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_precond_register(context, &method), "method");
+  tap_need(context, karst_options_create(context, &settings.options), "options");
+  tap_need(context, karst_options_set(settings.options, "precond", "boaster"), "precond");
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "A");
+  tap_need(context, karst_solver_create(context, settings.options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "set-up");
+  report.settings = &settings;
+  const int made = tool_effective_options(context, settings.options, solver, &report.effective);
+  tap_ok(made == TOOL_GO_ON && strcmp(tool_option_text(report.effective, "precond"), "boaster") == 0 &&
+             tool_option_number(report.effective, "level") == 0,
+         "a value of auto's name that another method reports chooses nothing");
+#ifdef HAVE_JANSSON
+  json_t *object = parse(context, &report);
+  tap_ok(is_number(object, "boasts", 4), "the JSON report has the options of registered methods");
+  json_decref(object);
+#endif
+  karst_options_destroy(report.effective);
+  karst_solver_destroy(solver);
+  karst_matrix_destroy(A);
+  karst_options_destroy(settings.options);
+  karst_context_destroy(context);
+}
+
+int main(void)
+{
+  struct solve_settings settings = {.matrix = "poisson2d:3x3", .device = "cpu"};
+  struct solve_report report = {.settings = &settings,
+                                .rhs = "ones",
+                                .rhs_file = "",
+                                .device = "cpu",
+                                .threads = 1,
+                                .result = {.reason = KARST_CONVERGED_RTOL, .iterations = 12},
+                                .explanation = "converged",
+                                .failed = TOOL_GO_ON,
+                                .values = {sizeof values / sizeof *values, values}};
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_options_create(context, &settings.options), "options");
+  report.effective = settings.options;
+  test_text(&report);
+  test_profile(report, settings);
+  test_registered(report, settings);
+#ifdef HAVE_JANSSON
+  test_json(&report);
+  test_json_without_values(report);
+  test_options_inside(context, report);
+#else
+  tap_skip("built without jansson", "the JSON report");
+#endif
+  karst_options_destroy(settings.options);
+  karst_context_destroy(context);
+  return tap_done();
+}

@@ -1,0 +1,101 @@
+/* A solve whose residual grows out of all bounds ends as diverged, long before double precision cannot square it, with
+ * an x that is no worse than the start. The system is a star, of condition 4; what makes its residual grow is the
+ * incomplete factorization of it whose middle pivot is rounding. */
+#include "tests/support/driver.h"
+#include "tests/support/tap.h"
+
+#include "lib/method/precond.h"
+#include "lib/vector/vector.h"
+
+#include <math.h>
+
+enum { BEFORE = 35, AFTER = 14, N = BEFORE + 1 + AFTER, CENTRE = BEFORE };
+
+static const double pivot = -3.9e-15, arm = 5, centre = 7;
+
+static karst_status do_nothing(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+/* z = U^-1 L^-1 r of ILU(0): arms before the centre are eliminated exactly, those behind it couple to the pivot. */
+static karst_status apply(const karst_precond *p, const double *r, double *z)
+{
+  double x[N];
+  const double last = arm - 1 / pivot;
+  karst_status status = p->context->backend->download(p->context, x, r, sizeof x);
+  if (status) return status;
+  for (int i = 0; i < BEFORE; i++) x[CENTRE] -= x[i] / arm;
+  for (int i = CENTRE + 1; i < N; i++) x[i] = (x[i] - x[CENTRE] / pivot) / last;
+  for (int i = CENTRE + 1; i < N; i++) x[CENTRE] -= x[i];
+  x[CENTRE] /= pivot;
+  for (int i = 0; i < BEFORE; i++) x[i] = (x[i] - x[CENTRE]) / arm;
+  return p->context->backend->upload(p->context, z, x, sizeof x);
+}
+
+static const struct karst_precond_ops lost_pivot = {
+    .name = "lost pivot", .setup = do_nothing, .update = do_nothing, .apply = apply};
+
+static karst_matrix *make_star(karst_context *context)
+{
+  karst_index start[N + 1] = {0}, column[3 * N], k = 0;
+  double value[3 * N];
+  karst_matrix *A;
+  for (int i = 0; i < N; i++) {
+    for (int j = 0; j < N; j++)
+      if (i == j || i == CENTRE || j == CENTRE) {
+        column[k] = (karst_index)j;
+        value[k++] = i != j ? 1 : i == CENTRE ? centre : arm;
+      }
+    start[i + 1] = k;
+  }
+  tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
+  return A;
+}
+
+static void try(karst_context *context, const char *solver, double size)
+{
+  karst_matrix *A = make_star(context);
+  karst_precond M = {.ops = &lost_pivot, .context = context, .A = A, .block_row = -1};
+  karst_krylov_limits limits;
+  karst_vector *b, *x;
+  karst_krylov *krylov;
+  karst_result result;
+  tap_settings settings;
+  double answer[N], norm;
+  tap_settings_default(&settings);
+  settings.solver = solver;
+  for (int i = 0; i < N; i++) answer[i] = size * (1 + i % 4);
+  tap_need(context, karst_vector_create(context, N, &b), "b");
+  tap_need(context, karst_vector_create(context, N, &x), "x");
+  tap_need(context, karst_vector_set(x, N, answer), "x");
+  tap_need(context, karst_matrix_multiply(A, x, b), "b");
+  tap_need(context, karst_vector_norm(b, &norm), "|b|");
+  tap_need(context, karst_vector_fill(x, 0), "start");
+  tap_need(context, make_driver(&settings, A, &M, &limits, &krylov), "driver");
+  tap_need(context, karst_krylov_solve(krylov, b->values, x->values, 1e-8 * norm, 0, &result), "solve");
+  tap_ok(result.reason == KARST_DIVERGED && result.iterations < 2500, "%s, size %g: %s after %d iterations", solver,
+         size, karst_reason_text(result.reason), result.iterations);
+  tap_ok(tap_residual(A, b, x) <= norm * (1 + 1e-14) && result.residual <= norm * (1 + 1e-14),
+         "x is no worse than the start: %.3e, |b| = %.3e", result.residual, norm);
+  karst_krylov_destroy(krylov);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+}
+
+static void test(karst_context *context)
+{
+  static const double sizes[] = {1, 1e-80, 1e80};
+  for (int i = 0; i < 3; i++) {
+    try(context, "bicgstab", sizes[i]);
+    try(context, "richardson", sizes[i]);
+  }
+}
+
+int main(void)
+{
+  tap_each_device(test, "divergence");
+  return tap_done();
+}

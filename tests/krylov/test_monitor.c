@@ -1,0 +1,281 @@
+/* test_monitor.c - a monitor decides: what it accepts or stops is the iterate at hand, told with its true residual. */
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
+
+enum { SOLVERS = 6, AT = 7 };
+
+/* The systems that a driver works on: the caller's, one in another order, a scaled one. */
+static const struct way {
+  const char *ordering, *scale, *side;
+} ways[] = {{"natural", "none", "right"}, {"rcm", "none", "left"}, {"rcm", "diagonal", "right"}};
+
+struct problem {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  int64_t n;
+};
+
+static struct problem make_problem(karst_context *context)
+{
+  struct problem p = {.context = context};
+  tap_need(context, karst_gallery_create(context, "poisson3d:9x8x7", 1, &p.A, NULL), "poisson3d");
+  p.n = karst_matrix_rows(p.A);
+  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
+  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
+  return p;
+}
+
+static void destroy_problem(struct problem *p)
+{
+  karst_vector_destroy(p->b);
+  karst_vector_destroy(p->x);
+  karst_matrix_destroy(p->A);
+}
+
+/* Decides at an iteration, or once it is told a residual of at most enough. */
+struct judge {
+  int at;
+  double enough;
+  int decision;
+  int last; /* iteration that it heard of */
+};
+
+static karst_decision judge(void *user, int iteration, double residual)
+{
+  struct judge *judge = user;
+  judge->last = iteration;
+  return iteration == judge->at || residual <= judge->enough ? (karst_decision)judge->decision : KARST_GO_ON;
+}
+
+static struct judge decide(int decision, int at) { return (struct judge){at, -1, decision, -1}; }
+
+static tap_settings settings_for(const char *solver, const struct way *way, int max_iterations)
+{
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.solver = solver;
+  settings.precond = "jacobi";
+  settings.ordering = way->ordering;
+  settings.scale = way->scale;
+  settings.side = strcmp(solver, "gmres") == 0 ? way->side : "right";
+  settings.rtol = 1e-10;
+  settings.max_iterations = max_iterations;
+  return settings;
+}
+
+static karst_solver *make_solver(const struct problem *p, const char *solver, const struct way *way, int max_iterations)
+{
+  const tap_settings settings = settings_for(solver, way, max_iterations);
+  karst_solver *made;
+  tap_need(p->context, tap_solver_setup(p->context, &settings, p->A, &made), "solver");
+  return made;
+}
+
+/* Solves from start in each element; x in p and in the array returned, which the caller frees. */
+static double *solve(const struct problem *p, karst_solver *solver, double start, karst_status expected,
+                     karst_result *result)
+{
+  double *x = calloc((size_t)p->n, sizeof *x);
+  tap_need(p->context, karst_vector_fill(p->x, start), "start");
+  karst_status status = karst_solver_solve(solver, p->b, p->x, result);
+  if (status != expected) tap_ok(false, "the solve is to be: %s", karst_status_text(expected));
+  tap_need(p->context, x ? karst_vector_get(p->x, p->n, x) : KARST_ERROR_NO_MEMORY, "x");
+  return x;
+}
+
+/* What a monitor ends after AT iterations is the x that the iteration limit would have left, in every bit. */
+static void test_iterate(const struct problem *p, const char *name, const struct way *way)
+{
+  static const struct {
+    int decision;
+    karst_reason reason;
+    const char *says;
+  } cases[] = {{KARST_ACCEPT, KARST_CONVERGED_MONITOR, "accepted by the monitor after 7 iterations: the true residual"},
+               {KARST_STOP, KARST_STOPPED, "not converged after 7 iterations: stopped by the monitor; the true"}};
+  karst_solver *limited = make_solver(p, name, way, AT), *solver = make_solver(p, name, way, 1000);
+  karst_result limit, result;
+  double *wanted = solve(p, limited, 0, KARST_SUCCESS, &limit);
+  for (int c = 0; c < 2; c++) {
+    struct judge user = decide(cases[c].decision, AT);
+    karst_solver_monitor(solver, judge, &user);
+    double *x = solve(p, solver, 0, KARST_SUCCESS, &result);
+    const double residual = tap_residual(p->A, p->b, p->x);
+    tap_ok(result.reason == cases[c].reason && result.iterations == AT && user.last == AT &&
+               strstr(karst_solver_explain(solver), cases[c].says),
+           "%s, %s, %s: %s", name, way->ordering, way->scale, karst_solver_explain(solver));
+    tap_ok(limit.reason == KARST_ITERATION_LIMIT && memcmp(x, wanted, (size_t)p->n * sizeof *x) == 0 &&
+               fabs(result.residual - residual) <= 1e-10 * residual,
+           "with the x of iteration %d, and its true residual %.3e", AT, residual);
+    free(x);
+  }
+  karst_solver_monitor(solver, NULL, NULL);
+  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  tap_ok(result.reason == KARST_CONVERGED_RTOL && result.iterations > AT, "a solve without a monitor goes on");
+  free(wanted);
+  karst_solver_destroy(solver);
+  karst_solver_destroy(limited);
+}
+
+/* The start is all that there is at iteration 0, and it stays. */
+static void test_start(const struct problem *p, const char *name, const struct way *way)
+{
+  karst_solver *solver = make_solver(p, name, way, 1000);
+  for (int decision = KARST_ACCEPT; decision <= KARST_STOP; decision++) {
+    struct judge user = decide(decision, 0);
+    karst_result result;
+    karst_solver_monitor(solver, judge, &user);
+    double *x = solve(p, solver, 0.3, KARST_SUCCESS, &result), changed = 0;
+    const double residual = tap_residual(p->A, p->b, p->x);
+    for (int64_t i = 0; i < p->n; i++) changed += x[i] != 0.3;
+    tap_ok(result.reason == (decision == KARST_ACCEPT ? KARST_CONVERGED_MONITOR : KARST_STOPPED) &&
+               result.iterations == 0 && changed == 0 && fabs(result.residual - residual) <= 1e-10 * residual,
+           "%s, %s, %s: the start is %s", name, way->ordering, way->scale, karst_reason_text(result.reason));
+    free(x);
+  }
+  karst_solver_destroy(solver);
+}
+
+/* A test of the caller's own: the reason is that of the targets where they are met as well. */
+static void test_targets(const struct problem *p, const char *name)
+{
+  karst_solver *solver = make_solver(p, name, &ways[0], 1000);
+  double norm;
+  karst_result result;
+  tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+  struct judge loose = {-1, 1e-4 * norm, KARST_ACCEPT, -1}, tight = {-1, 1e-10 * norm, KARST_STOP, -1};
+  karst_solver_monitor(solver, judge, &loose);
+  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.relative_residual <= 1.01e-4 &&
+             result.relative_residual > 1e-10,
+         "%s: a looser test of the caller's: %.2e", name, result.relative_residual);
+  karst_solver_monitor(solver, judge, &tight);
+  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: what meets rtol has converged by it, whatever is decided: %s",
+         name, karst_reason_text(result.reason));
+  tap_need(p->context, karst_solver_set_tolerances(solver, 1e-10, 2 * norm, 1000), "atol");
+  struct judge first = decide(KARST_STOP, 0);
+  karst_solver_monitor(solver, judge, &first);
+  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: and so by atol", name);
+  karst_solver_destroy(solver);
+}
+
+/* Neither of the decisions: a mistake in the program. */
+static void test_no_decision(const struct problem *p, const char *name, const struct way *way)
+{
+  karst_solver *solver = make_solver(p, name, way, 1000);
+  for (int at = 0; at <= AT; at += AT) {
+    struct judge user = decide(9, at);
+    karst_result result;
+    karst_solver_monitor(solver, judge, &user);
+    free(solve(p, solver, 0, KARST_ERROR_ARGUMENT, &result));
+    const double residual = tap_residual(p->A, p->b, p->x);
+    tap_ok(strstr(karst_context_error(p->context), "the monitor returned 9") && result.reason == KARST_SOUND &&
+               result.iterations == at && fabs(result.residual - residual) <= 1e-10 * residual,
+           "%s, %s, %s: %s", name, way->ordering, way->scale, karst_context_error(p->context));
+    double norm;
+    tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+    tap_ok(at > 0 ? residual < norm : residual == norm || fabs(residual / norm - 1) < 1e-14,
+           "x is the best until then: %.3e of %.3e", residual, norm);
+  }
+  karst_solver_destroy(solver);
+}
+
+/* Makes another system of the one at hand, and accepts an iterate of the first one. */
+struct liar {
+  karst_matrix *A;
+  const double *value;
+};
+
+static karst_decision lie(void *user, int iteration, double residual)
+{
+  struct liar *liar = user;
+  (void)residual;
+  if (iteration == AT) tap_need(NULL, karst_matrix_update_values(liar->A, liar->value), "new values");
+  return iteration > AT ? KARST_ACCEPT : KARST_GO_ON;
+}
+
+/* An iterate that is worse than the start is not handed over, accepted or not. */
+static void test_lie(struct problem *p, const char *name)
+{
+  const int64_t entries = karst_matrix_entries(p->A), rows = p->n;
+  double *value = calloc((size_t)entries, sizeof *value), *dense = tap_dense(p->A), *back;
+  back = calloc((size_t)entries, sizeof *back);
+  if (!value || !dense || !back) tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
+  for (karst_index i = 0; i < rows; i++)
+    for (karst_index k = karst_matrix_row_start(p->A)[i]; k < karst_matrix_row_start(p->A)[i + 1]; k++)
+      value[k] = 100 * (back[k] = dense[karst_matrix_column(p->A)[k] * rows + i]);
+  karst_solver *solver = make_solver(p, name, &ways[0], 1000);
+  struct liar liar = {p->A, value};
+  karst_result result;
+  double norm, nonzero = 0;
+  karst_solver_monitor(solver, lie, &liar);
+  double *x = solve(p, solver, 0, KARST_SUCCESS, &result);
+  for (int64_t i = 0; i < p->n; i++) nonzero += x[i] != 0;
+  tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+  tap_ok(result.reason == KARST_CONVERGED_MONITOR && nonzero == 0 && fabs(result.residual - norm) <= 1e-12 * norm,
+         "%s: the start where what was accepted is worse: %s", name, karst_solver_explain(solver));
+  tap_need(p->context, karst_matrix_update_values(p->A, back), "old values");
+  free(x);
+  free(back);
+  free(dense);
+  free(value);
+  karst_solver_destroy(solver);
+}
+
+/* What is no number and factors that there are not come before any decision. */
+static void test_unfit(karst_context *context)
+{
+  static const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
+  static const double singular[] = {0, 1, 1, 2}, regular[] = {3, 1, 1, 2}, load[] = {1, 2}, none[] = {NAN, 0};
+  for (int bad = 0; bad < 2; bad++) {
+    struct problem p = {.context = context, .n = 2};
+    struct judge user = decide(KARST_ACCEPT, 0);
+    karst_solver *solver;
+    karst_result result;
+    tap_need(context, karst_matrix_create(context, 2, 1, start, column, bad ? regular : singular, KARST_COPY, &p.A),
+             "A");
+    tap_need(context, karst_vector_create(context, 2, &p.b), "b");
+    tap_need(context, karst_vector_create(context, 2, &p.x), "x");
+    tap_need(context, karst_vector_set(p.b, 2, load), "b");
+    if (bad) tap_need(context, karst_vector_set(p.x, 2, none), "x");
+    tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
+    karst_solver_monitor(solver, judge, &user);
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == (bad ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK), "accepted all the same: %s",
+           karst_reason_text(result.reason));
+    karst_solver_destroy(solver);
+    destroy_problem(&p);
+  }
+}
+
+static void test_all(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  for (int s = 0; s < SOLVERS; s++) {
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+      test_iterate(&p, solvers[s], &ways[w]);
+      test_start(&p, solvers[s], &ways[w]);
+      test_no_decision(&p, solvers[s], &ways[w]);
+    }
+    test_targets(&p, solvers[s]);
+    test_lie(&p, solvers[s]);
+  }
+  destroy_problem(&p);
+  test_unfit(context);
+}
+
+int main(void)
+{
+  tap_each_device(test_all, "monitors that decide");
+  return tap_done();
+}

@@ -1,0 +1,348 @@
+/* test_reduced.c - cg on the system that a preconditioner's exact elimination leaves; the preconditioner is that of
+ * halves.h. */
+#include "tests/support/failing_allocator.h"
+#include "tests/support/halves.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct problem {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  double value[3 * N - 2];
+};
+
+static void make_values(double *value, double shift)
+{
+  for (int i = 0; i < N; i++) {
+    const double west = i > 0 ? 1 + 0.5 * sin(i - 1) : 0, east = i + 1 < N ? 1 + 0.5 * sin(i) : 0;
+    if (i > 0) value[3 * i - 1] = -west;
+    value[3 * i] = west + east + (i == 0 ? 1 : 0) + shift;
+    if (i + 1 < N) value[3 * i + 1] = -east;
+  }
+}
+
+static karst_status make_matrix(karst_context *context, const double *value, karst_matrix **A)
+{
+  karst_index start[N + 1] = {0}, column[3 * N];
+  int count = 0;
+  for (int i = 0; i < N; i++) {
+    for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++) column[count++] = j;
+    start[i + 1] = count;
+  }
+  return karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, A);
+}
+
+static struct problem make_problem(karst_context *context)
+{
+  struct problem p = {.context = context};
+  memset(&script, 0, sizeof script);
+  make_values(p.value, 0.01);
+  if (!karst_precond_find(context, "halves")) tap_need(context, add_method(context), "method");
+  tap_need(context, make_matrix(context, p.value, &p.A), "matrix");
+  tap_need(context, karst_vector_create(context, N, &p.b), "b");
+  tap_need(context, karst_vector_create(context, N, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
+  return p;
+}
+
+static void destroy_problem(struct problem *p)
+{
+  karst_vector_destroy(p->b);
+  karst_vector_destroy(p->x);
+  karst_matrix_destroy(p->A);
+}
+
+static tap_settings settings_for(const char *ordering, const char *scale)
+{
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.solver = "cg";
+  settings.precond = "halves";
+  settings.ordering = ordering;
+  settings.scale = scale;
+  settings.rtol = 1e-9;
+  settings.max_iterations = 1000;
+  return settings;
+}
+
+static karst_solver *make_solver(const struct problem *p, const tap_settings *settings)
+{
+  karst_solver *solver;
+  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
+  return solver;
+}
+
+/* Solves from a constant start. */
+static karst_result solve(const struct problem *p, karst_solver *solver, double start)
+{
+  karst_result result;
+  script.products = script.applies = script.general = 0;
+  tap_need(p->context, karst_vector_fill(p->x, start), "start");
+  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
+  return result;
+}
+
+static bool is_solved(const struct problem *p, const karst_result *result)
+{
+  double norm;
+  tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+  const double residual = tap_residual(p->A, p->b, p->x);
+  return result->reason == KARST_CONVERGED_RTOL && residual <= 1e-9 * norm * (1 + 1e-3) &&
+         fabs(residual - result->residual) <= 1e-3 * residual + 1e-14 * norm;
+}
+
+static karst_status multiply_by_matrix(void *user, const karst_vector *x, karst_vector *y)
+{
+  return karst_matrix_multiply(user, x, y);
+}
+
+/* The reduced system is used where there is one of the caller's, and gives the same iterations as the whole one. */
+static void test_choice(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  const karst_result reduced = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &reduced) && script.products >= reduced.iterations && script.general == 0,
+         "natural, none: the reduced system, %d iterations: %s", reduced.iterations, karst_solver_explain(solver));
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "operator");
+  const karst_result whole = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &whole) && script.products == 0 && abs(whole.iterations - reduced.iterations) <= 1,
+         "with an operator: the whole system, %d iterations", whole.iterations);
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "the operator again");
+  const karst_result again = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &again) && script.products == 0, "and when it is set again");
+  tap_need(context, karst_solver_set_operator(solver, NULL, NULL), "no operator");
+  const karst_result back = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &back) && script.general == 0 && back.iterations == reduced.iterations,
+         "and the reduced one once it is gone");
+  karst_solver_destroy(solver);
+  settings.solver = "gmres";
+  solver = make_solver(&p, &settings);
+  const karst_result gmres = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &gmres) && script.products == 0, "gmres works on the whole system");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Starts: any one, one that is the solution, and one that is where nothing was eliminated. */
+static void test_starts(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  double found[N], kept[N];
+  karst_result result = solve(&p, solver, 3);
+  tap_ok(is_solved(&p, &result), "a start of 3: %s", karst_solver_explain(solver));
+  tap_need(context, karst_vector_get(p.x, N, found), "x");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_need(context, karst_vector_get(p.x, N, kept), "x");
+  tap_ok(is_solved(&p, &result) && result.iterations == 0 && memcmp(found, kept, sizeof kept) == 0,
+         "a start that is the solution stays as it is");
+  for (int i = 1; i < N; i += 2) kept[i] = 7;
+  tap_need(context, karst_vector_set(p.x, N, kept), "start");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(result.reason > 0 && result.iterations <= 2 && tap_residual(p.A, p.b, p.x) <= 1.1 * result.residual + 1e-13,
+         "a start that is wrong in what is eliminated: %s", karst_solver_explain(solver));
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-9, 0, 1), "limit");
+  result = solve(&p, solver, 1e6);
+  const double residual = tap_residual(p.A, p.b, p.x);
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && fabs(residual - result.residual) <= 1e-9 * residual,
+         "the residual after one iteration is that of x: %s", karst_solver_explain(solver));
+  karst_vector *zero;
+  tap_need(context, karst_vector_create(context, N, &zero), "zero");
+  tap_need(context, karst_solver_solve(solver, zero, p.x, &result), "solve");
+  tap_ok(result.reason > 0 && result.residual == 0, "b = 0: %s", karst_solver_explain(solver));
+  karst_vector_destroy(zero);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* A product that is not S: the recursive residual lies, and the solve ends, with the residual of what it returns. */
+static void test_lie(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  script.lie = 0.01;
+  for (int start = 0; start < 2; start++) {
+    const karst_result result = solve(&p, solver, start);
+    const double residual = tap_residual(p.A, p.b, p.x);
+    tap_ok(result.reason == KARST_STAGNATED && result.iterations < 1000 &&
+               fabs(residual - result.residual) <= 1e-6 * residual,
+           "a lie is no convergence: %s", karst_solver_explain(solver));
+  }
+  script.lie = 0;
+  const karst_result honest = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &honest), "and the truth is: %s", karst_solver_explain(solver));
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-17, 0, 1000), "out of reach");
+  const karst_result reach = solve(&p, solver, 0);
+  tap_ok(reach.iterations < 1000 && reach.relative_residual < 1e-13, "a target below rounding ends: %s",
+         karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+static void set_element(const struct problem *p, karst_vector *vector, int i, double value)
+{
+  double all[N];
+  tap_need(p->context, karst_vector_get(vector, N, all), "get");
+  all[i] = value;
+  tap_need(p->context, karst_vector_set(vector, N, all), "set");
+}
+
+/* What is not finite is named in the caller's numbering. */
+static void test_not_finite(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  karst_result result;
+  for (int i = 8; i < 10; i++) {
+    tap_need(context, karst_vector_fill(p.x, 0), "start");
+    set_element(&p, p.x, i, NAN);
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == i &&
+               strstr(karst_solver_explain(solver), "the start"),
+           "a NaN in the start: %s", karst_solver_explain(solver));
+  }
+  script.poison = 4; /* the first is that of the residual of the start */
+  result = solve(&p, solver, 0);
+  tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 6 &&
+             strstr(karst_solver_explain(solver), "the reduced matrix times a vector of iteration 3"),
+         "a NaN in a product: %s", karst_solver_explain(solver));
+  script.poison = 0;
+  set_element(&p, p.b, 7, INFINITY);
+  result = solve(&p, solver, 0);
+  tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 7, "an infinity in b: %s",
+         karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Factors that are not there: the reason, the row and what the preconditioner says of it. New values mend it. */
+static void test_updates(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  script.reason = KARST_INDEFINITE_PRECOND;
+  karst_solver *solver = make_solver(&p, &settings);
+  karst_result result = solve(&p, solver, 1);
+  const double residual = tap_residual(p.A, p.b, p.x);
+  tap_ok(result.reason == KARST_INDEFINITE_PRECOND && result.block_row == 4 && result.iterations == 0 &&
+             fabs(residual - result.residual) <= 1e-12 * residual &&
+             strcmp(karst_solver_explain(solver),
+                    "not solved: the preconditioner is not positive definite: the pivot of "
+                    "node (4, 0) at level 1 is not positive") == 0,
+         "%s", karst_solver_explain(solver));
+  script.reason = KARST_SOUND;
+  make_values(p.value, 0.5);
+  tap_need(context, karst_matrix_update_values(p.A, p.value), "values");
+  tap_need(context, karst_solver_update(solver), "update");
+  result = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &result) && script.general == 0, "new values: %s", karst_solver_explain(solver));
+  karst_solver_info info;
+  tap_need(context, karst_solver_get_info(solver, &info), "info");
+  tap_ok(info.memory >= (int64_t)(7 * SIZE + 3 * N) * (int64_t)sizeof(double), "%lld bytes are held",
+         (long long)info.memory);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Factors that are kept for new values are of another matrix, and so is what they eliminate. */
+static void test_keep(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  const tap_settings settings = settings_for("natural", "none");
+  karst_solver *solver = make_solver(&p, &settings);
+  make_values(p.value, 0.02);
+  tap_need(context, karst_matrix_update_values(p.A, p.value), "values");
+  tap_need(context, karst_solver_keep(solver), "keep");
+  const karst_result kept = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &kept) && script.products == 0, "kept factors: %s", karst_solver_explain(solver));
+  tap_need(context, karst_solver_update(solver), "update");
+  const karst_result fresh = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &fresh) && script.general == 0, "their own: %s", karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+
+  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "operator");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  const karst_result whole = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &whole) && script.products == 0, "an operator that was there before set-up");
+  tap_need(context, karst_solver_set_operator(solver, NULL, NULL), "no operator");
+  const karst_result reduced = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &reduced) && script.general == 0, "and has gone after it");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* The reduced system's M^-1 norm, and eigenvalues. */
+static void test_norm(karst_context *context)
+{
+  struct problem p = make_problem(context);
+  tap_settings settings = settings_for("natural", "none");
+  settings.norm = "preconditioned";
+  karst_solver *solver = make_solver(&p, &settings);
+  const karst_result result = solve(&p, solver, 2);
+  const double residual = tap_residual(p.A, p.b, p.x);
+  tap_ok(result.reason == KARST_CONVERGED_PRECONDITIONED && script.general == 0 &&
+             fabs(residual - result.residual) <= 1e-3 * residual + 1e-12,
+         "%s", karst_solver_explain(solver));
+  karst_value value;
+  bool known = false;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    known |= strcmp(value.name, "condition_number") == 0 && value.number > 1;
+  tap_ok(known, "the condition number is known");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Each allocation that fails leaves the solver as it was, or nothing. */
+static karst_status use(karst_context *context, void *user)
+{
+  double value[3 * N - 2];
+  karst_matrix *A = NULL;
+  karst_vector *b = NULL, *x = NULL;
+  karst_solver *solver = NULL;
+  karst_result result;
+  const tap_settings settings = settings_for("natural", "none");
+  (void)user;
+  make_values(value, 0.01);
+  karst_status status = add_method(context);
+  if (!status) status = make_matrix(context, value, &A);
+  if (!status) status = tap_solver_setup(context, &settings, A, &solver);
+  if (!status) status = karst_vector_create(context, N, &b);
+  if (!status) status = karst_vector_create(context, N, &x);
+  if (!status) status = karst_vector_fill(b, 1);
+  if (!status) {
+    status = karst_solver_set_operator(solver, multiply_by_matrix, A);
+    const karst_status solved = karst_solver_solve(solver, b, x, &result);
+    if (solved || result.reason < 0) tap_ok(false, "the solver is usable after the operator was refused");
+    if (!status) status = karst_solver_set_operator(solver, NULL, NULL);
+  }
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  return status;
+}
+
+int main(void)
+{
+  tap_each_device(test_choice, "which system");
+  tap_each_device(test_starts, "starts");
+  tap_each_device(test_lie, "lies");
+  tap_each_device(test_not_finite, "what is not finite");
+  tap_each_device(test_updates, "updates");
+  tap_each_device(test_keep, "kept factors");
+  tap_each_device(test_norm, "the preconditioned norm");
+  memset(&script, 0, sizeof script);
+  fail_each_allocation(use, NULL, "a reduced system");
+  return tap_done();
+}

@@ -1,0 +1,238 @@
+/* rtol, atol and max_iterations can be changed on a solver that has been set up. The next solve is that of a solver
+ * made with the new limits, also if these need more directions than set-up allocated. */
+#include "tests/support/settings.h"
+#include "tests/support/failing_allocator.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
+enum { SOLVERS = sizeof solvers / sizeof solvers[0] };
+
+struct limits {
+  double rtol, atol;
+  int max_iterations;
+};
+
+struct problem {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  int64_t n;
+};
+
+static struct problem make_problem(karst_context *context)
+{
+  struct problem p = {.context = context};
+  tap_need(context, karst_gallery_create(context, "poisson2d:13x11", 1, &p.A, NULL), "matrix");
+  p.n = karst_matrix_rows(p.A);
+  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
+  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, 11), "b");
+  return p;
+}
+
+static void destroy_problem(struct problem *p)
+{
+  karst_vector_destroy(p->x);
+  karst_vector_destroy(p->b);
+  karst_matrix_destroy(p->A);
+}
+
+static karst_solver *make_solver(const struct problem *p, const char *name, struct limits limits)
+{
+  tap_settings options;
+  karst_solver *solver;
+  tap_settings_default(&options);
+  options.solver = name;
+  options.precond = "jacobi";
+  options.rtol = limits.rtol;
+  options.atol = limits.atol;
+  options.max_iterations = limits.max_iterations;
+  tap_need(p->context, tap_solver_setup(p->context, &options, p->A, &solver), "solver");
+  return solver;
+}
+
+static karst_status set(karst_solver *solver, struct limits limits)
+{
+  return karst_solver_set_tolerances(solver, limits.rtol, limits.atol, limits.max_iterations);
+}
+
+/* Solves from zero and returns x [n] on the host, which the caller frees. */
+static double *solve(const struct problem *p, karst_solver *solver, karst_result *result)
+{
+  double *x = calloc((size_t)p->n, sizeof *x);
+  tap_need(p->context, x ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "memory of the test itself");
+  tap_need(p->context, karst_vector_fill(p->x, 0), "start");
+  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, result), "solve");
+  tap_need(p->context, karst_vector_get(p->x, p->n, x), "x");
+  return x;
+}
+
+/* Returns whether the next solve agrees to the bit with that of a solver made with these limits. */
+static bool solves_like_new(const struct problem *p, karst_solver *solver, const char *name, struct limits limits,
+                            karst_result *result)
+{
+  karst_result expected;
+  karst_solver *made = make_solver(p, name, limits);
+  double *x = solve(p, solver, result), *expected_x = solve(p, made, &expected);
+  bool same = memcmp(x, expected_x, (size_t)p->n * sizeof *x) == 0 && result->reason == expected.reason &&
+              result->iterations == expected.iterations && result->residual == expected.residual;
+  karst_solver_destroy(made);
+  free(x);
+  free(expected_x);
+  return same;
+}
+
+/* One solver takes one set of limits after another. The first leaves room for 4 directions, where restart is 30. */
+static void test_changes(karst_context *context)
+{
+  static const struct limits limits[] = {{1e-10, 0, 4}, {1e-10, 0, 1000}, {1e-3, 0, 1000}, {0, 1e-2, 1000},
+                                         {1e-10, 0, 7}, {1e-12, 0, 25},   {0, 0, 0},       {1e-6, 1e-9, 500}};
+  enum { CHANGES = sizeof limits / sizeof limits[0] };
+  struct problem p = make_problem(context);
+  for (int s = 0; s < SOLVERS; s++) {
+    karst_solver *solver = make_solver(&p, solvers[s], limits[0]);
+    karst_result result[CHANGES];
+    int other = 0;
+    for (int i = 0; i < CHANGES; i++) {
+      tap_need(context, set(solver, limits[i]), "limits");
+      other += !solves_like_new(&p, solver, solvers[s], limits[i], &result[i]);
+    }
+    tap_ok(other == 0, "%s: each of %d solves is that of a solver made with these limits", solvers[s], (int)CHANGES);
+    tap_ok(result[0].reason == KARST_ITERATION_LIMIT && result[0].iterations == 4 &&
+               result[1].reason == KARST_CONVERGED_RTOL && result[2].iterations < result[1].iterations &&
+               result[3].reason == KARST_CONVERGED_ATOL && result[4].iterations == 7 &&
+               result[6].reason == KARST_ITERATION_LIMIT && result[6].iterations == 0,
+           "%s ends by the limits of each: %d, %d, %d, %d, %d, %d iterations", solvers[s], result[0].iterations,
+           result[1].iterations, result[2].iterations, result[3].iterations, result[4].iterations,
+           result[5].iterations);
+    karst_solver_destroy(solver);
+  }
+  destroy_problem(&p);
+}
+
+/* A refused call leaves all three limits as they were. Limits may also be set before set-up. */
+static void test_refusals(karst_context *context)
+{
+  static const struct limits good = {1e-9, 0, 300};
+  static const struct limits bad[] = {{-1, 0, 5},         {NAN, 0, 5},    {INFINITY, 0, 5},
+                                      {1e-3, -1e-300, 5}, {1e-3, NAN, 5}, {1e-3, 0, -1}};
+  static const char *const named[] = {"rtol", "rtol", "rtol", "atol", "atol", "max-iterations"};
+  struct problem p = make_problem(context);
+  karst_solver *solver = make_solver(&p, "gmres", good), *bare;
+  karst_result result;
+  for (int i = 0; i < 6; i++) {
+    karst_status status = set(solver, bad[i]);
+    tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), named[i]), "a bad limit is refused: %s",
+           karst_context_error(context));
+  }
+  tap_ok(solves_like_new(&p, solver, "gmres", good, &result) && result.reason > 0,
+         "after a refusal the earlier limits apply");
+  tap_ok(set(NULL, good) == KARST_ERROR_ARGUMENT, "a solver must be given");
+  tap_need(context, karst_solver_create(context, NULL, &bare), "solver");
+  tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits can be set before set-up");
+  tap_need(context, karst_solver_setup(bare, p.A), "setup");
+  free(solve(&p, bare, &result));
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2,
+         "limits set before set-up apply to the solves after it");
+  karst_solver_destroy(bare);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* In the middle of a solve a monitor tries calls that it must not make. */
+struct meddler {
+  struct problem *p;
+  karst_solver *solver;
+  int refused;
+};
+
+static karst_decision meddle(void *user, int iteration, double residual)
+{
+  struct meddler *meddler = user;
+  karst_result result;
+  (void)residual;
+  if (iteration != 2) return KARST_GO_ON;
+  meddler->refused =
+      (set(meddler->solver, (struct limits){1e-3, 0, 1000}) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_setup(meddler->solver, meddler->p->A) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_update(meddler->solver) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_solve(meddler->solver, meddler->p->b, meddler->p->x, &result) == KARST_ERROR_ARGUMENT);
+  return KARST_GO_ON;
+}
+
+static void test_monitor(karst_context *context)
+{
+  static const struct limits few = {1e-12, 0, 5};
+  struct problem p = make_problem(context);
+  for (int s = 0; s < SOLVERS; s++) {
+    karst_solver *solver = make_solver(&p, solvers[s], few);
+    struct meddler meddler = {&p, solver, 0};
+    karst_result result;
+    karst_solver_monitor(solver, meddle, &meddler);
+    free(solve(&p, solver, &result));
+    tap_ok(meddler.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
+           "%s: a monitor changes nothing of the solver that calls it", solvers[s]);
+    karst_solver_monitor(solver, NULL, NULL);
+    tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS, "and after the solve it is free again");
+    karst_solver_destroy(solver);
+  }
+  destroy_problem(&p);
+}
+
+/* Each allocation of a call fails once, and then nothing has changed. Most changes allocate nothing. */
+static void test_memory(void)
+{
+  static const struct limits few = {1e-10, 0, 4}, many = {1e-10, 0, 1000}, loose = {1e-2, 1, 2};
+  struct failing_allocator memory = {.fail_at = 0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  struct problem p = make_problem(context);
+  for (int s = 0; s < SOLVERS; s++) {
+    karst_solver *solver = make_solver(&p, solvers[s], few);
+    karst_solver_info before, after;
+    karst_result result;
+    karst_status status = KARST_ERROR_NO_MEMORY;
+    long wrong = 0, failures = 0;
+    tap_need(context, karst_solver_get_info(solver, &before), "info");
+    for (; status != KARST_SUCCESS && failures < 100; failures += status != KARST_SUCCESS) {
+      memory.fail_at = memory.calls + failures + 1;
+      status = set(solver, many);
+      memory.fail_at = 0;
+      if (status == KARST_SUCCESS) break;
+      wrong += status != KARST_ERROR_NO_MEMORY || !solves_like_new(&p, solver, solvers[s], few, &result);
+    }
+    bool restarts =
+        strcmp(solvers[s], "bicgstab") != 0 && strcmp(solvers[s], "cg") != 0 && strcmp(solvers[s], "richardson") != 0;
+    tap_need(context, karst_solver_get_info(solver, &after), "info");
+    tap_ok(wrong == 0 && (failures > 0) == restarts && (after.memory > before.memory) == restarts &&
+               solves_like_new(&p, solver, solvers[s], many, &result),
+           "%s: %ld allocations for more iterations, and none that fails changes anything", solvers[s], failures);
+    const long calls = memory.calls;
+    tap_need(context, set(solver, loose), "fewer");
+    tap_need(context, set(solver, many), "more again");
+    tap_ok(memory.calls == calls, "%s: where there is room nothing is allocated", solvers[s]);
+    karst_solver_destroy(solver);
+  }
+  destroy_problem(&p);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "all memory is released");
+}
+
+static void test_all(karst_context *context)
+{
+  test_changes(context);
+  test_refusals(context);
+  test_monitor(context);
+}
+
+int main(void)
+{
+  tap_each_device(test_all, "limits of a live solver");
+  test_memory();
+  return tap_done();
+}

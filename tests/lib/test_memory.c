@@ -1,0 +1,216 @@
+/* Whichever allocation fails, a solve ends in the no-memory status and releases everything, on two threads too. Solving
+ * and updating allocate nothing. */
+#include "tests/support/settings.h"
+#include "tests/support/failing_allocator.h"
+
+#include "symbolic/symbolic.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct settings {
+  const char *gallery, *solver, *precond, *ordering, *scale;
+  int threads, step; /* every step-th allocation fails */
+};
+
+/* This problem is large enough for its sweeps to run in parallel on two threads. */
+static const char large[] = "poisson3d:64x20x20";
+
+static karst_status solve(karst_context *context, void *user)
+{
+  const struct settings *settings = user;
+  tap_settings options;
+  karst_matrix *A = NULL;
+  karst_vector *b = NULL, *x = NULL;
+  karst_solver *solver = NULL;
+  karst_result result;
+  tap_settings_default(&options);
+  options.solver = settings->solver;
+  options.precond = settings->precond;
+  options.ordering = settings->ordering;
+  options.scale = settings->scale;
+  options.level = settings->gallery == large ? 0 : 1;
+  options.max_iterations = settings->gallery == large ? 5 : 200;
+  if (strcmp(settings->precond, "parilu") == 0) { /* these options allocate memory of their own */
+    options.sweep_mode = "asynchronous";
+    options.sweep_order = "blocks";
+    options.ilu_residual = "yes";
+    options.trisolve = "jacobi";
+  }
+  karst_status status = tap_set_threads(context, settings->threads);
+  if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
+  if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
+  if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
+  if (!status) status = karst_vector_fill(b, 1);
+  if (!status) status = tap_solver_setup(context, &options, A, &solver);
+  if (!status) status = karst_solver_solve(solver, b, x, &result);
+  if (!status) status = karst_solver_update(solver);
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  return status;
+}
+
+static karst_status files(karst_context *context, void *user)
+{
+  const char *path = user;
+  karst_matrix *A = NULL, *B = NULL;
+  karst_vector *x = NULL, *y = NULL;
+  char vector_path[512];
+  snprintf(vector_path, sizeof vector_path, "%s.vector.mtx", path);
+  karst_status status = karst_gallery_create(context, "poisson2d:4x4", 0, &A, NULL);
+  if (!status) status = karst_matrix_write(A, path);
+  if (!status) status = karst_matrix_read(context, path, 3, &B);
+  if (!status) status = karst_vector_create(context, 16, &x);
+  if (!status) status = karst_vector_write(x, vector_path);
+  if (!status) status = karst_vector_read(context, vector_path, &y);
+  karst_vector_destroy(x);
+  karst_vector_destroy(y);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(B);
+  return status;
+}
+
+/* Compares the allocations of setup with those after more updates and solves. */
+static void solving_allocates_nothing(const struct settings *settings, const char *what)
+{
+  struct failing_allocator memory = {0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_solver *solver;
+  karst_result result;
+  tap_settings options;
+  tap_settings_default(&options);
+  options.solver = settings->solver;
+  options.precond = settings->precond;
+  options.ordering = settings->ordering;
+  options.scale = settings->scale;
+  options.max_iterations = 20;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  tap_need(context, tap_set_threads(context, settings->threads), "threads");
+  tap_need(context, karst_gallery_create(context, settings->gallery, 0, &A, NULL), "matrix");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "fill");
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
+  long before = memory.calls;
+  for (int i = 0; i < 3; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    tap_need(context, karst_vector_fill(x, 0), "start");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  }
+  tap_ok(memory.calls == before, "%s: update and solve allocate nothing", what);
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "all memory is released");
+}
+
+/* Tests each method with each preconditioner and scaling. */
+static void no_solve_allocates(int threads)
+{
+  const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
+  const char *const preconds[] = {"none", "jacobi", "iluk", "dilu", "parilu", "paric", "fgbilu"};
+  const char *const scales[] = {"none", "diagonal", "block"};
+  for (int i = 0; i < 6 * 7 * 3; i++) {
+    char what[128];
+    struct settings settings = {
+        "poisson2d:9x9", solvers[i / 21], preconds[i / 3 % 7], "rcm", scales[i % 3], threads, 1};
+    if (strcmp(settings.solver, "cg") == 0 && strcmp(settings.scale, "block") == 0) continue; /* not symmetric */
+    snprintf(what, sizeof what, "%s, %s, scale %s, threads %d", settings.solver, settings.precond, settings.scale,
+             threads);
+    solving_allocates_nothing(&settings, what);
+  }
+  struct settings settings = {large, "bicgstab", "iluk", "natural", "none", threads, 1};
+  solving_allocates_nothing(&settings, large);
+}
+
+/* Checks that the sweeps of the large problem do run in parallel. */
+static void sweeps_are_parallel(void)
+{
+  karst_context *context;
+  karst_matrix *A;
+  karst_ilu_pattern pattern;
+  karst_schedule schedule;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, large, 0, &A, NULL), large);
+  karst_index n = karst_matrix_block_rows(A);
+  tap_need(context, karst_ilu_symbolic(context, n, karst_matrix_row_start(A), karst_matrix_column(A), 0, &pattern),
+           "L");
+  tap_need(context,
+           karst_schedule_create(context, NULL, n, pattern.lower_start, pattern.lower_column, true, 2, &schedule),
+           "schedule");
+  tap_ok(schedule.levels > 1, "%s: two threads share the sweeps, in %ld levels", large, (long)schedule.levels);
+  karst_schedule_destroy(context, &schedule);
+  karst_ilu_pattern_destroy(context, &pattern);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+static bool is_built(const struct settings *settings)
+{
+  const char *features = karst_build_features();
+  if (strcmp(settings->ordering, "amd") == 0 && !strstr(features, "AMD")) return false;
+  if (strcmp(settings->ordering, "metis") == 0 && !strstr(features, "METIS")) return false;
+  return settings->threads == 1 || strstr(features, "OpenMP");
+}
+
+int main(void)
+{
+  struct settings settings[] = {
+      {"poisson2d:5x5", "gmres", "iluk", "natural", "none", 1, 1},
+      {"poisson2d:5x5", "cg", "iluk", "rcm", "diagonal", 1, 1},
+      {"blackoil:3x3x2", "bicgstab", "iluk", "rcm", "block", 1, 1},
+      {"blackoil:3x3x2", "fgmres", "iluk", "natural", "none", 1, 1},
+      {"deadoil:3x3x2", "orthomin", "jacobi", "natural", "none", 1, 1},
+      {"deadoil:3x3x2", "richardson", "iluk", "rcm", "block", 1, 1},
+      {"convdiff:3x3x2", "gmres", "jacobi", "natural", "block", 1, 1},
+      {"laplace27:3x3x3", "gmres", "none", "natural", "none", 1, 1},
+      {"convdiff:4x3x2", "gmres", "iluk", "amd", "none", 1, 1},
+      {"convdiff:4x3x2", "gmres", "iluk", "metis", "block", 1, 1},
+      {"blackoil:3x3x2", "gmres", "iluk", "rcm", "block", 2, 1},
+      {"blackoil:3x3x2", "gmres", "parilu", "rcm", "none", 1, 1},
+      {"poisson2d:5x5", "cg", "paric", "natural", "none", 1, 1},
+      {"blackoil:3x3x2", "gmres", "fgbilu", "rcm", "none", 1, 1},
+      {large, "bicgstab", "fgbilu", "natural", "none", 2, 3},
+      {large, "cg", "paric", "natural", "none", 2, 3},
+      {large, "cg", "parilu", "natural", "none", 2, 3},
+      {large, "bicgstab", "iluk", "natural", "none", 2, 3},
+      {large, "gmres", "iluk", "rcm", "block", 2, 3},
+      {"blackoil:3x3x2", "gmres", "dilu", "rcm", "none", 1, 1},
+      {large, "bicgstab", "dilu", "natural", "none", 2, 3},
+      {large, "cg", "jacobi", "natural", "diagonal", 2, 3},
+  };
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    char what[128];
+    snprintf(what, sizeof what, "%s, %s, %s, %s, scale %s, threads %d", settings[i].gallery, settings[i].solver,
+             settings[i].precond, settings[i].ordering, settings[i].scale, settings[i].threads);
+    if (is_built(&settings[i]))
+      fail_every_allocation(solve, &settings[i], settings[i].step, what);
+    else
+      tap_skip("this build has no such ordering, or no threads", "%s", what);
+  }
+  const char *const endings[] = {"memory.mtx", "memory.mtx.gz", "memory.kbsr"};
+  for (int i = 0; i < 3; i++) {
+    char path[256];
+    if (i == 1 && !strstr(karst_build_features(), "zlib")) {
+      tap_skip("built without zlib", "%s", endings[i]);
+      continue;
+    }
+    snprintf(path, sizeof path, "%s", tap_scratch(endings[i]));
+    fail_each_allocation(files, path, endings[i]);
+  }
+  no_solve_allocates(1);
+  if (is_built(&(struct settings){.ordering = "natural", .threads = 2})) {
+    sweeps_are_parallel();
+    no_solve_allocates(2);
+  } else {
+    tap_skip("this build has no threads", "two threads");
+  }
+  return tap_done();
+}

@@ -1,0 +1,464 @@
+/* test_operator.c - a caller's operator in place of the matrix: a reservoir with dense wells, whose unknowns have been
+ * eliminated. With the cells' matrix A, the wells' D, and B and C between them, the operator is
+ *     Op x = A x - B D^-1 C x
+ * which couples all cells that a well perforates and is never assembled, except here for comparison. */
+#include "tests/support/failing_allocator.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WELLS = 5, PERFORATED = 20, BLOCK = 3 };
+
+static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "richardson"};
+static const char *const orderings[] = {"natural", "rcm"};
+static const char *const scales[] = {"none", "diagonal", "block"};
+
+enum { SOLVERS = 5, ORDERINGS = 2, SCALES = 3 };
+
+/* Each well has one unknown, its pressure, and PERFORATED cells at most. */
+struct wells {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x, *exact;
+  int64_t n;
+  int cells[WELLS];
+  int64_t cell[WELLS][PERFORATED];
+  double to[WELLS][PERFORATED][BLOCK], from[WELLS][PERFORATED][BLOCK], inverse[WELLS];
+  double *in, *out, *dense; /* [n], [n], [n n] host memory; dense: the operator, column by column */
+  int calls;
+};
+
+static void make_wells(struct wells *w)
+{
+  const int64_t cells = w->n / BLOCK;
+  for (int q = 0; q < WELLS; q++) {
+    const int64_t first = tap_random_index(cells);
+    w->cells[q] = PERFORATED - 3 * q;
+    w->inverse[q] = 1 / (2.0 * BLOCK * w->cells[q]);
+    for (int p = 0; p < w->cells[q]; p++) {
+      w->cell[q][p] = (first + p * (2 * q + 1)) % cells;
+      for (int c = 0; c < BLOCK; c++) {
+        w->to[q][p][c] = 0.5 * tap_random();
+        w->from[q][p][c] = 0.5 * tap_random();
+      }
+    }
+  }
+}
+
+/* out = out - B D^-1 C in, on the host. */
+static void subtract_wells(const struct wells *w, const double *in, double *out)
+{
+  for (int q = 0; q < WELLS; q++) {
+    double pressure = 0;
+    for (int p = 0; p < w->cells[q]; p++)
+      for (int c = 0; c < BLOCK; c++) pressure += w->from[q][p][c] * in[w->cell[q][p] * BLOCK + c];
+    for (int p = 0; p < w->cells[q]; p++)
+      for (int c = 0; c < BLOCK; c++) out[w->cell[q][p] * BLOCK + c] -= w->to[q][p][c] * w->inverse[q] * pressure;
+  }
+}
+
+/* The operator. The wells are computed on the host, and the rest where the vectors are. */
+static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
+{
+  struct wells *w = user;
+  w->calls++;
+  karst_status status = karst_matrix_multiply(w->A, x, y);
+  if (!status) status = karst_vector_get(x, w->n, w->in);
+  if (!status) status = karst_vector_get(y, w->n, w->out);
+  if (status) return status;
+  subtract_wells(w, w->in, w->out);
+  return karst_vector_set(y, w->n, w->out);
+}
+
+static void *need(void *memory)
+{
+  if (!memory) tap_need(NULL, KARST_ERROR_NO_MEMORY, "memory of the test itself");
+  return memory;
+}
+
+/* The operator column by column, and what it makes of a random solution. */
+static void assemble(struct wells *w)
+{
+  w->dense = need(tap_dense(w->A));
+  double *unit = need(calloc((size_t)w->n, sizeof *unit));
+  for (int64_t j = 0; j < w->n; j++) {
+    unit[j] = 1;
+    subtract_wells(w, unit, w->dense + j * w->n);
+    unit[j] = 0;
+  }
+  free(unit);
+}
+
+static struct wells make_problem(karst_context *context)
+{
+  struct wells w = {.context = context};
+  w.A = tap_random_matrix(context, 60, BLOCK, 4, 1.2);
+  w.n = karst_matrix_rows(w.A);
+  make_wells(&w);
+  w.in = need(calloc((size_t)w.n, sizeof *w.in));
+  w.out = need(calloc((size_t)w.n, sizeof *w.out));
+  assemble(&w);
+  tap_need(context, karst_vector_create(context, w.n, &w.b), "b");
+  tap_need(context, karst_vector_create(context, w.n, &w.x), "x");
+  tap_need(context, karst_vector_create(context, w.n, &w.exact), "solution");
+  for (int64_t i = 0; i < w.n; i++) w.out[i] = tap_random();
+  tap_need(context, karst_vector_set(w.b, w.n, w.out), "b");
+  double *a = need(calloc((size_t)(w.n * w.n), sizeof *a));
+  memcpy(a, w.dense, (size_t)(w.n * w.n) * sizeof *a);
+  tap_ok(tap_dense_solve(w.n, a, w.out), "the Schur complement of the wells is regular");
+  tap_need(context, karst_vector_set(w.exact, w.n, w.out), "solution");
+  free(a);
+  return w;
+}
+
+static void destroy_problem(struct wells *w)
+{
+  karst_matrix_destroy(w->A);
+  karst_vector_destroy(w->b);
+  karst_vector_destroy(w->x);
+  karst_vector_destroy(w->exact);
+  free(w->in);
+  free(w->out);
+  free(w->dense);
+}
+
+static tap_settings settings_for(const char *solver, const char *ordering, const char *scale)
+{
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.solver = solver;
+  settings.ordering = ordering;
+  settings.scale = scale;
+  settings.rtol = 1e-11;
+  settings.max_iterations = 400;
+  return settings;
+}
+
+static karst_solver *make_solver(const struct wells *w, const tap_settings *settings)
+{
+  karst_solver *solver;
+  tap_need(w->context, tap_solver_create(w->context, settings, &solver), "solver");
+  return solver;
+}
+
+/* |b - Op x| / |b| by the assembled operator. */
+static double true_residual(const struct wells *w)
+{
+  double *x = need(calloc((size_t)w->n, sizeof *x)), *r = need(calloc((size_t)w->n, sizeof *r)), square = 0, size = 0;
+  tap_need(w->context, karst_vector_get(w->x, w->n, x), "x");
+  tap_need(w->context, karst_vector_get(w->b, w->n, r), "b");
+  for (int64_t i = 0; i < w->n; i++) size += r[i] * r[i];
+  for (int64_t j = 0; j < w->n; j++)
+    for (int64_t i = 0; i < w->n; i++) r[i] -= w->dense[j * w->n + i] * x[j];
+  for (int64_t i = 0; i < w->n; i++) square += r[i] * r[i];
+  free(x);
+  free(r);
+  return sqrt(square / size);
+}
+
+/* |x - solution| / |solution| */
+static double distance(const struct wells *w)
+{
+  double size, error;
+  karst_vector *d;
+  tap_need(w->context, karst_vector_create(w->context, w->n, &d), "difference");
+  tap_need(w->context, karst_vector_copy(w->x, d), "difference");
+  tap_need(w->context, karst_vector_add(-1, w->exact, d), "difference");
+  tap_need(w->context, karst_vector_norm(d, &error), "norm");
+  tap_need(w->context, karst_vector_norm(w->exact, &size), "norm");
+  karst_vector_destroy(d);
+  return error / size;
+}
+
+static void check_solution(const struct wells *w, karst_solver *solver, const char *what)
+{
+  karst_result result;
+  tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+  tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &result), "solve");
+  const double residual = true_residual(w), error = distance(w);
+  tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 1e-11 * (1 + 1e-3) &&
+             fabs(result.relative_residual - residual) <= 1e-14 && error <= 1e-8,
+         "%s: %d iterations to %.1e, told as %.1e, and %.1e from the dense solution", what, result.iterations, residual,
+         result.relative_residual, error);
+}
+
+static void test_methods(struct wells *w)
+{
+  for (int s = 0; s < SOLVERS; s++)
+    for (int o = 0; o < ORDERINGS; o++)
+      for (int c = 0; c < SCALES; c++) {
+        tap_settings settings = settings_for(solvers[s], orderings[o], scales[c]);
+        char what[64];
+        karst_solver *solver = make_solver(w, &settings);
+        snprintf(what, sizeof what, "%s, %s, %s", solvers[s], orderings[o], scales[c]);
+        tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
+        tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+        check_solution(w, solver, what);
+        karst_solver_destroy(solver);
+      }
+  tap_settings left = settings_for("gmres", "rcm", "none");
+  left.side = "left";
+  karst_solver *solver = make_solver(w, &left);
+  tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+  tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
+  check_solution(w, solver, "gmres from the left");
+  karst_solver_destroy(solver);
+}
+
+static karst_status multiply_by_matrix(void *user, const karst_vector *x, karst_vector *y)
+{
+  return karst_matrix_multiply(user, x, y);
+}
+
+/* Another matrix of as many rows feeds the preconditioner, and the operator is symmetric and positive definite. */
+static void test_cg(karst_context *context)
+{
+  karst_matrix *A, *M;
+  karst_vector *b, *x;
+  tap_need(context, karst_gallery_create(context, "poisson3d:6x6x6", 1, &A, NULL), "poisson3d");
+  tap_need(context, karst_gallery_create(context, "poisson2d:18x12", 1, &M, NULL), "poisson2d");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  for (int o = 0; o < ORDERINGS; o++)
+    for (int c = 0; c < 2; c++) {
+      tap_settings settings = settings_for("cg", orderings[o], scales[c]);
+      karst_solver *solver;
+      karst_result result;
+      double size;
+      tap_need(context, tap_solver_setup(context, &settings, M, &solver), "solver");
+      tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "operator");
+      tap_need(context, karst_vector_fill(x, 0), "start");
+      tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+      tap_need(context, karst_vector_norm(b, &size), "norm");
+      tap_ok(result.reason == KARST_CONVERGED_RTOL && tap_residual(A, b, x) <= 1.001e-11 * size,
+             "cg, %s, %s, preconditioned by another matrix: %d iterations", orderings[o], scales[c], result.iterations);
+      karst_solver_destroy(solver);
+    }
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(M);
+}
+
+/* An operator that is the matrix makes the iterations of the matrix, and gives way to it. */
+static void test_same(struct wells *w)
+{
+  for (int s = 0; s < SOLVERS; s++) {
+    tap_settings settings = settings_for(solvers[s], "rcm", "block");
+    karst_solver *solver = make_solver(w, &settings);
+    karst_result with, without, again;
+    karst_solver_info before, during, after;
+    tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+    tap_need(w->context, karst_solver_get_info(solver, &before), "info");
+    tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &without), "solve");
+    tap_need(w->context, karst_solver_set_operator(solver, multiply_by_matrix, w->A), "operator");
+    tap_need(w->context, karst_solver_get_info(solver, &during), "info");
+    tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+    tap_need(w->context, karst_solver_update(solver), "update");
+    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &with), "solve");
+    tap_need(w->context, karst_solver_set_operator(solver, NULL, w), "no operator");
+    tap_need(w->context, karst_solver_get_info(solver, &after), "info");
+    w->calls = 0;
+    tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &again), "solve");
+    tap_ok(with.reason > 0 && abs(with.iterations - without.iterations) <= 1 &&
+               memcmp(&again.residual, &without.residual, sizeof again.residual) == 0 &&
+               again.iterations == without.iterations,
+           "%s: %d iterations with the matrix, %d with its product, %d with the matrix again", solvers[s],
+           without.iterations, with.iterations, again.iterations);
+    tap_ok(during.memory == before.memory + (1 + 2 * w->n) * (int64_t)sizeof(double) && after.memory == before.memory,
+           "two vectors more meanwhile");
+    karst_solver_destroy(solver);
+  }
+}
+
+/* What an operator does at a certain call: an error, with or without a sentence, or a number that is none. */
+struct trouble {
+  struct wells *wells;
+  karst_solver *solver;
+  int at, calls, returns;
+  bool says, spoils;
+  int64_t where;
+  int refused;
+};
+
+static karst_status make_trouble(void *user, const karst_vector *x, karst_vector *y)
+{
+  struct trouble *trouble = user;
+  struct wells *w = trouble->wells;
+  karst_status status = multiply(w, x, y);
+  if (++trouble->calls < trouble->at) return status;
+  if (trouble->spoils) {
+    w->out[trouble->where] = NAN;
+    return karst_vector_set(y, w->n, w->out);
+  }
+  if (trouble->says) return karst_vector_set(y, w->n + 1, w->out);
+  return (karst_status)trouble->returns;
+}
+
+static void test_failures(struct wells *w)
+{
+  static const struct {
+    int returns, says;
+    karst_status expected;
+    const char *sentence;
+  } cases[] = {{KARST_ERROR_DEVICE, 0, KARST_ERROR_DEVICE, "the operator's function failed: device failure"},
+               {KARST_ERROR_ARGUMENT, 1, KARST_ERROR_ARGUMENT, ""},
+               {7, 0, KARST_ERROR_ARGUMENT, "the operator's function returned 7"},
+               {-70, 0, KARST_ERROR_ARGUMENT, "the operator's function returned -70"}};
+  for (int s = 0; s < SOLVERS; s++)
+    for (int at = 1; at <= 7; at += 3)
+      for (int c = 0; c < 4; c++) {
+        tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c % SCALES]);
+        struct trouble trouble = {.wells = w, .at = at, .returns = cases[c].returns, .says = cases[c].says != 0};
+        karst_solver *solver = make_solver(w, &settings);
+        karst_result result;
+        tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
+        tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+        tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+        karst_status status = karst_solver_solve(solver, w->b, w->x, &result);
+        const char *sentence = karst_context_error(w->context);
+        tap_ok(status == cases[c].expected && strstr(sentence, cases[c].sentence) &&
+                   (!cases[c].says || !strstr(sentence, "the operator's")) && result.reason == KARST_SOUND &&
+                   true_residual(w) <= 1 + 1e-14,
+               "%s fails with the operator in product %d: %s", solvers[s], at, sentence);
+        trouble.calls = -1000;
+        check_solution(w, solver, "and the next solve does not");
+        karst_solver_destroy(solver);
+      }
+}
+
+static void test_not_finite(struct wells *w)
+{
+  for (int s = 0; s < SOLVERS; s++)
+    for (int at = 1; at <= 4; at += 3)
+      for (int c = 0; c < SCALES; c++) {
+        tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c]);
+        struct trouble trouble = {.wells = w, .at = at, .spoils = true, .where = 7 * BLOCK + 1};
+        karst_solver *solver = make_solver(w, &settings);
+        karst_result result;
+        tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
+        tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+        tap_need(w->context, karst_vector_fill(w->x, 0), "start");
+        tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &result), "solve");
+        tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 7 &&
+                   strstr(karst_solver_explain(solver), "the operator's product"),
+               "%s, product %d, %s: %s", solvers[s], at, scales[c], karst_solver_explain(solver));
+        karst_solver_destroy(solver);
+      }
+}
+
+static karst_status meddle(void *user, const karst_vector *x, karst_vector *y)
+{
+  struct trouble *trouble = user;
+  karst_result result;
+  trouble->refused =
+      (karst_solver_set_operator(trouble->solver, NULL, NULL) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_update(trouble->solver) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_setup(trouble->solver, trouble->wells->A) == KARST_ERROR_ARGUMENT) +
+      (karst_solver_solve(trouble->solver, trouble->wells->b, trouble->wells->x, &result) == KARST_ERROR_ARGUMENT);
+  return multiply(trouble->wells, x, y);
+}
+
+static void test_refusals(struct wells *w)
+{
+  tap_settings settings = settings_for("gmres", "rcm", "none");
+  karst_solver *solver = make_solver(w, &settings);
+  struct trouble trouble = {.wells = w, .solver = solver};
+  tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+  tap_need(w->context, karst_solver_set_operator(solver, meddle, &trouble), "operator");
+  check_solution(w, solver, "an operator that meddles");
+  tap_ok(trouble.refused == 4 && karst_solver_set_operator(NULL, meddle, NULL) == KARST_ERROR_ARGUMENT,
+         "an operator changes nothing of the solver that calls it");
+  karst_solver_destroy(solver);
+}
+
+/* b = 0 has the answer 0 with an operator too. */
+static void test_zero(struct wells *w)
+{
+  tap_settings settings = settings_for("bicgstab", "rcm", "block");
+  karst_solver *solver = make_solver(w, &settings);
+  karst_vector *zero;
+  karst_result result;
+  double norm;
+  tap_need(w->context, karst_vector_create(w->context, w->n, &zero), "zero");
+  tap_need(w->context, karst_vector_fill(w->x, 3), "start");
+  tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
+  tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
+  tap_need(w->context, karst_solver_solve(solver, zero, w->x, &result), "solve");
+  tap_need(w->context, karst_vector_norm(w->x, &norm), "norm");
+  tap_ok(result.reason == KARST_CONVERGED_RTOL && result.iterations == 0 && norm == 0, "b = 0 gives x = 0");
+  karst_vector_destroy(zero);
+  karst_solver_destroy(solver);
+}
+
+static void test_all(karst_context *context)
+{
+  struct wells w = make_problem(context);
+  test_methods(&w);
+  test_same(&w);
+  test_failures(&w);
+  test_not_finite(&w);
+  test_refusals(&w);
+  test_zero(&w);
+  destroy_problem(&w);
+  test_cg(context);
+}
+
+/* Work space is made when the function is set or the solver set up: each allocation fails once, and no solve makes
+ * any. */
+static void test_memory(void)
+{
+  struct failing_allocator memory = {.fail_at = 0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_matrix *A = tap_random_matrix(context, 20, BLOCK, 3, 1.2);
+  karst_vector *b, *x;
+  karst_result plain, result;
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_settings settings = settings_for("gmres", "rcm", "block");
+  karst_solver *solver;
+  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
+  tap_need(context, karst_solver_solve(solver, b, x, &plain), "solve");
+  long failures = 0, wrong = 0;
+  karst_status status = KARST_ERROR_NO_MEMORY;
+  while (status && failures < 10) {
+    memory.fail_at = memory.calls + failures + 1;
+    status = karst_solver_set_operator(solver, multiply_by_matrix, A);
+    memory.fail_at = 0;
+    if (!status) break;
+    failures++;
+    tap_need(context, karst_vector_fill(x, 0), "start");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    wrong += status != KARST_ERROR_NO_MEMORY || memcmp(&result.residual, &plain.residual, sizeof result.residual) != 0;
+  }
+  const long calls = memory.calls;
+  tap_need(context, karst_vector_fill(x, 0), "start");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "again");
+  tap_ok(failures == 3 && wrong == 0, "%ld allocations for an operator, and none that fails changes anything",
+         failures);
+  tap_ok(result.reason > 0 && memory.calls == calls, "the solve makes none, nor does another function");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "and everything is given back");
+}
+
+int main(void)
+{
+  tap_each_device(test_all, "operators of the caller");
+  test_memory();
+  return tap_done();
+}

@@ -1,0 +1,484 @@
+/* DILU applies the inverse of (D + E) D^-1 (D + F), compared with dense blocks, on random patterns that are not
+ * symmetric. On 7-point grids its D is that of ILU(0), so that both are the same operator. Singular blocks and NaN are
+ * named by block row, and each number of threads gives the same bits. */
+#include "lib/matrix/matrix.h"
+#include "tests/support/patterns.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+#include "tests/support/named_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static karst_precond *make(karst_context *context, const char *name, double shift, const karst_matrix *A)
+{
+  tap_settings options;
+  karst_precond *M;
+  tap_settings_default(&options);
+  options.precond = name;
+  options.shift = shift;
+  tap_need(context, tap_precond_create(context, &options, A, &M), name);
+  return M;
+}
+
+static bool is_here(karst_context *context, const char *what)
+{
+  if (context->backend->dilu) return true;
+  tap_skip("this backend has no dilu", "%s on %s", what, context->backend->name);
+  return false;
+}
+
+/* Makes a matrix of random blocks on a pattern, to which it adds the diagonal. Rows are dominated by their diagonal
+ * blocks by a factor. */
+static karst_matrix *fill_pattern(karst_context *context, const struct pattern *pattern, int b, double dominance)
+{
+  const int64_t bb = (int64_t)b * b;
+  struct pattern full = pattern_empty(pattern->n, (int64_t)pattern->start[pattern->n] + pattern->n);
+  double *value = pattern_memory(bb * (pattern->start[pattern->n] + (int64_t)pattern->n), sizeof *value);
+  karst_matrix *A;
+  karst_index entries = 0;
+  for (karst_index i = 0; i < pattern->n; i++) {
+    bool diagonal = false;
+    for (karst_index k = pattern->start[i]; k <= pattern->start[i + 1]; k++) {
+      const karst_index j = k < pattern->start[i + 1] ? pattern->column[k] : pattern->n;
+      if (j > i && !diagonal) full.column[entries++] = i;
+      diagonal = diagonal || j >= i;
+      if (j < pattern->n && j != i) full.column[entries++] = j;
+      if (j == i) full.column[entries++] = j;
+    }
+    full.start[i + 1] = entries;
+    const double width = (double)(entries - full.start[i]) * b;
+    for (karst_index k = full.start[i]; k < entries; k++)
+      for (int64_t v = 0; v < bb; v++)
+        value[k * bb + v] = tap_random() + (full.column[k] == i && v % (b + 1) == 0 ? dominance * width : 0);
+  }
+  tap_need(context, karst_matrix_create(context, full.n, b, full.start, full.column, value, KARST_COPY, &A), "matrix");
+  pattern_free(&full);
+  free(value);
+  return A;
+}
+
+/* Computes X = D^-1 Y for b-by-b blocks; strides are column lengths. */
+static void divide(int b, const double *d, const double *y, int64_t stride, double *x)
+{
+  double *copy = malloc((size_t)(b * b) * sizeof *copy);
+  for (int c = 0; c < b; c++) {
+    memcpy(copy, d, (size_t)(b * b) * sizeof *copy);
+    for (int r = 0; r < b; r++) x[c * b + r] = y[c * stride + r];
+    tap_dense_solve(b, copy, x + (ptrdiff_t)c * b);
+  }
+  free(copy);
+}
+
+/* Returns M = (D + E) D^-1 (D + F) as a dense matrix, from the dense A: D block by block as it is defined, and then
+ * M = D + E + F + E D^-1 F. */
+static double *dense_dilu(const karst_matrix *A)
+{
+  const int64_t n = karst_matrix_rows(A), rows = karst_matrix_block_rows(A);
+  const int b = karst_matrix_block_size(A);
+  double *M = tap_dense(A), *a = tap_dense(A);
+  double *D = malloc((size_t)(b * b * rows) * sizeof *D), *quotient = malloc((size_t)(b * b) * sizeof *quotient);
+  for (int64_t i = 0; i < rows; i++) {
+    for (int c = 0; c < b; c++)
+      for (int r = 0; r < b; r++) D[(i * b + c) * b + r] = a[(i * b + c) * n + i * b + r];
+    for (int64_t k = 0; k < i; k++)
+      for (int64_t j = k + 1; j < rows; j++) {
+        divide(b, D + k * b * b, a + j * b * n + k * b, n, quotient);
+        for (int c = 0; c < b; c++)
+          for (int s = 0; s < b; s++)
+            for (int r = 0; r < b; r++) {
+              const double product = a[(k * b + s) * n + i * b + r] * quotient[c * b + s];
+              M[(j * b + c) * n + i * b + r] += product;
+              if (j == i) D[(i * b + c) * b + r] -= product;
+            }
+      }
+    for (int c = 0; c < b; c++)
+      for (int r = 0; r < b; r++)
+        M[(i * b + c) * n + i * b + r] += D[(i * b + c) * b + r] - a[(i * b + c) * n + i * b + r];
+  }
+  free(a);
+  free(D);
+  free(quotient);
+  return M;
+}
+
+static void apply(karst_context *context, const karst_precond *P, int64_t n, uint64_t seed, double *r, double *z)
+{
+  karst_vector *of_r, *of_z;
+  tap_need(context, karst_vector_create(context, n, &of_r), "r");
+  tap_need(context, karst_vector_create(context, n, &of_z), "z");
+  tap_need(context, karst_vector_fill_random(of_r, seed), "random");
+  tap_need(context, karst_vector_fill(of_z, NAN), "poison");
+  tap_need(context, karst_precond_apply(P, of_r, of_z), "apply");
+  tap_need(context, karst_vector_get(of_r, n, r), "r");
+  tap_need(context, karst_vector_get(of_z, n, z), "z");
+  karst_vector_destroy(of_r);
+  karst_vector_destroy(of_z);
+}
+
+/* Returns |x - y| / |y| in the largest norm; a NaN where one has a NaN. */
+static double difference(int64_t n, const double *x, const double *y)
+{
+  double error = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (isnan(x[i]) || isnan(y[i])) return NAN;
+    error = fmax(error, fabs(x[i] - y[i]));
+    size = fmax(size, fabs(y[i]));
+  }
+  return error / size;
+}
+
+static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
+{
+  double *expected = malloc((size_t)n * sizeof *expected), *found = malloc((size_t)n * sizeof *found);
+  apply(context, P, n, tap_seed(), expected, found);
+  tap_dense_solve(n, M, expected);
+  const double error = difference(n, found, expected);
+  free(expected);
+  free(found);
+  return error;
+}
+
+static void check(karst_context *context, karst_matrix *A, const char *what)
+{
+  karst_index row;
+  karst_precond *P = make(context, "dilu", 0, A);
+  double *M = dense_dilu(A), error = NAN;
+  if (karst_precond_outcome(P, &row) == KARST_SOUND) error = apply_error(context, P, karst_matrix_rows(A), M);
+  /* Rows are dominated by their diagonal, so that errors grow little beyond rounding. */
+  tap_ok(error < 1e-11, "%s, %ld rows, b = %d: apply is that of dense blocks (%.1e)", what,
+         (long)karst_matrix_block_rows(A), karst_matrix_block_size(A), error);
+  free(M);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+static void random_patterns(karst_context *context)
+{
+  const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32};
+  if (!is_here(context, "random patterns")) return;
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    struct pattern pattern = pattern_random(sizes[s] > 10 ? 9 : 24, 0.15);
+    check(context, fill_pattern(context, &pattern, sizes[s], 1), "a random pattern");
+    pattern_free(&pattern);
+  }
+}
+
+/* One full row and no full column, one full column and no full row, no coupling, one row, and full rows alone. */
+static void special_patterns(karst_context *context)
+{
+  if (!is_here(context, "special patterns")) return;
+  for (int kind = 0; kind < 5; kind++) {
+    static const char *const what[] = {"a full row", "a full column", "no coupling", "one block row", "a full matrix"};
+    const karst_index n = kind == 3 ? 1 : 40;
+    struct pattern pattern = pattern_empty(n, (int64_t)n * n);
+    karst_index k = 0;
+    for (karst_index i = 0; i < n; i++) {
+      for (karst_index j = 0; j < n; j++)
+        if (kind == 4 || (kind == 0 && i == 11) || (kind == 1 && j == 11)) pattern.column[k++] = j;
+      pattern.start[i + 1] = k;
+    }
+    check(context, fill_pattern(context, &pattern, 1 + kind, 1), what[kind]);
+    pattern_free(&pattern);
+  }
+}
+
+/* An arrow's rows all depend on the first one, which is full: a set-up in O(n^2) would take minutes. D_0 = a_00, and
+ * D_i = a_ii - a_i0 a_0i / D_0, for b = 1. */
+static void long_row(karst_context *context)
+{
+  const karst_index n = 300000;
+  if (!is_here(context, "a long row")) return;
+  struct pattern arrow = pattern_empty(n, 3 * (int64_t)n);
+  karst_index k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    arrow.column[k++] = 0;
+    if (i > 0) arrow.column[k++] = i;
+    for (karst_index j = 1; i == 0 && j < n; j++) arrow.column[k++] = j;
+    arrow.start[i + 1] = k;
+  }
+  karst_matrix *A = fill_pattern(context, &arrow, 1, 2);
+  karst_precond *P = make(context, "dilu", 0, A);
+  double *a, *r = malloc((size_t)n * sizeof *r), *z = malloc((size_t)n * sizeof *z), error, sum = 0;
+  apply(context, P, n, tap_seed(), r, z);
+  tap_need(context, karst_matrix_host_value(A, &a), "values");
+  /* (D + F) z = y with D y_0 = r_0 and D_i y_i = D_i (r_i - a_i0 y_0) / D_i, times D on the left. */
+  for (karst_index j = 1; j < n; j++) sum += a[j] * z[j];
+  error = fabs(a[0] * z[0] + sum - r[0]);
+  for (karst_index i = 1; i < n; i++) {
+    const double left = a[n + 2 * (int64_t)(i - 1)], diagonal = a[n + 2 * (int64_t)(i - 1) + 1];
+    error = fmax(error, fabs(left * r[0] / a[0] + (diagonal - left * a[i] / a[0]) * z[i] - r[i]));
+  }
+  tap_ok(error < 1e-9, "dilu of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
+  karst_matrix_host_value_done(A, a);
+  free(r);
+  free(z);
+  pattern_free(&arrow);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+/* No two neighbours of a cell are neighbours: ILU(0) changes the diagonal blocks alone. */
+static void grids_are_ilu0(karst_context *context)
+{
+  static const char *const grids[] = {"poisson2d:13x11", "poisson3d:9x7x8", "convdiff:7x6x5", "blackoil:5x4x3"};
+  if (!is_here(context, "grids")) return;
+  for (int g = 0; g < 4; g++)
+    for (int b = 1; b <= (g == 2 ? 9 : 1); b += 2) {
+      karst_matrix *A;
+      tap_need(context, karst_gallery_create(context, grids[g], g == 2 ? b : 0, &A, NULL), grids[g]);
+      const int64_t n = karst_matrix_rows(A);
+      double *r = malloc((size_t)n * sizeof *r), *z[2];
+      for (int i = 0; i < 2; i++) {
+        karst_precond *P = make(context, i ? "dilu" : "iluk", 0, A);
+        z[i] = malloc((size_t)n * sizeof **z);
+        apply(context, P, n, 5, r, z[i]);
+        karst_precond_destroy(P);
+      }
+      const double error = difference(n, z[1], z[0]);
+      tap_ok(error < 1e-11, "%s, b = %d: dilu is ILU(0) (%.1e)", grids[g], karst_matrix_block_size(A), error);
+      free(z[0]);
+      free(z[1]);
+      free(r);
+      karst_matrix_destroy(A);
+    }
+}
+
+static int iterations_of(karst_context *context, const karst_matrix *A, const char *driver, const char *precond,
+                         const char *ordering)
+{
+  tap_settings options;
+  karst_solver *solver;
+  karst_vector *b, *x;
+  karst_result result;
+  tap_settings_default(&options);
+  options.solver = driver;
+  options.precond = precond;
+  options.ordering = ordering;
+  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
+  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  tap_need(context, karst_vector_fill(x, 0), "x");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  return result.reason > 0 ? result.iterations : -1;
+}
+
+static void same_iterations(karst_context *context)
+{
+  static const char *const drivers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "cg"};
+  if (!is_here(context, "iterations")) return;
+  for (int g = 0; g < 2; g++) {
+    karst_matrix *A;
+    tap_need(context, karst_gallery_create(context, g ? "convdiff:9x8x7" : "poisson3d:12x11x10", g ? 3 : 1, &A, NULL),
+             "grid");
+    for (int d = 0; d < (g ? 4 : 5); d++) {
+      const int iluk = iterations_of(context, A, drivers[d], "iluk", "natural");
+      const int dilu = iterations_of(context, A, drivers[d], "dilu", "natural");
+      tap_ok(dilu > 0 && dilu == iluk, "%s, b = %d: as many iterations as with iluk: %d, %d", drivers[d], g ? 3 : 1,
+             dilu, iluk);
+    }
+    karst_matrix_destroy(A);
+  }
+}
+
+/* In any order of the rows it is dilu of the ordered matrix, which converges. */
+static void orderings(karst_context *context)
+{
+  static const char *const names[] = {"natural", "rcm", "amd", "metis"};
+  if (!is_here(context, "orderings")) return;
+  karst_matrix *A = tap_random_matrix(context, 300, 3, 4, 1.1);
+  for (int o = 0; o < 4; o++) {
+    const char *features = karst_build_features();
+    if ((o == 2 && !strstr(features, "AMD")) || (o == 3 && !strstr(features, "METIS"))) {
+      tap_skip("this build has no such ordering", "ordering %s", names[o]);
+      continue;
+    }
+    const int dilu = iterations_of(context, A, "gmres", "dilu", names[o]);
+    const int jacobi = iterations_of(context, A, "gmres", "jacobi", names[o]);
+    tap_ok(dilu > 0 && dilu <= jacobi, "ordering %s: %d iterations, with block Jacobi %d", names[o], dilu, jacobi);
+  }
+  karst_matrix_destroy(A);
+}
+
+/* Sets the blocks of a row: its diagonal block, and zero elsewhere. */
+static void set_row(karst_context *context, karst_matrix *A, double *value, karst_index row, const double *block)
+{
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  const int64_t b = karst_matrix_block_size(A);
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    for (int64_t v = 0; v < b * b; v++) value[k * b * b + v] = column[k] == row ? block[v] : 0;
+  tap_need(context, karst_matrix_update_values(A, value), "update");
+}
+
+static void bad_blocks(karst_context *context)
+{
+  const double singular[9] = {1, 2, 3, 2, 4, 6, 1, 1, 1}, zero[9] = {0};
+  if (!is_here(context, "bad blocks")) return;
+  karst_matrix *A = tap_random_matrix(context, 25, 3, 2, 1);
+  const int64_t entries = 9 * karst_matrix_blocks(A);
+  double *host, *value = malloc((size_t)entries * sizeof *value), *good = malloc((size_t)entries * sizeof *good);
+  karst_index row;
+  tap_need(context, karst_matrix_host_value(A, &host), "values");
+  memcpy(value, host, (size_t)entries * sizeof *value);
+  memcpy(good, host, (size_t)entries * sizeof *good);
+  karst_matrix_host_value_done(A, host);
+  karst_precond *P = make(context, "dilu", 0, A), *S = make(context, "dilu", 0.25, A);
+  set_row(context, A, value, 7, singular);
+  tap_need(context, karst_precond_update(P), "update");
+  tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 7, "the singular block is named");
+  tap_need(context, karst_precond_update(S), "update");
+  tap_ok(karst_precond_outcome(S, &row) == KARST_SOUND && tap_precond_number(S, "shifted") == 1,
+         "a shift replaces one pivot");
+  /* The pivot of a row of zeros is shift times the largest entry of the matrix, as if that stood there. */
+  double largest = 0, mended[9] = {0};
+  set_row(context, A, value, 7, zero);
+  for (int64_t v = 0; v < entries; v++) largest = fmax(largest, fabs(value[v]));
+  for (int c = 0; c < 3; c++) mended[4 * c] = 0.25 * largest;
+  set_row(context, A, value, 7, mended);
+  double *M = dense_dilu(A);
+  set_row(context, A, value, 7, zero);
+  tap_need(context, karst_precond_update(S), "update");
+  const double error = apply_error(context, S, karst_matrix_rows(A), M);
+  tap_ok(error < 1e-11 && tap_precond_number(S, "shifted") == 1, "a row of zeros is mended by the matrix's norm (%.1e)",
+         error);
+  free(M);
+  tap_need(context, karst_matrix_update_values(A, good), "update");
+  tap_need(context, karst_precond_update(P), "update");
+  tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && row == -1, "values that are sound again give factors");
+  karst_precond_destroy(P);
+  karst_precond_destroy(S);
+  free(value);
+  free(good);
+  karst_matrix_destroy(A);
+}
+
+/* A NaN anywhere in a row is found: in E, in the diagonal block and in F, with a mirror image and without. The row is
+ * the first that cannot be used. */
+static void not_finite(karst_context *context)
+{
+  if (!is_here(context, "a NaN")) return;
+  struct pattern pattern = pattern_random(20, 0.1);
+  karst_matrix *A = fill_pattern(context, &pattern, 2, 1);
+  const karst_index *start = karst_matrix_row_start(A);
+  const int64_t entries = 4 * karst_matrix_blocks(A);
+  double *host, *value = malloc((size_t)entries * sizeof *value);
+  karst_precond *P = make(context, "dilu", 0.1, A);
+  int found = 0, all = 0;
+  tap_need(context, karst_matrix_host_value(A, &host), "values");
+  memcpy(value, host, (size_t)entries * sizeof *value);
+  karst_matrix_host_value_done(A, host);
+  for (karst_index i = 0; i < 20; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++, all++) {
+      karst_index row;
+      const int64_t at = 4 * (int64_t)k + tap_random_index(4);
+      const double kept = value[at];
+      value[at] = all % 2 ? NAN : INFINITY;
+      tap_need(context, karst_matrix_update_values(A, value), "update");
+      tap_need(context, karst_precond_update(P), "update");
+      found += karst_precond_outcome(P, &row) == KARST_NOT_FINITE && row == i;
+      value[at] = kept;
+    }
+  tap_ok(found == all, "the row of an entry that is not finite is named: %d of %d", found, all);
+  free(value);
+  pattern_free(&pattern);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+/* After an update apply has the bits of a set-up from scratch, and each run has the same. */
+static void update(karst_context *context)
+{
+  if (!is_here(context, "update")) return;
+  for (int b = 1; b <= 9; b += 2) {
+    karst_matrix *A = tap_random_matrix(context, 60, b, 4, 1);
+    const int64_t n = karst_matrix_rows(A), entries = (int64_t)b * b * karst_matrix_blocks(A);
+    double *host, *changed = malloc((size_t)entries * sizeof *changed), *r = malloc((size_t)n * sizeof *r), *z[3];
+    karst_precond *P = make(context, "dilu", 0, A);
+    tap_need(context, karst_matrix_host_value(A, &host), "values");
+    for (int64_t v = 0; v < entries; v++) changed[v] = host[v] * (1 + 0.1 * tap_random());
+    karst_matrix_host_value_done(A, host);
+    tap_need(context, karst_matrix_update_values(A, changed), "values");
+    tap_need(context, karst_precond_update(P), "update");
+    for (int i = 0; i < 3; i++) {
+      z[i] = malloc((size_t)n * sizeof **z);
+      karst_precond *fresh = make(context, "dilu", 0, A);
+      apply(context, i == 2 ? fresh : P, n, 3, r, z[i]);
+      karst_precond_destroy(fresh);
+    }
+    tap_ok(memcmp(z[0], z[1], (size_t)n * sizeof **z) == 0, "b = %d: the same bits in each run", b);
+    tap_ok(memcmp(z[0], z[2], (size_t)n * sizeof **z) == 0, "b = %d: an update is a set-up from scratch", b);
+    for (int i = 0; i < 3; i++) free(z[i]);
+    free(r);
+    free(changed);
+    karst_precond_destroy(P);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* The grid has enough lines that threads share the sweeps. */
+static void threads_agree(void)
+{
+  for (int b = 1; b <= 3; b += 2) {
+    const int64_t n = (int64_t)b * 40 * 36 * 30;
+    double *r = malloc((size_t)n * sizeof *r), *z[3];
+    for (int t = 0; t < 3; t++) {
+      karst_context *context;
+      karst_matrix *A;
+      tap_need(NULL, karst_context_create(NULL, &context), "context");
+      tap_need(context, tap_set_threads(context, t + 1), "threads");
+      tap_need(context, karst_gallery_create(context, "convdiff:40x36x30", b, &A, NULL), "matrix");
+      karst_precond *P = make(context, "dilu", 0, A);
+      z[t] = malloc((size_t)n * sizeof **z);
+      apply(context, P, n, 5, r, z[t]);
+      karst_precond_destroy(P);
+      karst_matrix_destroy(A);
+      karst_context_destroy(context);
+    }
+    for (int t = 1; t < 3; t++)
+      tap_ok(memcmp(z[0], z[t], (size_t)n * sizeof **z) == 0, "b = %d: the same bits with 1 and %d threads", b, t + 1);
+    for (int t = 0; t < 3; t++) free(z[t]);
+    free(r);
+  }
+}
+
+/* One block a row is kept, and what is told of it is so. */
+static void reports(karst_context *context)
+{
+  if (!is_here(context, "reports")) return;
+  karst_matrix *A;
+  karst_solver_info info;
+  tap_need(context, karst_gallery_create(context, "convdiff:7x6x5", 3, &A, NULL), "matrix");
+  karst_precond *P = make(context, "dilu", 0, A);
+  tap_need(context, karst_precond_get_info(P, &info), "info");
+  tap_ok(info.factor_entries == 9 * 7 * 6 * 5 && info.memory >= 8 * info.factor_entries,
+         "the factors are a block a row: %lld", (long long)info.factor_entries);
+  tap_ok(tap_precond_number(P, "levels_lower") == 7 + 6 + 5 - 2 &&
+             tap_precond_number(P, "levels_upper") == 7 + 6 + 5 - 2 && tap_precond_number(P, "shifted") == 0,
+         "level sets are hyperplanes");
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+int main(void)
+{
+  tap_each_device(random_patterns, "random patterns");
+  tap_each_device(special_patterns, "special patterns");
+  tap_each_device(long_row, "a long row");
+  tap_each_device(grids_are_ilu0, "grids");
+  tap_each_device(same_iterations, "iterations");
+  tap_each_device(orderings, "orderings");
+  tap_each_device(bad_blocks, "bad blocks");
+  tap_each_device(not_finite, "a NaN");
+  tap_each_device(update, "update");
+  tap_each_device(reports, "reports");
+  if (strstr(karst_build_features(), "OpenMP"))
+    threads_agree();
+  else
+    tap_skip("built without OpenMP", "the same bits with 1, 2 and 3 threads");
+  return tap_done();
+}

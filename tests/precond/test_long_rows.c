@@ -1,0 +1,225 @@
+/* Block ILU whose triangles have rows much longer than the others, which a GPU gives to blocks of threads: each kind of
+ * triangular solve agrees with the CPU within rounding, wherever the long rows and columns stand, for every block size,
+ * and gives the same bits each time; a NaN comes through them. */
+#include "lib/backend/backend.h"
+#include "lib/matrix/matrix.h"
+#include "tests/support/patterns.h"
+#include "lib/method/precond.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"auto", "level", "dataflow"};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static karst_context *cpu;
+
+/* On the CPU these kinds are one. */
+static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
+
+/* Which rows and columns are long. Each has every step-th place. */
+struct wells {
+  karst_index first, every, count, step;
+  bool row, column;
+};
+
+static bool is_well(const struct wells *wells, karst_index i)
+{
+  const karst_index number = (i - wells->first) / wells->every;
+  return i >= wells->first && (i - wells->first) % wells->every == 0 && number < wells->count;
+}
+
+/* Makes the band of entries within a distance of the diagonal, and the wells. */
+static struct pattern pattern_wells(karst_index n, karst_index distance, const struct wells *wells)
+{
+  struct pattern made = pattern_empty(n, (int64_t)n * (2 * distance + 1 + 2 * (int64_t)wells->count));
+  karst_index k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    for (karst_index j = 0; j < n; j++) {
+      const bool in_row = wells->row && is_well(wells, i) && j % wells->step == 0;
+      const bool in_column = wells->column && is_well(wells, j) && i % wells->step == 0;
+      const bool both = is_well(wells, i) && is_well(wells, j);
+      if ((j >= i - distance && j <= i + distance) || ((in_row || in_column) && !both)) made.column[k++] = j;
+    }
+    made.start[i + 1] = k;
+  }
+  return made;
+}
+
+/* Makes random values, diagonally dominant by blocks, the same in each context. */
+static karst_matrix *on_pattern(karst_context *context, const struct pattern *pattern, int b, const double *random)
+{
+  const int64_t bb = (int64_t)b * b, blocks = pattern->start[pattern->n];
+  double *value = pattern_memory(blocks * bb, sizeof *value);
+  karst_matrix *A;
+  memcpy(value, random, (size_t)(blocks * bb) * sizeof *value);
+  for (karst_index i = 0; i < pattern->n; i++)
+    for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)
+      for (int r = 0; r < b && pattern->column[k] == i; r++)
+        value[k * bb + r * (b + 1)] += 1.5 * b * (double)(pattern->start[i + 1] - pattern->start[i]);
+  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
+           "matrix");
+  free(value);
+  return A;
+}
+
+static double *random_numbers(int64_t n)
+{
+  double *x = pattern_memory(n, sizeof *x);
+  for (int64_t i = 0; i < n; i++) x[i] = tap_random();
+  return x;
+}
+
+static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level)
+{
+  tap_settings options;
+  karst_precond *P;
+  tap_settings_default(&options);
+  options.trisolve = trisolve;
+  options.level = level;
+  tap_need(context, tap_precond_create(context, &options, A, &P), "factors");
+  return P;
+}
+
+/* Computes z = P^-1 r on host arrays of n numbers. */
+static void apply(karst_context *context, const karst_precond *P, int64_t n, const double *host, double *result)
+{
+  karst_vector *r, *z;
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_set(r, n, host), "set");
+  tap_need(context, karst_vector_fill(z, NAN), "poison");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  tap_need(context, karst_vector_get(z, n, result), "get");
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+}
+
+/* Returns the largest difference over the largest entry; NaN if there is one. */
+static double difference(int64_t n, const double *x, const double *expected)
+{
+  double error = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (!(fabs(x[i] - expected[i]) <= error)) error = fabs(x[i] - expected[i]);
+    if (isnan(error)) return error;
+    size = fmax(size, fabs(expected[i]));
+  }
+  return size > 0 ? error / size : error;
+}
+
+/* Applies P to r with a NaN at each of a few places, whose bits are those that stand for an unknown that is not there
+ * yet: each time a number of z is none. */
+static bool nan_comes_through(karst_context *context, const karst_precond *P, int64_t n, double *r, double *z)
+{
+  const uint64_t payload = UINT64_MAX;
+  bool all = true;
+  for (int place = 0; place < 4; place++) {
+    const int64_t at = place == 0 ? 0 : place == 1 ? n - 1 : tap_random_index(n);
+    const double keep = r[at];
+    bool found = false;
+    memcpy(&r[at], &payload, sizeof r[at]);
+    apply(context, P, n, r, z);
+    for (int64_t i = 0; i < n; i++) found = found || !isfinite(z[i]);
+    r[at] = keep;
+    all = all && found;
+  }
+  return all;
+}
+
+/* Compares each kind of triangular solve with the CPU, before and after NaNs. */
+static void compare(karst_context *context, const struct pattern *pattern, int b, int level, const char *what)
+{
+  const int64_t n = (int64_t)pattern->n * b, entries = (int64_t)pattern->start[pattern->n] * b * b;
+  double *random = random_numbers(entries), *r = random_numbers(n);
+  double *expected = pattern_memory(n, sizeof *r), *first = pattern_memory(n, sizeof *r);
+  double *z = pattern_memory(n, sizeof *r);
+  karst_matrix *A = on_pattern(context, pattern, b, random), *copy = on_pattern(cpu, pattern, b, random);
+  karst_precond *reference = factor(cpu, copy, "auto", level);
+  apply(cpu, reference, n, r, expected);
+  for (int kind = 0; kind < kinds_on(context); kind++) {
+    karst_precond *P = factor(context, A, kinds[kind], level);
+    apply(context, P, n, r, first);
+    const double error = difference(n, first, expected);
+    const bool through = nan_comes_through(context, P, n, r, z);
+    int differ = 0;
+    for (int again = 0; again < 5; again++) {
+      apply(context, P, n, r, z);
+      differ += memcmp(z, first, (size_t)n * sizeof *z) != 0;
+    }
+    tap_ok(error < 1e-12 && differ == 0, "%s, b = %d, level %d, %s: as on the CPU (%.1e), the same bits again", what, b,
+           level, kinds[kind], error);
+    tap_ok(through, "%s, b = %d, level %d, %s: NaNs come through", what, b, level, kinds[kind]);
+    karst_precond_destroy(P);
+  }
+  karst_precond_destroy(reference);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(copy);
+  free(random);
+  free(r);
+  free(expected);
+  free(first);
+  free(z);
+}
+
+/* Rows and columns at the start, in the middle and at the end, alone and several in one level. */
+static void places(karst_context *context)
+{
+  const struct {
+    struct wells wells;
+    karst_index n, distance;
+    const char *what;
+  } of[] = {
+      {{0, 1, 1, 1, true, true}, 150, 1, "first row and column"},
+      {{75, 1, 1, 1, true, true}, 170, 2, "middle row and column"},
+      {{149, 1, 1, 1, true, true}, 150, 1, "last row and column"},
+      {{140, 1, 10, 1, true, true}, 150, 0, "ten last rows in one level"},
+      {{0, 1, 10, 1, true, true}, 150, 0, "ten first rows in one level"},
+      {{3, 37, 5, 2, true, true}, 190, 3, "wells in a band"},
+      {{5, 41, 4, 1, true, false}, 190, 3, "long rows, no columns"},
+      {{5, 41, 4, 1, false, true}, 190, 3, "long columns, no rows"},
+  };
+  for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
+    struct pattern pattern = pattern_wells(of[c].n, of[c].distance, &of[c].wells);
+    for (int b = 1; b <= 9; b++) compare(context, &pattern, b, 0, of[c].what);
+    /* fill makes the matrix full where the first row is long, so blocks stay small there */
+    const int largest = of[c].wells.first == 0 ? 4 : 9;
+    for (int b = 1; b <= largest; b += b < 4 ? 1 : 5) compare(context, &pattern, b, 1, of[c].what);
+    pattern_free(&pattern);
+  }
+}
+
+/* Blocks that have no kernel of their own, more than one to a warp and more than a warp has lanes. */
+static void large_blocks(karst_context *context)
+{
+  const struct wells wells = {70, 5, 3, 1, true, true};
+  struct pattern pattern = pattern_wells(86, 1, &wells);
+  const int sizes[] = {10, 16, 17, 32, 33, 40};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) compare(context, &pattern, sizes[s], 0, "large blocks");
+  pattern_free(&pattern);
+}
+
+/* The long rows have more neighbours than a block of threads takes at a time; or they are many for a level but much
+ * longer than the others, in levels wider than a GPU. */
+static void sizes(karst_context *context)
+{
+  const struct wells very_long = {1, 2400, 3, 1, true, true}, many = {2960, 1, 40, 30, true, true};
+  struct pattern pattern = pattern_wells(4900, 1, &very_long);
+  for (int b = 1; b <= 3; b++) compare(context, &pattern, b, 0, "very long rows");
+  pattern_free(&pattern);
+  pattern = pattern_wells(3000, 0, &many);
+  for (int b = 1; b <= 9; b++) compare(context, &pattern, b, 0, "many long rows");
+  pattern_free(&pattern);
+}
+
+int main(void)
+{
+  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  tap_each_device(places, "long rows and columns");
+  tap_each_device(large_blocks, "large blocks");
+  tap_each_device(sizes, "sizes");
+  karst_context_destroy(cpu);
+  return tap_done();
+}

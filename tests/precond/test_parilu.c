@@ -1,0 +1,516 @@
+/* Sweeps and norms of parilu and paric agree with a dense computation of the same formulas. With as many sweeps as the
+ * tasks' dependencies have levels, the factors are those of iluk. Diverging sweeps end in iluk's factors, with a
+ * warning and a count. New values start from the last factors. Bits are repeatable, and errors are reported. */
+#include "tests/support/settings.h"
+#include "tests/support/parilu_dense.h"
+#include "tests/support/named_values.h"
+
+#include <math.h>
+#include <string.h>
+
+static tap_settings options_for(const char *precond, int level, int sweeps)
+{
+  tap_settings options;
+  tap_settings_default(&options);
+  options.precond = precond;
+  options.level = level;
+  options.sweeps = sweeps;
+  return options;
+}
+
+static karst_precond *make(karst_context *context, const tap_settings *options, const karst_matrix *A)
+{
+  karst_precond *P;
+  tap_need(context, tap_precond_create(context, options, A, &P), options->precond);
+  return P;
+}
+
+/* What a preconditioner reports; -1 for what it does not. */
+struct told {
+  double levels_lower, levels_upper, shifted, fallbacks, sweep_residual_before, sweep_residual_after, ilu_residual;
+};
+
+static struct told told_by(const karst_precond *P)
+{
+  return (struct told){.levels_lower = tap_precond_number(P, "levels_lower"),
+                       .levels_upper = tap_precond_number(P, "levels_upper"),
+                       .shifted = tap_precond_number(P, "shifted"),
+                       .fallbacks = tap_precond_number(P, "fallbacks"),
+                       .sweep_residual_before = tap_precond_number(P, "sweep_residual_before"),
+                       .sweep_residual_after = tap_precond_number(P, "sweep_residual_after"),
+                       .ilu_residual = tap_precond_number(P, "ilu_residual")};
+}
+
+/* Returns z = P^-1 r for an r that depends on n alone; the caller frees it. */
+static double *apply(karst_context *context, const karst_precond *P, int64_t n)
+{
+  karst_vector *r, *z;
+  double *host = pattern_memory(n, sizeof *host);
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_fill_random(r, 7), "random");
+  tap_need(context, karst_vector_fill(z, NAN), "poison");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  tap_need(context, karst_vector_get(z, n, host), "get");
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+  return host;
+}
+
+/* Returns the largest difference of P^-1 r and Q^-1 r over the largest entry, or -1 if all bits agree. */
+static double difference(karst_context *context, const karst_precond *P, const karst_precond *Q, int64_t n)
+{
+  double *x = apply(context, P, n), *y = apply(context, Q, n), error = 0, size = 0;
+  bool same = memcmp(x, y, (size_t)n * sizeof *x) == 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (!(fabs(x[i] - y[i]) <= error)) error = fabs(x[i] - y[i]);
+    size = fmax(size, fabs(y[i]));
+  }
+  free(x);
+  free(y);
+  return same ? -1 : error / size;
+}
+
+/* The tolerance is for rounding alone: the dominant matrices here are well conditioned. */
+static const double tolerance = 1e-12;
+
+static void exact_limit(karst_context *context, const char *precond, const char *mode, const karst_matrix *A, int level)
+{
+  struct dense dense = dense_of(A, level, strcmp(precond, "paric") == 0);
+  int depth = dense_depth(&dense);
+  tap_settings options = options_for(precond, level, depth), exact = options_for("iluk", level, 0);
+  options.sweep_mode = mode;
+  karst_precond *P = make(context, &options, A), *reference = make(context, &exact, A);
+  struct told info = told_by(P);
+  double error = difference(context, P, reference, karst_matrix_rows(A));
+  tap_ok(error < tolerance && info.sweep_residual_after <= tolerance * sqrt((double)karst_matrix_rows(A)) &&
+             info.fallbacks == 0,
+         "%s, b = %d, level %d: as iluk after %d %s sweeps (%.1e, norm %.1e)", precond, A->block_size, level, depth,
+         mode, error, info.sweep_residual_after);
+  karst_precond_destroy(P);
+  karst_precond_destroy(reference);
+  dense_free(&dense);
+}
+
+static void exact_limits(karst_context *context)
+{
+  const int sizes[] = {1, 2, 3, 4, 5, 8, 9, 17};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int level = 0; level < 3; level++) {
+      struct pattern grid = pattern_grid(5, 4, 3);
+      karst_matrix *A = tap_random_matrix(context, 60, sizes[s], 3, 2);
+      karst_matrix *S = symmetric_matrix(context, &grid, sizes[s], 1);
+      for (int m = 0; m < 2; m++) {
+        const char *mode = m ? "asynchronous" : "synchronous";
+        exact_limit(context, "parilu", mode, A, level);
+        exact_limit(context, "parilu", mode, S, level);
+        exact_limit(context, "paric", mode, S, level);
+      }
+      karst_matrix_destroy(A);
+      karst_matrix_destroy(S);
+      pattern_free(&grid);
+    }
+}
+
+/* A chain of n rows has n levels. Each row except the first needs a sweep for L and a sweep for the pivot, so that 2 n
+ * - 3 sweeps are enough and one sweep less is not. */
+static void chain(karst_context *context)
+{
+  enum { ROWS = 5 };
+  const karst_index start[] = {0, 2, 5, 8, 11, 13}, column[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4};
+  const double value[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2};
+  karst_matrix *A;
+  tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a chain");
+  tap_settings exact = options_for("iluk", 0, 0);
+  karst_precond *reference = make(context, &exact, A);
+  const char *const preconds[] = {"parilu", "paric"};
+  for (int p = 0; p < 2; p++)
+    for (int less = 0; less < 2; less++) {
+      tap_settings options = options_for(preconds[p], 0, 2 * ROWS - 3 - less);
+      karst_precond *P = make(context, &options, A);
+      double error = difference(context, P, reference, ROWS);
+      tap_ok(less ? error > 1e-6 : error < 1e-14, "%s: a chain of %d rows after %d sweeps (%.1e)", preconds[p], ROWS,
+             options.sweeps, error);
+      karst_precond_destroy(P);
+    }
+  karst_precond_destroy(reference);
+  karst_matrix_destroy(A);
+}
+
+/* Compares two sweeps and all norms with the dense computation. */
+static void compare_sweeps(karst_context *context, const char *precond, const karst_matrix *A, int level, bool scaled)
+{
+  struct dense dense = dense_of(A, level, strcmp(precond, "paric") == 0);
+  dense_guess(&dense, scaled);
+  double before = dense_norm(&dense, true), worst = 0;
+  for (int sweeps = 0; sweeps < 3; sweeps++) {
+    tap_settings options = options_for(precond, level, sweeps);
+    options.sweep_scale = scaled ? "yes" : "no";
+    options.ilu_residual = "yes";
+    karst_precond *P = make(context, &options, A);
+    struct told info = told_by(P);
+    double after = dense_norm(&dense, true), ilu = dense_norm(&dense, false);
+    worst = fmax(worst, fabs(info.sweep_residual_before - before) / before);
+    worst = fmax(worst, fabs(info.sweep_residual_after - after) / before);
+    if (info.fallbacks > 0)
+      worst = fmax(worst, !(after > before) || info.ilu_residual != -1);
+    else
+      worst = fmax(worst, fabs(info.ilu_residual - ilu) / ilu);
+    if (isnan(info.sweep_residual_before + info.sweep_residual_after + info.ilu_residual)) worst = NAN;
+    karst_precond_destroy(P);
+    dense_sweep(&dense);
+  }
+  tap_ok(worst < 1e-10, "%s, b = %d, level %d, scaled %s: norms before and after 0, 1 and 2 sweeps are right (%.1e)",
+         precond, A->block_size, level, scaled ? "yes" : "no", worst);
+  dense_free(&dense);
+}
+
+static void sweeps_and_norms(karst_context *context)
+{
+  const int sizes[] = {1, 2, 3, 5, 8, 9};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int level = 0; level < 2; level++)
+      for (int scaled = 0; scaled < 2; scaled++) {
+        struct pattern grid = pattern_grid(4, 3, 2);
+        karst_matrix *A = tap_random_matrix(context, 25, sizes[s], 3, 1.5);
+        karst_matrix *S = symmetric_matrix(context, &grid, sizes[s], 1);
+        compare_sweeps(context, "parilu", A, level, scaled);
+        compare_sweeps(context, "paric", S, level, scaled);
+        karst_matrix_destroy(A);
+        karst_matrix_destroy(S);
+        pattern_free(&grid);
+      }
+}
+
+/* Counts the warnings that mention exact factors, and the others. */
+struct heard {
+  int exact, other;
+};
+
+static void hear(void *user, karst_message_kind kind, const char *text)
+{
+  struct heard *heard = user;
+  if (kind != KARST_MESSAGE_WARNING) return;
+  if (strstr(text, "exactly instead"))
+    heard->exact++;
+  else
+    heard->other++;
+}
+
+/* Makes precond and iluk, and compares outcome, shifted blocks and, if sound, the bits. */
+static void falls_back(karst_context *context, const char *precond, const karst_matrix *A, const char *scale,
+                       double shift, const char *what)
+{
+  struct heard heard = {0, 0};
+  tap_settings options = options_for(precond, 0, 2), exact = options_for("iluk", 0, 0);
+  karst_index row, expected_row;
+  options.sweep_scale = scale;
+  options.shift = exact.shift = shift;
+  options.ilu_residual = "yes";
+  karst_context_set_message(context, hear, &heard);
+  karst_precond *P = make(context, &options, A), *reference = make(context, &exact, A);
+  tap_need(context, karst_precond_update(P), "update");
+  karst_context_set_message(context, NULL, NULL);
+  karst_reason reason = karst_precond_outcome(P, &row), expected = karst_precond_outcome(reference, &expected_row);
+  struct told info = told_by(P), expected_info = told_by(reference);
+  bool same = reason == expected && row == expected_row && info.shifted == expected_info.shifted;
+  if (same && reason == KARST_SOUND) same = difference(context, P, reference, karst_matrix_rows(A)) == -1;
+  tap_ok(same && info.fallbacks == 2 && heard.exact == 2 && info.ilu_residual == -1,
+         "%s, b = %d, %s: iluk's factors or outcome (%s), twice, said and counted; norms %.2e, %.2e", precond,
+         A->block_size, what, karst_reason_text(reason), info.sweep_residual_before, info.sweep_residual_after);
+  tap_ok(heard.other == (strcmp(scale, "no") == 0), "and an unscaled start is warned of");
+  karst_precond_destroy(P);
+  karst_precond_destroy(reference);
+}
+
+/* Makes a tridiagonal unsymmetric matrix with small diagonal blocks, which are multiples of a rotation; b is even. */
+static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
+{
+  struct pattern line = pattern_grid(30, 1, 1);
+  int64_t bb = (int64_t)b * b;
+  double *value = pattern_memory(bb * line.start[30], sizeof *value);
+  karst_matrix *A;
+  for (karst_index i = 0; i < 30; i++)
+    for (karst_index k = line.start[i]; k < line.start[i + 1]; k++)
+      for (int r = 0; r < b; r++)
+        value[k * bb + r * b + r] = line.column[k] == i               ? 1e-3 * (double)(1 + i % 3)
+                                    : line.column[k] < i || symmetric ? 1
+                                                                      : -2;
+  tap_need(context, karst_matrix_create(context, 30, b, line.start, line.column, value, KARST_COPY, &A), "matrix");
+  free(value);
+  pattern_free(&line);
+  return A;
+}
+
+/* Makes the diagonal block of a row singular, negative or NaN. */
+static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
+{
+  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  int64_t bb = (int64_t)A->block_size * A->block_size;
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
+  for (karst_index k = A->row_start[row]; k < A->row_start[row + 1]; k++)
+    for (int64_t v = 0; A->column[k] == row && v < bb; v++)
+      changed[k * bb + v] = v % (A->block_size + 1) ? 0 : diagonal;
+  tap_need(context, karst_matrix_update_values(A, changed), "update");
+  karst_matrix_host_value_done(A, value);
+  free(changed);
+}
+
+static void divergence(karst_context *context)
+{
+  const int sizes[] = {1, 2, 3, 8, 9};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    struct pattern grid = pattern_grid(4, 4, 2);
+    karst_matrix *bad = badly_scaled(context, sizes[s], false), *symmetric = badly_scaled(context, sizes[s], true);
+    karst_matrix *A = symmetric_matrix(context, &grid, sizes[s], 1);
+    falls_back(context, "parilu", bad, "no", 0, "badly scaled");
+    falls_back(context, "paric", symmetric, "no", 0, "indefinite and badly scaled");
+    falls_back(context, "paric", symmetric, "yes", 0, "indefinite");
+    spoil(context, A, 0, 0); /* elimination does not change this pivot */
+    falls_back(context, "parilu", A, "yes", 0, "singular pivot");
+    falls_back(context, "paric", A, "yes", 0, "singular pivot");
+    falls_back(context, "parilu", A, "yes", 0.5, "singular pivot, shifted");
+    spoil(context, A, 0, -50);
+    falls_back(context, "paric", A, "yes", 0, "negative pivot");
+    spoil(context, A, 5, NAN);
+    falls_back(context, "parilu", A, "yes", 0, "NaN");
+    falls_back(context, "paric", A, "yes", 0, "NaN");
+    karst_matrix_destroy(A);
+    karst_matrix_destroy(bad);
+    karst_matrix_destroy(symmetric);
+    pattern_free(&grid);
+  }
+}
+
+static void last_factors(karst_context *context)
+{
+  const char *const preconds[] = {"parilu", "paric"};
+  for (int t = 0; t < 8; t++) {
+    struct pattern grid = pattern_grid(6, 5, 4);
+    const int b = t / 4 ? 3 : 1, level = t / 2 % 2;
+    karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
+    tap_settings options = options_for(preconds[t % 2], level, 2);
+    karst_precond *P = make(context, &options, A);
+    struct told first = told_by(P);
+    tap_need(context, karst_precond_update(P), "update");
+    struct told second = told_by(P);
+    tap_ok(fabs(second.sweep_residual_before - first.sweep_residual_after) <= 1e-12 * first.sweep_residual_before &&
+               second.sweep_residual_after < first.sweep_residual_after,
+           "%s, b = %d, level %d: the same values go on from the last factors (%.1e, %.1e, %.1e)", preconds[t % 2], b,
+           level, first.sweep_residual_before, second.sweep_residual_before, second.sweep_residual_after);
+    multiply_values(context, A, 1 + 1e-5);
+    tap_need(context, karst_precond_update(P), "update");
+    karst_precond *fresh = make(context, &options, A);
+    struct told third = told_by(P), anew = told_by(fresh);
+    tap_ok(third.sweep_residual_after < anew.sweep_residual_after && third.fallbacks == 0,
+           "and new values too: norm %.1e, from the beginning %.1e", third.sweep_residual_after,
+           anew.sweep_residual_after);
+    multiply_values(context, A, NAN);
+    tap_need(context, karst_precond_update(P), "update");
+    tap_ok(karst_precond_outcome(P, NULL) == KARST_NOT_FINITE, "values that are not finite");
+    karst_matrix_destroy(A);
+    karst_precond_destroy(P);
+    karst_precond_destroy(fresh);
+    pattern_free(&grid);
+  }
+}
+
+/* After a fallback, sound values start from the matrix again. */
+static void recovery(karst_context *context)
+{
+  karst_matrix *A = tap_random_matrix(context, 80, 2, 3, 2);
+  tap_settings options = options_for("parilu", 1, 3);
+  karst_precond *P = make(context, &options, A);
+  double *value, *kept = pattern_memory(karst_entries(A), sizeof *kept);
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  memcpy(kept, value, (size_t)karst_entries(A) * sizeof *kept);
+  karst_matrix_host_value_done(A, value);
+  multiply_values(context, A, NAN);
+  tap_need(context, karst_precond_update(P), "update");
+  tap_need(context, karst_matrix_update_values(A, kept), "update");
+  tap_need(context, karst_precond_update(P), "update");
+  karst_precond *fresh = make(context, &options, A);
+  tap_ok(difference(context, P, fresh, 160) == -1 && told_by(P).fallbacks == 1,
+         "after a fall-back sound values give the bits of a fresh set-up");
+  free(kept);
+  karst_precond_destroy(P);
+  karst_precond_destroy(fresh);
+  karst_matrix_destroy(A);
+}
+
+/* The bits are the same in each run, and on the CPU for each number of threads. */
+static void same_bits(karst_context *context)
+{
+  struct pattern grid = pattern_grid(24, 20, 16);
+  karst_matrix *A = symmetric_matrix(context, &grid, 2, 1);
+  const char *const preconds[] = {"parilu", "paric"};
+  const int threads = karst_context_threads(context);
+  for (int p = 0; p < 2; p++) {
+    tap_settings options = options_for(preconds[p], 0, 3);
+    karst_precond *P = make(context, &options, A), *again = make(context, &options, A);
+    struct told info = told_by(P), other = told_by(again);
+    tap_ok(difference(context, P, again, karst_matrix_rows(A)) == -1 &&
+               info.sweep_residual_after == other.sweep_residual_after,
+           "%s: the same bits twice", preconds[p]);
+    karst_precond_destroy(again);
+    if (threads > 1) {
+      tap_need(context, tap_set_threads(context, 1), "one thread");
+      again = make(context, &options, A);
+      other = told_by(again);
+      tap_ok(difference(context, P, again, karst_matrix_rows(A)) == -1 &&
+                 info.sweep_residual_before == other.sweep_residual_before &&
+                 info.sweep_residual_after == other.sweep_residual_after,
+             "%s: the same bits with one thread", preconds[p]);
+      karst_precond_destroy(again);
+      tap_need(context, tap_set_threads(context, threads), "threads");
+    }
+    karst_precond_destroy(P);
+  }
+  karst_matrix_destroy(A);
+  pattern_free(&grid);
+}
+
+/* Every order of the tasks reaches the same limit, and lists every task once. */
+static void orders(karst_context *context)
+{
+  const char *const order[] = {"rows", "blocks", "random"}, *const chunks[] = {"forward", "backward", "random"};
+  struct pattern grid = pattern_grid(9, 8, 7);
+  karst_matrix *A = symmetric_matrix(context, &grid, 2, 1);
+  tap_settings exact = options_for("iluk", 1, 0);
+  karst_precond *reference = make(context, &exact, A);
+  const int depth = 2 * (int)told_by(reference).levels_lower - 1;
+  for (int t = 0; t < 18; t++) {
+    tap_settings options = options_for(t / 9 ? "paric" : "parilu", 1, depth);
+    options.sweep_mode = "asynchronous";
+    options.sweep_order = order[t / 3 % 3];
+    options.sweep_chunks = chunks[t % 3];
+    options.sweep_block = 27;
+    options.sweep_limit = t % 2;
+    karst_precond *P = make(context, &options, A);
+    double error = difference(context, P, reference, karst_matrix_rows(A));
+    tap_ok(error < tolerance && told_by(P).fallbacks == 0, "%s, tasks %s, chunks %s: as iluk (%.1e)", options.precond,
+           options.sweep_order, options.sweep_chunks, error);
+    karst_precond_destroy(P);
+  }
+  karst_precond_destroy(reference);
+  karst_matrix_destroy(A);
+  pattern_free(&grid);
+}
+
+static void task_lists(void)
+{
+  const char *const order[] = {"rows", "blocks", "random"}, *const chunks[] = {"forward", "backward", "random"};
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  for (int t = 0; t < 18; t++) {
+    struct pattern grid = pattern_grid(11, 7, 5);
+    const karst_sweep_pattern pattern = {grid.n, grid.start, grid.column, t / 9};
+    karst_index *task, blocks = grid.start[grid.n];
+    int64_t tasks;
+    tap_need(context,
+             karst_sweep_order(context, &pattern, (karst_task_order)(t / 3 % 3), 20, (karst_chunk_order)(t % 3), &task,
+                               &tasks),
+             "order");
+    bool *met = pattern_memory(blocks, sizeof *met), once = true;
+    for (int64_t i = 0; i < tasks; i++) {
+      once = once && task[i] >= 0 && task[i] < blocks && !met[task[i]];
+      met[task[i]] = true;
+    }
+    tap_ok(t % 9 == 0 ? !task : once && tasks == (t / 9 ? (blocks + grid.n) / 2 : blocks),
+           "tasks %s, chunks %s: each once, %s", order[t / 3 % 3], chunks[t % 3], t / 9 ? "lower" : "all");
+    free(met);
+    karst_release(context, task);
+    pattern_free(&grid);
+  }
+  karst_context_destroy(context);
+}
+
+/* Jacobi sweeps solve the triangles if there are as many as level sets, less one. */
+static void jacobi(karst_context *context)
+{
+  const char *const preconds[] = {"iluk", "parilu", "paric"};
+  for (int t = 0; t < 9; t++) {
+    struct pattern grid = pattern_grid(7, 5, 3);
+    const int b = t / 3 == 2 ? 9 : 1 + 2 * (t / 3);
+    karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
+    tap_settings options = options_for(preconds[t % 3], 1, 4);
+    karst_precond *exact = make(context, &options, A);
+    struct told info = told_by(exact);
+    int enough = (int)(info.levels_lower > info.levels_upper ? info.levels_lower : info.levels_upper) - 1;
+    options.trisolve = "jacobi";
+    for (int less = 0; less < 3; less++) {
+      options.trisolve_sweeps = less == 2 ? 0 : enough - less;
+      karst_precond *P = make(context, &options, A);
+      double error = difference(context, P, exact, karst_matrix_rows(A));
+      tap_ok(less == 2 ? error > 1e-3 : error < tolerance, "%s, b = %d: %d Jacobi sweeps for %.0f level sets (%.1e)",
+             preconds[t % 3], b, options.trisolve_sweeps, info.levels_lower, error);
+      karst_precond_destroy(P);
+    }
+    karst_precond_destroy(exact);
+    karst_matrix_destroy(A);
+    pattern_free(&grid);
+  }
+}
+
+static void small_and_refused(karst_context *context)
+{
+  const karst_index empty[] = {0, 0}, one[] = {0, 1}, zero[] = {0}, unsymmetric[] = {0, 2, 3}, columns[] = {0, 1, 1};
+  const double value[] = {4, 1, 5};
+  const char *const preconds[] = {"parilu", "paric"};
+  karst_matrix *none, *single, *upper, *hollow;
+  karst_precond *P = NULL;
+  tap_need(context, karst_matrix_create(context, 0, 1, empty, zero, value, KARST_COPY, &none), "no rows");
+  tap_need(context, karst_matrix_create(context, 1, 1, one, zero, value, KARST_COPY, &single), "one row");
+  tap_need(context, karst_matrix_create(context, 2, 1, unsymmetric, columns, value, KARST_COPY, &upper), "upper");
+  tap_need(context, karst_matrix_create(context, 1, 1, empty, zero, value, KARST_COPY, &hollow), "no diagonal");
+  for (int p = 0; p < 2; p++) {
+    tap_settings options = options_for(preconds[p], 0, 3);
+    P = make(context, &options, none);
+    tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s: no rows", preconds[p]);
+    karst_precond_destroy(P);
+    P = make(context, &options, single);
+    double *z = apply(context, P, 1), *r = NULL;
+    karst_precond_destroy(P);
+    options.precond = "none";
+    P = make(context, &options, single);
+    r = apply(context, P, 1);
+    tap_ok(fabs(4 * z[0] - r[0]) < 1e-15, "%s: one row", preconds[p]);
+    karst_precond_destroy(P);
+    free(z);
+    free(r);
+    options.precond = preconds[p];
+    karst_status status = tap_precond_create(context, &options, hollow, &P);
+    tap_ok(status == KARST_ERROR_MATRIX && !P, "%s: refused: %s", preconds[p], karst_context_error(context));
+  }
+  tap_settings options = options_for("paric", 0, 3);
+  karst_status status = tap_precond_create(context, &options, upper, &P);
+  tap_ok(status == KARST_ERROR_MATRIX && !P && strstr(karst_context_error(context), "symmetric"), "refused: %s",
+         karst_context_error(context));
+  options.precond = "parilu";
+  options.sweep_order = "blocks";
+  options.sweep_mode = "asynchronous";
+  P = make(context, &options, upper);
+  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "parilu takes it");
+  karst_precond_destroy(P);
+  karst_matrix_destroy(none);
+  karst_matrix_destroy(single);
+  karst_matrix_destroy(upper);
+  karst_matrix_destroy(hollow);
+}
+
+int main(void)
+{
+  task_lists();
+  tap_each_device(exact_limits, "exact limits");
+  tap_each_device(chain, "a chain");
+  tap_each_device(sweeps_and_norms, "sweeps and norms");
+  tap_each_device(divergence, "divergence");
+  tap_each_device(last_factors, "last factors");
+  tap_each_device(recovery, "recovery");
+  tap_each_device(same_bits, "same bits");
+  tap_each_device(orders, "orders");
+  tap_each_device(jacobi, "Jacobi");
+  tap_each_device(small_and_refused, "small and refused");
+  return tap_done();
+}

@@ -1,0 +1,507 @@
+/* Each preconditioner applies the inverse of its operator: block ILU(k) that of the dense factors computed here on the
+ * same pattern, block Jacobi that of the diagonal blocks. With enough levels ILU is a direct solver. Singular blocks
+ * and NaN are named by block row. Set-up stays short with a nearly full row. */
+#include "lib/backend/backend.h"
+#include "lib/method/precond.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+#include "tests/support/named_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static karst_precond *make(karst_context *context, const char *name, int level, double shift, const karst_matrix *A)
+{
+  tap_settings options;
+  karst_precond *M;
+  tap_settings_default(&options);
+  options.precond = name;
+  options.level = level;
+  options.shift = shift;
+  tap_need(context, tap_precond_create(context, &options, A, &M), name);
+  return M;
+}
+
+/* Computes the levels of fill as Algorithm 3 of Yang, Liu, He, Chen defines them, on the full n-by-n pattern; a large
+ * level means no entry. */
+static int *levels_of_fill(const karst_matrix *A)
+{
+  int64_t n = karst_matrix_block_rows(A);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  int *level = malloc((size_t)(n * n) * sizeof *level);
+  for (int64_t i = 0; i < n * n; i++) level[i] = 1 << 20;
+  for (int64_t i = 0; i < n; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++) level[i * n + column[k]] = 0;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t p = 0; p < i; p++)
+      for (int64_t j = p + 1; j < n; j++) {
+        int path = level[i * n + p] + level[p * n + j] + 1;
+        if (path < level[i * n + j]) level[i * n + j] = path;
+      }
+  return level;
+}
+
+/* Computes dense incomplete Gauss elimination in blocks on the entries of level k at most, and then M = L U in dense
+ * form. */
+static double *dense_product_of_factors(const karst_matrix *A, int k)
+{
+  int64_t n = karst_matrix_rows(A), b = karst_matrix_block_size(A), blocks = n / b;
+  int *level = levels_of_fill(A);
+  double *f = tap_dense(A), *M = calloc((size_t)(n * n), sizeof *M);
+  double *pivot = malloc((size_t)(b * b) * sizeof *pivot), *row = malloc((size_t)b * sizeof *row);
+  for (int64_t i = 0; i < blocks; i++)
+    for (int64_t p = 0; p < i; p++) {
+      if (level[i * blocks + p] > k) continue;
+      for (int64_t r = 0; r < b; r++) { /* row r of A_ip A_pp^-1 solves a system with A_pp^T */
+        for (int64_t s = 0; s < b; s++)
+          for (int64_t c = 0; c < b; c++) pivot[c * b + s] = f[(p * b + s) * n + p * b + c];
+        for (int64_t s = 0; s < b; s++) row[s] = f[(p * b + s) * n + i * b + r];
+        tap_dense_solve(b, pivot, row);
+        for (int64_t s = 0; s < b; s++) f[(p * b + s) * n + i * b + r] = row[s];
+      }
+      for (int64_t j = p + 1; j < blocks; j++) {
+        if (level[i * blocks + j] > k) continue;
+        for (int64_t c = j * b; c < (j + 1) * b; c++)
+          for (int64_t r = i * b; r < (i + 1) * b; r++)
+            for (int64_t s = p * b; s < (p + 1) * b; s++) f[c * n + r] -= f[s * n + r] * f[c * n + s];
+      }
+    }
+  for (int64_t r = 0; r < n; r++)
+    for (int64_t c = 0; c < n; c++)
+      for (int64_t s = 0; s / b <= r / b && s / b <= c / b; s++) {
+        double lower = s / b == r / b ? s == r : f[s * n + r];
+        M[c * n + r] += lower * f[c * n + s];
+      }
+  free(level);
+  free(f);
+  free(pivot);
+  free(row);
+  return M;
+}
+
+/* Returns the error of z = M^-1 r against the dense M, relative to z. */
+static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
+{
+  karst_vector *r, *z;
+  double *expected = malloc((size_t)n * sizeof *expected), *found = malloc((size_t)n * sizeof *found);
+  double error = 0, size = 0;
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
+  tap_need(context, karst_vector_fill(z, NAN), "poison");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  karst_vector_get(r, n, expected);
+  karst_vector_get(z, n, found);
+  tap_dense_solve(n, M, expected);
+  for (int64_t i = 0; i < n; i++) {
+    error = fmax(error, fabs(expected[i] - found[i]));
+    size = fmax(size, fabs(expected[i]));
+    if (isnan(found[i])) error = NAN;
+  }
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+  free(expected);
+  free(found);
+  return error / size;
+}
+
+static void iluk_of(karst_context *context, karst_index n, int b, int level)
+{
+  karst_matrix *A = tap_random_matrix(context, n, b, 2, 1);
+  karst_precond *P = make(context, "iluk", level, 0, A);
+  double *M = dense_product_of_factors(A, level), error = apply_error(context, P, karst_matrix_rows(A), M);
+  tap_ok(error < 1e-11, "iluk: %lld block rows, b = %d, level %d against dense factors (%.1e)", (long long)n, b, level,
+         error);
+  free(M);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+static void iluk(karst_context *context)
+{
+  const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 32};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int level = 0; level < 3; level++) iluk_of(context, sizes[i] > 8 ? 6 : 20, sizes[i], level);
+  iluk_of(context, 1, 3, 0);
+  karst_matrix *A = tap_random_matrix(context, 30, 3, 2, 1);
+  karst_precond *P = make(context, "iluk", 30, 0, A);
+  double *dense = tap_dense(A), error = apply_error(context, P, 90, dense);
+  tap_ok(error < 1e-11, "iluk with every level is a direct solver (%.1e)", error);
+  free(dense);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+/* The matrix has enough rows that the sweeps run in parallel; threads must not change a bit. */
+static void threads_agree(void)
+{
+  double *result[2];
+  karst_index width = 96, n = width * width;
+  karst_index *start = malloc((size_t)(n + 1) * sizeof *start), *column = malloc(5 * (size_t)n * sizeof *column);
+  double *value = malloc(5 * 9 * (size_t)n * sizeof *value);
+  karst_index entries = 0;
+  for (karst_index i = 0; i < n; i++) {
+    start[i] = entries;
+    if (i >= width) column[entries++] = i - width;
+    if (i % width > 0) column[entries++] = i - 1;
+    column[entries++] = i;
+    if (i % width < width - 1) column[entries++] = i + 1;
+    if (i < n - width) column[entries++] = i + width;
+    for (karst_index k = start[i]; k < entries; k++)
+      for (int v = 0; v < 9; v++) value[9 * k + v] = tap_random() + (column[k] == i && v % 4 == 0 ? 15 : 0);
+  }
+  start[n] = entries;
+  for (int t = 0; t < 2; t++) {
+    karst_context *context;
+    karst_matrix *A;
+    karst_vector *r, *z;
+    tap_need(NULL, karst_context_create(NULL, &context), "context");
+    tap_need(context, tap_set_threads(context, 1 + 2 * t), "threads");
+    tap_need(context, karst_matrix_create(context, n, 3, start, column, value, KARST_REFERENCE, &A), "matrix");
+    karst_precond *P = make(context, "iluk", 1, 0, A);
+    tap_need(context, karst_vector_create(context, 3 * n, &r), "r");
+    tap_need(context, karst_vector_create(context, 3 * n, &z), "z");
+    tap_need(context, karst_vector_fill_random(r, 5), "random");
+    tap_need(context, karst_precond_apply(P, r, z), "apply");
+    result[t] = malloc(3 * (size_t)n * sizeof **result);
+    karst_vector_get(z, 3 * n, result[t]);
+    karst_precond_destroy(P);
+    karst_vector_destroy(r);
+    karst_vector_destroy(z);
+    karst_matrix_destroy(A);
+    karst_context_destroy(context);
+  }
+  tap_ok(memcmp(result[0], result[1], 3 * (size_t)n * sizeof **result) == 0,
+         "iluk has the same bits with 1 and 3 threads");
+  for (int t = 0; t < 2; t++) free(result[t]);
+  free(start);
+  free(column);
+  free(value);
+}
+
+static void jacobi(karst_context *context)
+{
+  const int sizes[] = {1, 3, 8, 17};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    karst_matrix *A = tap_random_matrix(context, 12, sizes[s], 3, 1);
+    karst_precond *P = make(context, "jacobi", 0, 0, A);
+    int64_t n = karst_matrix_rows(A), b = sizes[s];
+    double *M = tap_dense(A);
+    for (int64_t c = 0; c < n; c++)
+      for (int64_t r = 0; r < n; r++)
+        if (r / b != c / b) M[c * n + r] = 0;
+    double error = apply_error(context, P, n, M);
+    tap_ok(error < 1e-12, "block Jacobi, b = %d (%.1e)", sizes[s], error);
+    free(M);
+    karst_precond_destroy(P);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* Copies a matrix with some entries of one block replaced. */
+static karst_matrix *with_block(karst_context *context, const karst_matrix *A, karst_index row, const double *block)
+{
+  karst_matrix *B;
+  int b = karst_matrix_block_size(A);
+  double *value;
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  tap_need(context, karst_matrix_convert(A, b, &B), "copy");
+  tap_need(context, karst_matrix_host_value(B, &value), "values");
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    for (int v = 0; v < b * b; v++) value[(int64_t)k * b * b + v] = column[k] == row ? block[v] : 0;
+  tap_need(context, karst_matrix_update_values(B, value), "update");
+  karst_matrix_host_value_done(B, value);
+  return B;
+}
+
+static void bad_blocks(karst_context *context)
+{
+  const double singular[9] = {1, 2, 3, 2, 4, 6, 1, 1, 1}, nan[9] = {1, 0, 0, 0, NAN, 0, 0, 0, 1};
+  const char *const names[] = {"jacobi", "iluk"};
+  karst_matrix *A = tap_random_matrix(context, 25, 3, 2, 1);
+  karst_matrix *S = with_block(context, A, 7, singular), *N = with_block(context, A, 11, nan);
+  for (int i = 0; i < 2; i++) {
+    karst_index row;
+    karst_vector *r, *z;
+    karst_precond *P = make(context, names[i], 0, 0, S);
+    tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 7, "%s names the singular block", names[i]);
+    tap_need(context, karst_vector_create(context, 75, &r), "r");
+    tap_need(context, karst_vector_create(context, 75, &z), "z");
+    tap_ok(karst_precond_apply(P, r, z) == KARST_ERROR_MATRIX, "%s cannot be applied then", names[i]);
+    karst_vector_destroy(r);
+    karst_vector_destroy(z);
+    karst_precond_destroy(P);
+    P = make(context, names[i], 0, 0, N);
+    tap_ok(karst_precond_outcome(P, &row) == KARST_NOT_FINITE && row == 11, "%s names the NaN", names[i]);
+    karst_precond_destroy(P);
+    P = make(context, names[i], 0, 0, A);
+    tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && row == -1, "%s is sound without it", names[i]);
+    karst_precond_destroy(P);
+  }
+  karst_precond *P = make(context, "iluk", 0, 0.1, S);
+  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND && tap_precond_number(P, "shifted") == 1,
+         "iluk with a shift replaces one pivot");
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(S);
+  karst_matrix_destroy(N);
+}
+
+/* Makes the blocks of row 9 multiples of the identity in its diagonal block, and zero elsewhere. */
+static void isolate_row(karst_context *context, karst_matrix *A, double *value, double diagonal)
+{
+  const karst_index row = 9, *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  const int64_t b = karst_matrix_block_size(A);
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    for (int64_t v = 0; v < b * b; v++) value[k * b * b + v] = column[k] == row && v % (b + 1) == 0 ? diagonal : 0;
+  tap_need(context, karst_matrix_update_values(A, value), "update");
+}
+
+/* A block row of zeros is a shut well. Its pivot becomes shift times the largest entry of the matrix, as if the matrix
+ * had that diagonal block. */
+static void shut_well(karst_context *context)
+{
+  const int sizes[] = {1, 3, 5, 8, 11};
+  const char *const names[] = {"iluk", "parilu"};
+  const double shift = 0.25;
+  for (int s = 0; s < 10; s++) {
+    const int b = sizes[s / 2];
+    const char *name = names[s % 2];
+    karst_matrix *A = tap_random_matrix(context, 25, b, 2, 1);
+    double *value, largest = 0;
+    karst_index row;
+    tap_need(context, karst_matrix_host_value(A, &value), "values");
+    isolate_row(context, A, value, 0);
+    for (int64_t v = 0; v < b * b * karst_matrix_blocks(A); v++) largest = fmax(largest, fabs(value[v]));
+    isolate_row(context, A, value, shift * largest);
+    double *M = dense_product_of_factors(A, 0);
+    isolate_row(context, A, value, 0);
+    karst_precond *P = make(context, name, 0, 0, A);
+    tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 9, "%s, b = %d names a row of zeros", name,
+           b);
+    karst_precond_destroy(P);
+    P = make(context, name, 0, shift, A);
+    if (tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && tap_precond_number(P, "shifted") == 1,
+               "%s, b = %d: a shift mends its pivot", name, b)) {
+      const double error = apply_error(context, P, karst_matrix_rows(A), M);
+      tap_ok(error < 1e-11, "%s, b = %d: by the shift times the matrix's largest entry (%.1e)", name, b, error);
+    }
+    free(M);
+    karst_precond_destroy(P);
+    karst_matrix_host_value_done(A, value);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* Makes an arrow: the diagonal, the first row and the first column, so that all other entries are fill. */
+static karst_matrix *arrow(karst_context *context, karst_index n, int b)
+{
+  const int64_t bb = (int64_t)b * b, entries = 3 * (int64_t)n - 2;
+  karst_index *start = malloc(((size_t)n + 1) * sizeof *start), *column = malloc((size_t)entries * sizeof *column);
+  double *value = calloc((size_t)(entries * bb), sizeof *value);
+  karst_matrix *A;
+  start[0] = 0;
+  for (karst_index i = 0, k = 0; i < n; i++) {
+    for (karst_index j = i ? i : 1; i == 0 && j < n; j++) column[j] = j;
+    if (i == 0) k = n;
+    column[i ? k++ : 0] = 0;
+    if (i) column[k++] = i;
+    start[i + 1] = k;
+  }
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int r = 0; r < b; r++) value[k * bb + r * b + r] = column[k] == i ? (i ? 4 : (double)n) : tap_random();
+  tap_need(context, karst_matrix_create(context, n, b, start, column, value, KARST_COPY, &A), "arrow");
+  free(start);
+  free(column);
+  free(value);
+  return A;
+}
+
+/* ILU(0) of an arrow with b = 1 has (M z)_0 = s and (M z)_i = L_i0 s + D_i z_i with s = sum_j U_0j z_j. A set-up in
+ * O(n^2) would take minutes. */
+static void long_row(karst_context *context)
+{
+  const karst_index n = 400000;
+  karst_matrix *A = arrow(context, n, 1);
+  karst_precond *P = make(context, "iluk", 0, 0, A);
+  karst_vector *r, *z;
+  double *value, *of_r = malloc((size_t)n * sizeof *of_r), *of_z = malloc((size_t)n * sizeof *of_z);
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  tap_need(context, karst_vector_get(r, n, of_r), "r");
+  tap_need(context, karst_vector_get(z, n, of_z), "z");
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  double s = 0, error;
+  for (karst_index j = 0; j < n; j++) s += value[j] * of_z[j];
+  error = fabs(s - of_r[0]); /* s is a sum of n terms, with z below 1 */
+  for (karst_index i = 1; i < n; i++) {
+    const double left = value[n + 2 * (i - 1)] / value[0], diagonal = value[n + 2 * (i - 1) + 1];
+    error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * of_z[i] - of_r[i]));
+  }
+  tap_ok(error < 1e-9, "iluk of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
+  karst_matrix_host_value_done(A, value);
+  free(of_r);
+  free(of_z);
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+/* Sweeps must handle the long rows of arrows too. */
+static void long_row_sweeps(void)
+{
+  const char *const names[] = {"parilu", "paric"};
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_matrix *A = arrow(context, 400000, 1);
+  for (int i = 0; i < 2; i++) {
+    karst_precond *P = make(context, names[i], 0, 0, A);
+    tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s of an arrow is made in time", names[i]);
+    karst_precond_destroy(P);
+  }
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+/* Refuses a block of memory as large as the factors of the arrow below, so that their set-up ends before the
+ * factorization. */
+static void *allocate_little(void *user, size_t bytes)
+{
+  (void)user;
+  return bytes < (size_t)1 << 26 ? malloc(bytes) : NULL;
+}
+
+static void release(void *user, void *memory)
+{
+  (void)user;
+  free(memory);
+}
+
+static void hear(void *user, karst_message_kind kind, const char *text)
+{
+  if (kind == KARST_MESSAGE_WARNING && strstr(text, "multiplications")) ++*(int *)user;
+}
+
+/* Level 1 fills an arrow, with n^3 / 3 products of blocks. A warning comes before they are computed. */
+static void much_work(void)
+{
+  const karst_allocator little = {allocate_little, release, NULL};
+  int warnings = 0;
+  karst_context *context;
+  tap_settings options;
+  karst_precond *P;
+  tap_settings_default(&options);
+  options.precond = "iluk";
+  tap_need(NULL, karst_context_create(&little, &context), "context");
+  karst_context_set_message(context, hear, &warnings);
+  karst_matrix *A = arrow(context, 1500, 4);
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
+         "level 0 of an arrow is nothing to warn of");
+  karst_precond_destroy(P);
+  options.level = 1;
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_NO_MEMORY && warnings == 1,
+         "level 1 is, before memory is taken for its factors");
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+/* New values are set, and then the first values again. The factors follow, and nothing is allocated. */
+static void update(karst_context *context)
+{
+  karst_matrix *A = tap_random_matrix(context, 20, 2, 2, 1);
+  karst_precond *P = make(context, "iluk", 1, 0, A);
+  double *value, *changed;
+  int64_t count = 4 * karst_matrix_blocks(A);
+  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  changed = malloc((size_t)count * sizeof *changed);
+  for (int64_t i = 0; i < count; i++) changed[i] = value[i] * (1 + 0.1 * tap_random());
+  tap_need(context, karst_matrix_update_values(A, changed), "update");
+  tap_need(context, karst_precond_update(P), "refactor");
+  double *M = dense_product_of_factors(A, 1), error = apply_error(context, P, 40, M);
+  tap_ok(error < 1e-11, "iluk follows new values (%.1e)", error);
+  free(M);
+  free(changed);
+  karst_matrix_host_value_done(A, value);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+}
+
+static void errors(karst_context *context)
+{
+  const karst_index start[] = {0, 1, 2, 3}, column[] = {0, 0, 2};
+  const double value[] = {1, 1, 1};
+  karst_matrix *A;
+  karst_precond *P;
+  tap_settings options;
+  tap_settings_default(&options);
+  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
+  for (int i = 0; i < 2; i++) {
+    options.precond = i ? "jacobi" : "iluk";
+    tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_MATRIX && !P &&
+               strstr(karst_context_error(context), "block row 1 "),
+           "%s names the row without a diagonal", options.precond);
+  }
+  options.precond = "amg";
+  tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_OPTION && !P, "an unknown name is refused");
+  tap_ok(karst_precond_create(context, NULL, NULL, &P) == KARST_ERROR_ARGUMENT && !P, "a NULL matrix is refused");
+  karst_matrix_destroy(A);
+  karst_precond_destroy(NULL);
+}
+
+/* A method that needs kernels of its own is refused, by name, if the backend has none; the other methods work. */
+static void without_kernels(void)
+{
+  static const char *const name[] = {"iluk", "dilu", "parilu", "paric", "jacobi", "none"};
+  karst_context *context;
+  karst_matrix *A;
+  karst_precond *M;
+  tap_settings options;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "a matrix");
+  struct karst_backend bare = *context->backend;
+  tap_settings_default(&options);
+  for (int solves = 0; solves < 2; solves++) {
+    bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both kernel tables */
+    bare.parilu = solves ? NULL : karst_backends[0]->parilu;
+    context->backend = &bare;
+    bare.dilu = solves ? bare.dilu : NULL;
+    for (int i = 2 * solves; i < 6; i++) {
+      options.precond = name[i];
+      karst_status status = tap_precond_create(context, &options, A, &M);
+      if (i < 4)
+        tap_ok(status == KARST_ERROR_NOT_BUILT && !M && strstr(karst_context_error(context), name[i]) &&
+                   strstr(karst_context_error(context), "is not available on cpu"),
+               "%s needs kernels: %s", name[i], karst_context_error(context));
+      else
+        tap_ok(!status, "%s needs none", name[i]);
+      karst_precond_destroy(M);
+    }
+    context->backend = karst_backends[0];
+  }
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+int main(void)
+{
+  tap_each_device(iluk, "block ILU(k)");
+  tap_each_device(jacobi, "block Jacobi");
+  tap_each_device(bad_blocks, "bad blocks");
+  tap_each_device(shut_well, "a row of zeros");
+  tap_each_device(long_row, "a long row");
+  long_row_sweeps();
+  much_work();
+  without_kernels();
+  tap_each_device(update, "update");
+  tap_each_device(errors, "errors");
+  if (strstr(karst_build_features(), "OpenMP"))
+    threads_agree();
+  else
+    tap_skip("built without OpenMP", "iluk has the same bits with 1 and 3 threads");
+  return tap_done();
+}

@@ -1,0 +1,164 @@
+/* rrb takes no more memory for a narrow grid than for the same grid turned, and solves both in as many iterations to
+ * the same solution. Sentences name nodes as the matrix's grid has them. */
+#include "lib/backend/backend.h"
+#include "lib/matrix/matrix.h"
+#include "lib/method/precond.h"
+#include "tests/support/rrb_dense.h"
+#include "lib/backend/rrb_kernels.h"
+
+#include <string.h>
+
+static bool lacks_kernels(const karst_context *context, const char *what)
+{
+  if (context->backend->rrb) return false;
+  tap_skip("the device has no kernels of rrb", "%s", what);
+  return true;
+}
+
+/* What a solve of a problem of the gallery with a right-hand side of ones came to. */
+struct solve {
+  int64_t memory; /* of the preconditioner */
+  karst_result result;
+  double *x; /* [nx ny] */
+};
+
+static struct solve solve(karst_context *context, const char *problem, karst_index nx, karst_index ny)
+{
+  const int64_t n = (int64_t)nx * ny;
+  struct solve made = {.x = rrb_memory(n, sizeof *made.x)};
+  char spec[60];
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_options *options;
+  karst_precond *M;
+  karst_solver *solver;
+  snprintf(spec, sizeof spec, "%s:%ldx%ld", problem, (long)nx, (long)ny);
+  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  tap_need(context, karst_vector_create(context, n, &b), "b");
+  tap_need(context, karst_vector_create(context, n, &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "ones");
+  tap_need(context, karst_vector_fill(x, 0), "zeros");
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  tap_need(context, karst_options_set(options, "solver", "cg"), "cg");
+  tap_need(context, karst_options_set(options, "rtol", "1e-10"), "rtol");
+  tap_need(context, karst_precond_create(context, options, A, &M), "rrb");
+  made.memory = M->memory;
+  karst_precond_destroy(M);
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "set-up");
+  tap_need(context, karst_solver_solve(solver, b, x, &made.result), "solve");
+  tap_need(context, karst_vector_get(x, n, made.x), "x");
+  karst_solver_destroy(solver);
+  karst_options_destroy(options);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  return made;
+}
+
+/* The largest distance of the two solutions over the largest element. */
+static double distance(karst_index nx, karst_index ny, const double *x, const double *turned)
+{
+  double apart = 0, size = 0;
+  for (karst_index i = 0; i < nx; i++)
+    for (karst_index j = 0; j < ny; j++) {
+      apart = fmax(apart, fabs(x[j * nx + i] - turned[i * ny + j]));
+      size = fmax(size, fabs(x[j * nx + i]));
+    }
+  return apart / size;
+}
+
+/* Where a grid is turned, the map of its rows comes on top of the memory: once for the host, once for the kernels.
+ * Where it is not, rows have gaps of at most half of what they hold, which is what turning has to save at least. */
+static void check_grid(karst_context *context, const char *problem, karst_index nx, karst_index ny)
+{
+  const struct solve narrow = solve(context, problem, nx, ny), wide = solve(context, problem, ny, nx);
+  const karst_index size[2] = {nx, ny};
+  const double allowed = karst_rrb_turns(size)
+                             ? (double)wide.memory + 2.0 * sizeof(karst_index) * (double)nx * (double)ny
+                             : 1.5 * (double)wide.memory;
+  tap_ok((double)narrow.memory <= allowed, "%s:%ldx%ld takes %.3g MiB, turned %.3g", problem, (long)nx, (long)ny,
+         (double)narrow.memory / 1048576, (double)wide.memory / 1048576);
+  tap_ok(narrow.result.reason > 0 && wide.result.reason > 0 &&
+             abs(narrow.result.iterations - wide.result.iterations) <= 1,
+         "%s:%ldx%ld takes %d iterations, turned %d", problem, (long)nx, (long)ny, narrow.result.iterations,
+         wide.result.iterations);
+  /* Both residuals are 1e-10 of b, and the condition of these grids is 1e4 or less. */
+  const double apart = distance(nx, ny, narrow.x, wide.x);
+  tap_ok(apart < 1e-6, "the solutions are the same (%.1e)", apart);
+  free(narrow.x);
+  free(wide.x);
+}
+
+static void grids(karst_context *context)
+{
+  if (lacks_kernels(context, "narrow grids")) return;
+  for (karst_index nx = 2; nx <= 75; nx = nx < 5 ? nx + 1 : 2 * nx + 1) {
+    check_grid(context, "poisson2d", nx, 1500);
+    check_grid(context, "bilinear2d", nx, 700);
+  }
+}
+
+/* ---- sentences ---- */
+
+/* Makes rrb of a matrix in which the entry of a row and a column is another one. */
+static karst_status make_spoilt(karst_context *context, const char *spec, karst_index row, karst_index column,
+                                double entry, karst_precond **M, karst_matrix **A)
+{
+  karst_options *options;
+  double *host;
+  *M = NULL;
+  tap_need(context, karst_gallery_create(context, spec, 0, A, NULL), spec);
+  tap_need(context, karst_matrix_host_value(*A, &host), "values");
+  double *value = rrb_memory(karst_matrix_blocks(*A), sizeof *value);
+  memcpy(value, host, (size_t)karst_matrix_blocks(*A) * sizeof *value);
+  karst_matrix_host_value_done(*A, host);
+  for (karst_index k = karst_matrix_row_start(*A)[row]; k < karst_matrix_row_start(*A)[row + 1]; k++)
+    if (karst_matrix_column(*A)[k] == column) value[k] = entry;
+  tap_need(context, karst_matrix_update_values(*A, value), "values");
+  free(value);
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  const karst_status status = karst_precond_create(context, options, *A, M);
+  karst_options_destroy(options);
+  return status;
+}
+
+/* Row 100 of a grid of three lines is that of node (2, 34) counted from 1. */
+static void sentences(karst_context *context)
+{
+  karst_matrix *A;
+  karst_precond *M;
+  karst_index row;
+  if (lacks_kernels(context, "sentences")) return;
+  karst_status status = make_spoilt(context, "poisson2d:3x500", 100, 100, -1, &M, &A);
+  tap_ok(!status && karst_precond_outcome(M, &row) == KARST_INDEFINITE_PRECOND && row == 100 &&
+             strstr(M->explanation, "node (2, 34)"),
+         "a pivot: %s", status ? karst_context_error(context) : M->explanation);
+  karst_precond_destroy(M);
+  karst_matrix_destroy(A);
+  status = make_spoilt(context, "poisson2d:3x500", 100, 103, -2, &M, &A);
+  tap_ok(status == KARST_ERROR_MATRIX && strstr(karst_context_error(context), "block row 100, node (2, 34)"),
+         "an entry without its image: %s", karst_context_error(context));
+  karst_precond_destroy(M);
+  karst_matrix_destroy(A);
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x500", 0, &A, NULL), "a matrix");
+  tap_need(context, karst_matrix_set_grid(A, 2, 750, 1), "another grid");
+  karst_options *options;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  status = karst_precond_create(context, options, A, &M);
+  tap_ok(status == KARST_ERROR_MATRIX && strstr(karst_context_error(context), "the grid 2x750"), "another grid: %s",
+         karst_context_error(context));
+  karst_precond_destroy(M);
+  karst_options_destroy(options);
+  karst_matrix_destroy(A);
+}
+
+int main(void)
+{
+  tap_each_device(grids, "narrow grids");
+  tap_each_device(sentences, "sentences");
+  return tap_done();
+}

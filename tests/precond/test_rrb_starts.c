@@ -1,0 +1,156 @@
+/* test_rrb_starts.c - cg with rrb works on half of the unknowns, and the start has all of them: x and the residual that
+ * is told of it belong together, and x is no worse than the start. */
+#include "lib/backend/backend.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { LARGEST = 56 /* rows where the elements of x are looked at */ };
+
+struct problem {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *b, *x;
+  karst_solver *solver;
+  int64_t n;
+};
+
+static struct problem make_problem(karst_context *context, const char *spec, const char *norm, double rtol, int most)
+{
+  struct problem p = {.context = context};
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.solver = "cg";
+  settings.precond = "rrb";
+  settings.norm = norm;
+  settings.rtol = rtol;
+  settings.max_iterations = most;
+  tap_need(context, karst_gallery_create(context, spec, 1, &p.A, NULL), spec);
+  p.n = karst_matrix_rows(p.A);
+  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
+  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
+  tap_need(context, tap_solver_setup(context, &settings, p.A, &p.solver), "solver");
+  return p;
+}
+
+static void destroy_problem(struct problem *p)
+{
+  karst_solver_destroy(p->solver);
+  karst_vector_destroy(p->b);
+  karst_vector_destroy(p->x);
+  karst_matrix_destroy(p->A);
+}
+
+static bool lacks_kernels(const karst_context *context, const char *what)
+{
+  if (context->backend->rrb) return false;
+  tap_skip("the device has no kernels of rrb", "%s", what);
+  return true;
+}
+
+/* Adds 1 to x where it is eliminated. */
+static void spoil_eliminated(const struct problem *p, int nx)
+{
+  double x[LARGEST];
+  tap_need(p->context, karst_vector_get(p->x, p->n, x), "x");
+  for (int64_t i = 0; i < p->n; i++)
+    if ((i % nx + i / nx) % 2 == 1) x[i] += 1;
+  tap_need(p->context, karst_vector_set(p->x, p->n, x), "x");
+}
+
+/* Solves from x, and looks at what is told of it. */
+static void check(const struct problem *p, const char *what)
+{
+  karst_result result;
+  const double before = tap_residual(p->A, p->b, p->x);
+  tap_need(p->context, karst_solver_solve(p->solver, p->b, p->x, &result), "solve");
+  const double after = tap_residual(p->A, p->b, p->x);
+  if (!tap_ok(fabs(after - result.residual) <= 1e-6 * after + 1e-12 && after <= before + 1e-12,
+              "%s: the residual %.3e is told as %.3e, and that of the start is %.3e", what, after, result.residual,
+              before))
+    tap_note("%s", karst_solver_explain(p->solver));
+}
+
+/* An iteration or two may raise the residual. */
+static void test_few_iterations(karst_context *context)
+{
+  static const char *const specs[] = {"unitsquare:33x33", "poisson2d:9x1", "jump2d:16x15,width=3"};
+  if (lacks_kernels(context, "few iterations")) return;
+  for (int s = 0; s < 3; s++)
+    for (int most = 0; most < 4; most++) {
+      struct problem p = make_problem(context, specs[s], "true", 1e-8, most);
+      char what[80];
+      snprintf(what, sizeof what, "%s, %d iterations", specs[s], most);
+      tap_need(context, karst_vector_fill(p.x, 0), "start");
+      check(&p, what);
+      destroy_problem(&p);
+    }
+}
+
+/* A start that is the solution but for what is eliminated leaves the iteration nothing to gain. */
+static void test_wrong_eliminated(karst_context *context)
+{
+  static const struct {
+    const char *spec;
+    int nx;
+  } problems[] = {{"poisson2d:9x1", 9}, {"poisson2d:3x3", 3}, {"unitsquare:8x7", 8}};
+  static const char *const norms[] = {"true", "preconditioned"};
+  static const double rtol[] = {0, 1e-17, 1e-15, 1e-9};
+  if (lacks_kernels(context, "what is eliminated")) return;
+  for (int s = 0; s < 3; s++)
+    for (int o = 0; o < 8; o++) {
+      struct problem p = make_problem(context, problems[s].spec, norms[o / 4], rtol[o % 4], 200);
+      char what[100];
+      snprintf(what, sizeof what, "%s, norm %s, rtol %g", problems[s].spec, norms[o / 4], rtol[o % 4]);
+      tap_need(context, karst_vector_fill(p.x, 0), "start");
+      check(&p, what);
+      spoil_eliminated(&p, problems[s].nx);
+      check(&p, what);
+      tap_ok(tap_residual(p.A, p.b, p.x) < 1e-6, "%s: what is eliminated is computed", what);
+      destroy_problem(&p);
+    }
+}
+
+/* A NaN in the start is told of, also where the iteration does not see it and any residual would do. */
+static void test_not_finite(karst_context *context)
+{
+  if (lacks_kernels(context, "a NaN")) return;
+  for (int t = 0; t < 4; t++) {
+    struct problem p = make_problem(context, "poisson2d:6x5", t % 2 ? "preconditioned" : "true", 1e300, 100);
+    double x[30] = {0};
+    karst_result result;
+    const int at = 7 + t / 2;
+    x[at] = NAN;
+    tap_need(context, karst_vector_set(p.x, p.n, x), "start");
+    tap_need(context, karst_solver_solve(p.solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == at && result.iterations == 0, "a NaN: %s",
+           karst_solver_explain(p.solver));
+    destroy_problem(&p);
+  }
+}
+
+/* The square of a norm that overflows is no norm to compare with. */
+static void test_out_of_range(karst_context *context)
+{
+  if (lacks_kernels(context, "out of range")) return;
+  for (int t = 0; t < 2; t++) {
+    struct problem p = make_problem(context, "poisson2d:6x5", t ? "preconditioned" : "true", 1e-8, 100);
+    karst_result result;
+    tap_need(context, karst_vector_fill(p.x, 1e200), "start");
+    tap_need(context, karst_solver_solve(p.solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_OUT_OF_RANGE, "a start of 1e200: %s", karst_solver_explain(p.solver));
+    destroy_problem(&p);
+  }
+}
+
+int main(void)
+{
+  tap_each_device(test_few_iterations, "few iterations");
+  tap_each_device(test_wrong_eliminated, "what is eliminated");
+  tap_each_device(test_not_finite, "a NaN");
+  tap_each_device(test_out_of_range, "out of range");
+  return tap_done();
+}

@@ -1,0 +1,566 @@
+/* test_auto_learn.c - how auto learns between updates: trials, failures, and what tells nothing of a choice. */
+#include "config.h"
+
+#include "tests/support/auto_solver.h"
+#include "lib/backend/backend.h"
+#include "lib/base/context.h"
+#include "tests/support/failing_allocator.h"
+#include "lib/matrix/matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CYCLES = 12 };
+
+/* What a loop of updates has chosen. */
+struct cycle {
+  char choice[CYCLES][VALUE];
+  int iterations[CYCLES], changes;
+  double last; /* of x, so that bits can be compared */
+};
+
+static void run_cycles(const struct problem *p, const char *const (*given)[2], struct cycle *cycle)
+{
+  karst_solver *solver = make_solver(p, given);
+  *cycle = (struct cycle){.changes = 0};
+  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
+  for (int i = 0; i < CYCLES; i++) {
+    if (i > 0) tap_need(p->context, karst_solver_update(solver), "update");
+    cycle->iterations[i] = solve(p, solver).iterations;
+    text_of(solver, "auto_choice", cycle->choice[i]);
+    cycle->changes += i > 0 && strcmp(cycle->choice[i], cycle->choice[i - 1]) != 0;
+  }
+  tap_need(p->context, karst_vector_norm(p->x, &cycle->last), "norm");
+  karst_solver_destroy(solver);
+}
+
+static void test_learning(karst_context *context)
+{
+  struct problem p = make_problem(context, "convdiff:16x16x16", 0);
+  struct cycle one, other, still;
+  run_cycles(&p, NULL, &one);
+  run_cycles(&p, NULL, &other);
+  bool same = one.last == other.last;
+  for (int i = 0; i < CYCLES; i++)
+    same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
+  tap_ok(same, "each run makes the same choices, and has the same bits");
+  tap_ok(one.changes >= 1 && one.changes <= 7, "some neighbours are tried: %d changes", one.changes);
+  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then it stays: %s", one.choice[CYCLES - 1]);
+  run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
+  tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no changes nothing");
+  run_cycles(&p, GIVEN({"level", "1"}), &still);
+  tap_ok(still.changes == 0, "nor are there trials where the level is given");
+  run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
+  tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
+             strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
+         "auto-learn time ends too: %s", still.choice[CYCLES - 1]);
+  destroy_problem(&p);
+}
+
+/* Values that no choice solves with are to blame for it, and not the choices: systems that follow are solved as before.
+ */
+static void test_bad_step(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:30x30", 0);
+  enum { MOST = 5 * 30 * 30 };
+  static double good[MOST], bad[MOST];
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "orthomin"}, {"scale", "diagonal"}));
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  const int before = solve(&p, solver).iterations;
+  const int64_t entries = karst_matrix_entries(p.A);
+  const struct karst_backend *backend = context->backend;
+  tap_need(context, backend->download(context, good, p.A->value, (size_t)entries * sizeof *good), "values");
+  for (int64_t i = 0; i < entries; i++) bad[i] = good[i] * pow(10, floor(8 * tap_random()));
+  tap_need(context, karst_matrix_update_values(p.A, bad), "bad values");
+  tap_need(context, karst_solver_update(solver), "update");
+  const karst_reason reason = solve(&p, solver).reason;
+  tap_need(context, karst_matrix_update_values(p.A, good), "good values");
+  karst_result result = {0};
+  for (int i = 0; i < 3; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    result = solve(&p, solver);
+  }
+  tap_ok(result.reason > 0 && result.iterations <= 2 * before + 10, "after values that %s: %d iterations, before %d",
+         reason < 0 ? "none solves with" : "are hard", result.iterations, before);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+static void test_failures(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  karst_solver *solver = make_solver(&p, GIVEN({"max-iterations", "2"}));
+  char choice[VALUE], reason[VALUE];
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason == KARST_ITERATION_LIMIT, "the first choice fails");
+  tap_need(context, karst_solver_update(solver), "update");
+  text_of(solver, "auto_choice", choice);
+  text_of(solver, "auto_reason", reason);
+  const char *next = karst_context_is_host(context) ? "--precond iluk --level 2 --ordering natural"
+                                                    : "--precond iluk --level 1 --ordering tiles";
+  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level takes its place: %s: %s", choice,
+         reason);
+  for (int i = 0; i < CYCLES; i++) {
+    solve(&p, solver);
+    tap_need(context, karst_solver_update(solver), "update");
+  }
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1000), "limits");
+  tap_ok(solve(&p, solver).reason > 0, "when all have failed there is still one to solve with");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* What a solve that tells nothing of a choice leaves behind. */
+static void expect_no_change(const struct problem *p, karst_solver *solver, const char *why)
+{
+  char before[VALUE], after[VALUE];
+  text_of(solver, "auto_choice", before);
+  for (int i = 0; i < 3; i++) {
+    const karst_reason reason = solve(p, solver).reason;
+    tap_ok(reason < 0, "%s: the solve does not converge: %d", why, (int)reason);
+    tap_need(p->context, karst_solver_update(solver), "update");
+  }
+  text_of(solver, "auto_choice", after);
+  tap_ok(strcmp(before, after) == 0, "%s: %s stays", why, before);
+}
+
+static void test_limits(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson3d:12x12x12", 0), q = make_problem(context, "jump2d:60x60", 2);
+  karst_solver *solver = make_solver(&p, NULL);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 0), "limits");
+  expect_no_change(&p, solver, "no iteration was allowed");
+  tap_need(context, karst_solver_set_tolerances(solver, 0, 0, 60), "limits");
+  expect_no_change(&p, solver, "a norm of zero was asked for");
+  karst_solver_destroy(solver);
+  solver = make_solver(&q, NULL);
+  tap_need(context, karst_solver_setup(solver, q.A), "setup");
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");
+  const karst_result result = solve(&q, solver);
+  const bool rounded = result.reason == KARST_STAGNATED && result.relative_residual < 1e-6;
+  tap_ok(rounded || !karst_context_is_host(context), "rounding ends a solve at %.1e", result.relative_residual);
+  if (rounded) expect_no_change(&q, solver, "no smaller residual can be had");
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  destroy_problem(&q);
+}
+
+/* The values of a matrix, to which those of its diagonal's scalars add shift, all times factor. */
+static double *copy_values(const karst_matrix *A, double factor, double shift)
+{
+  const int b = karst_matrix_block_size(A);
+  const int64_t count = karst_matrix_blocks(A) * b * b;
+  double *value = calloc((size_t)count, sizeof *value);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  for (int64_t k = 0; k < count; k++) value[k] = factor * karst_matrix_value(A)[k];
+  for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int q = 0; q < b && column[k] == i; q++) value[(int64_t)k * b * b + (int64_t)q * (b + 1)] += shift;
+  return value;
+}
+
+/* One update with other values and one solve; what was chosen for it. */
+static karst_result step(const struct problem *p, karst_solver *solver, const double *value, char choice[VALUE])
+{
+  tap_need(p->context, karst_matrix_update_values(p->A, value), "values");
+  tap_need(p->context, karst_solver_update(solver), "update");
+  text_of(solver, "auto_choice", choice);
+  return solve(p, solver);
+}
+
+/* rrb breaks down with one set of values, and refuses another; both times it comes back, and not if it fails again. */
+static void test_second_chance(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, NULL);
+  char choice[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *sound = copy_values(copy, 1, 0), *negative = copy_values(copy, -1, 0), *skew = copy_values(copy, 1, 0);
+  skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "negative values are none for rrb");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), "iluk") != NULL, "%s stands in, in the same solve", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
+  step(&p, solver, skew, choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that stay so: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "it has had its chance: %s", choice);
+  free(sound);
+  free(negative);
+  free(skew);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* Values of which the upper triangle is another one than the lower. */
+static double *copy_unsymmetric(const karst_matrix *A)
+{
+  double *value = copy_values(A, 1, 0);
+  for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
+    for (karst_index k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
+      if (karst_matrix_column(A)[k] > i) value[k] *= 0.5;
+  return value;
+}
+
+/* The second chance is not a matter of what solves teach. */
+static void test_second_chance_unlearnt(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"auto-learn", "no"}));
+  char choice[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *sound = copy_values(copy, 1, 0), *skew = copy_unsymmetric(copy);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns unlearnt: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "and stays: %s", choice);
+  free(sound);
+  free(skew);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* Where values are refused and there is no memory for a stand-in, the update says that it is the memory. */
+static void test_stand_in_without_memory(void)
+{
+  bool sound = true;
+  long n = 0, failed = 0;
+  for (bool met = true; met && sound; n++) {
+    struct failing_allocator memory = {.fail_at = 0};
+    karst_allocator allocator = failing_allocator(&memory);
+    karst_context *context;
+    tap_need(NULL, karst_context_create(&allocator, &context), "context");
+    struct problem p = make_problem(context, "poisson2d:9x9", 0);
+    karst_solver *solver = make_solver(&p, NULL);
+    double *value = copy_unsymmetric(p.A);
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    solve(&p, solver);
+    tap_need(context, karst_matrix_update_values(p.A, value), "values");
+    memory.fail_at = memory.calls + n + 1;
+    const karst_status status = karst_solver_update(solver);
+    met = memory.calls >= memory.fail_at;
+    memory.fail_at = 0;
+    failed += status == KARST_ERROR_NO_MEMORY;
+    sound = status == (met ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS);
+    if (!sound) tap_note("allocation %ld: %s", n, karst_context_error(context));
+    sound = sound && karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0;
+    free(value);
+    karst_solver_destroy(solver);
+    destroy_problem(&p);
+    karst_context_destroy(context);
+    sound = sound && memory.outstanding == 0;
+  }
+  tap_ok(sound && failed > 3, "%ld updates without memory for a stand-in say so, and the next ones make it", failed);
+}
+
+/* Values for which a trial fails: the choice before comes back and ends the solve, and stays while it converges. */
+static void test_failed_trial(karst_context *context)
+{
+  struct problem p = make_problem(context, "anisotropic:60x60x1", 2);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"rtol", "1e-10"}));
+  char first[VALUE], choice[VALUE], last[VALUE];
+  int changes = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "anisotropic:60x60x1", 2, &copy, NULL), "matrix");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(solve(&p, solver).reason > 0, "the first system converges");
+  text_of(solver, "auto_choice", first);
+  snprintf(last, sizeof last, "%s", first);
+  for (int t = 1; t < CYCLES; t++) {
+    double *value = copy_values(copy, 1, -0.1 / (t + 1));
+    const karst_reason reason = step(&p, solver, value, choice).reason;
+    if (karst_context_is_host(context))
+      tap_ok(reason > 0 && (strcmp(choice, first) == 0) == (t > 1), "update %d: %s", t, choice);
+    changes += strcmp(choice, last) != 0;
+    snprintf(last, sizeof last, "%s", choice);
+    free(value);
+  }
+  tap_ok(changes <= 7, "%d changes", changes);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* A solver that has learnt gives its analysis to one that has not. */
+static void test_learnt_analysis(karst_context *context)
+{
+  struct problem p = make_problem(context, "convdiff:12x12x12", 0);
+  karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
+  karst_solver *third = make_solver(&p, GIVEN({"level", "4"}));
+  karst_analysis *analysis;
+  char choice[VALUE], same[VALUE];
+  tap_need(context, karst_solver_setup(one, p.A), "setup");
+  text_of(one, "auto_choice", choice);
+  for (int i = 0; i < CYCLES && strcmp(text_of(one, "auto_choice", same), choice) == 0; i++) {
+    solve(&p, one);
+    tap_need(context, karst_solver_update(one), "update");
+  }
+  tap_ok(strcmp(choice, same) != 0, "%s gives way to %s", choice, same);
+  tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
+  const karst_status status = karst_solver_setup_with(other, p.A, analysis);
+  tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,
+         "with its analysis another solver begins there: %s", status ? karst_context_error(context) : choice);
+  tap_ok(solve(&p, other).iterations == solve(&p, one).iterations, "and iterates alike");
+  const karst_status refused = karst_solver_setup_with(third, p.A, analysis);
+  tap_ok(refused == KARST_ERROR_ARGUMENT, "one with a level of its own is refused: %s", karst_context_error(context));
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(one);
+  karst_solver_destroy(other);
+  karst_solver_destroy(third);
+  destroy_problem(&p);
+}
+
+/* Two matrices of one pattern whose values have different ladders: the analysis of either serves the other. */
+static void test_analysis_across(karst_context *context)
+{
+  struct problem p = make_problem(context, "poisson2d:40x40", 0), q = make_problem(context, "poisson2d:40x40", 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_analysis *analysis;
+  char choice[VALUE], same[VALUE], rules[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
+  double *skew = copy_unsymmetric(copy);
+  tap_need(context, karst_matrix_update_values(q.A, skew), "values");
+  karst_solver *symmetric = make_solver(&p, NULL), *other = make_solver(&q, NULL);
+  tap_need(context, karst_solver_setup(other, q.A), "setup");
+  tap_need(context, karst_solver_get_analysis(other, &analysis), "analysis");
+  karst_status status = karst_solver_setup_with(symmetric, p.A, analysis);
+  text_of(other, "auto_choice", choice);
+  snprintf(rules, sizeof rules, "%s", choice);
+  tap_ok(status == KARST_SUCCESS && !strstr(choice, "rrb") &&
+             strcmp(text_of(symmetric, "auto_choice", same), choice) == 0 && solve(&p, symmetric).reason > 0,
+         "symmetric values begin with %s: %s", choice, status ? karst_context_error(context) : same);
+  karst_analysis_destroy(analysis);
+  tap_need(context, karst_solver_setup(symmetric, p.A), "setup");
+  tap_need(context, karst_solver_get_analysis(symmetric, &analysis), "analysis");
+  status = karst_solver_setup_with(other, q.A, analysis);
+  tap_ok(status == KARST_SUCCESS && strstr(text_of(symmetric, "auto_choice", choice), "rrb") &&
+             strcmp(text_of(other, "auto_choice", same), rules) == 0 && solve(&q, other).reason > 0,
+         "what refuses them, as rrb, gives way to the rules' choice: %s", status ? karst_context_error(context) : same);
+  karst_analysis_destroy(analysis);
+  free(skew);
+  karst_solver_destroy(symmetric);
+  karst_solver_destroy(other);
+  destroy_problem(&p);
+  destroy_problem(&q);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* An update that finds no memory for a trial goes on with the choice that there is, and so do the next ones. */
+static void test_update_without_memory(void)
+{
+  bool sound = true;
+  long n = 0, failed = 0;
+  for (bool met = true; met && sound; n++) {
+    struct failing_allocator memory = {.fail_at = 0};
+    karst_allocator allocator = failing_allocator(&memory);
+    karst_context *context;
+    char before[VALUE], after[VALUE];
+    tap_need(NULL, karst_context_create(&allocator, &context), "context");
+    struct problem p = make_problem(context, "convdiff:5x5x5", 0);
+    karst_solver *solver = make_solver(&p, NULL);
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    text_of(solver, "auto_choice", before);
+    solve(&p, solver);
+    memory.fail_at = memory.calls + n + 1;
+    const karst_status status = karst_solver_update(solver);
+    met = memory.calls >= memory.fail_at;
+    memory.fail_at = 0;
+    sound = status == KARST_SUCCESS;
+    failed += met;
+    for (int i = 0; i < 3 && sound; i++)
+      sound = karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0 &&
+              (!met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
+    karst_solver_destroy(solver);
+    destroy_problem(&p);
+    karst_context_destroy(context);
+    sound = sound && memory.outstanding == 0;
+  }
+  tap_ok(sound && failed > 3, "%ld updates, each without memory for a part of a trial, go on with the former choice",
+         failed);
+}
+
+/* Sets up a solver whose first choice is this preconditioner, as the rules of a GPU may choose where those of a CPU do
+ * not: with the analysis of one that was told it. */
+static void set_up_with(const struct problem *p, karst_solver *solver, const char *precond)
+{
+  karst_options *options;
+  karst_solver *other;
+  karst_analysis *analysis;
+  char choice[VALUE];
+  tap_need(p->context, karst_options_create(p->context, &options), "options");
+  tap_need(p->context, karst_options_set(options, "precond", precond), "precond");
+  tap_need(p->context, karst_solver_create(p->context, options, &other), "solver");
+  tap_need(p->context, karst_solver_setup(other, p->A), "setup");
+  tap_need(p->context, karst_solver_get_analysis(other, &analysis), "analysis");
+  tap_need(p->context, karst_solver_setup_with(solver, p->A, analysis), "setup");
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), precond) != NULL, "it begins with %s", choice);
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(other);
+  karst_options_destroy(options);
+}
+
+/* A solve that fails with the first choice goes on with another one in the same call. */
+static void test_within_solve(karst_context *context)
+{
+  struct problem p = make_problem(context, "blackoil:21x2x1,dt=0.1", 0);
+  karst_solver *solver =
+      make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}, {"max-iterations", "2000"}));
+  char choice[VALUE];
+  set_up_with(&p, solver, "jacobi");
+  const karst_result result = solve(&p, solver);
+  text_of(solver, "auto_choice", choice);
+  tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends it: %s", choice, karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+}
+
+/* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
+static void test_sequence(karst_context *context)
+{
+  enum { EASY = 4, HARD = 8, LATE = 4 };
+  static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
+  struct problem p = make_problem(context, easy, 0), q = make_problem(context, hard, 0);
+  karst_context *host;
+  karst_matrix *copy;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
+  karst_options *options;
+  karst_solver *fixed;
+  char choice[VALUE];
+  int late = 0, most = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, hard, 0, &copy, NULL), "matrix");
+  double *value = copy_values(copy, 1, 0);
+  set_up_with(&p, solver, "jacobi");
+  solve(&p, solver);
+  for (int i = 1; i < EASY; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    solve(&p, solver);
+  }
+  for (int i = 0; i < HARD; i++) {
+    const karst_result result = step(&p, solver, value, choice);
+    if (result.iterations > most) most = result.iterations;
+    if (i >= HARD - LATE) late += result.iterations;
+  }
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "jacobi"), "jacobi");
+  tap_need(context, karst_options_set(options, "solver", "bicgstab"), "bicgstab");
+  tap_need(context, karst_solver_create(context, options, &fixed), "solver");
+  tap_need(context, karst_solver_setup(fixed, q.A), "setup");
+  const int jacobi = solve(&q, fixed).iterations;
+  tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
+         jacobi, choice);
+  tap_ok(most <= jacobi + 30, "none takes many more than that: %d", most);
+  free(value);
+  karst_options_destroy(options);
+  karst_solver_destroy(fixed);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  destroy_problem(&q);
+  karst_matrix_destroy(copy);
+  karst_context_destroy(host);
+}
+
+/* One hard system among easy ones: the level that takes over within its solve is not kept unseen. */
+static void test_one_hard(karst_context *context)
+{
+  enum { EASY = 6 };
+  struct problem p = make_problem(context, "blackoil:16x16x6,dt=0.0001", 0);
+  karst_context *host;
+  karst_matrix *easy, *hard;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
+  char before[VALUE], climbed[VALUE], after[VALUE];
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=10", 0, &hard, NULL), "matrix");
+  double *value = copy_values(easy, 1, 0), *other = copy_values(hard, 1, 0);
+  set_up_with(&p, solver, "jacobi");
+  solve(&p, solver);
+  for (int i = 0; i < EASY; i++) step(&p, solver, value, before);
+  const int most = step(&p, solver, other, climbed).iterations;
+  text_of(solver, "auto_choice", climbed);
+  step(&p, solver, value, after);
+  if (strcmp(climbed, before) == 0 && !karst_context_is_host(context))
+    tap_skip("what serves the easy systems serves the hard one", "%s takes %d iterations", before, most);
+  else
+    tap_ok(strcmp(climbed, before) != 0 && strcmp(after, before) == 0, "%s, %s for %d iterations, then %s", before,
+           climbed, most, after);
+  free(value);
+  free(other);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(easy);
+  karst_matrix_destroy(hard);
+  karst_context_destroy(host);
+}
+
+/* Hard systems until the choice stays, with a trial in vain, and then easy ones: the pause that follows such a trial
+ * comes to its end. */
+static void test_pause(karst_context *context)
+{
+  enum { HARD = 8, EASY = 8 };
+  struct problem p = make_problem(context, "blackoil:16x16x6,dt=5", 0);
+  karst_context *host;
+  karst_matrix *easy, *hard;
+  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
+  char choice[VALUE], settled[VALUE];
+  int others = 0;
+  tap_need(NULL, karst_context_create(NULL, &host), "context");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
+  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=5", 0, &hard, NULL), "matrix");
+  double *value = copy_values(easy, 1, 0), *first = copy_values(hard, 1, 0);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  solve(&p, solver);
+  for (int i = 0; i < HARD; i++) step(&p, solver, first, settled);
+  for (int i = 0; i < EASY; i++) {
+    step(&p, solver, value, choice);
+    others += strcmp(choice, settled) != 0;
+  }
+  tap_ok(others > 0, "%s is compared with others again: %d of %d", settled, others, EASY);
+  free(value);
+  free(first);
+  karst_solver_destroy(solver);
+  destroy_problem(&p);
+  karst_matrix_destroy(easy);
+  karst_matrix_destroy(hard);
+  karst_context_destroy(host);
+}
+
+int main(void)
+{
+  tap_each_device(test_learning, "learning");
+  tap_each_device(test_failures, "failures");
+  tap_each_device(test_bad_step, "a bad step");
+  tap_each_device(test_limits, "limits");
+  tap_each_device(test_second_chance, "a second chance");
+  tap_each_device(test_failed_trial, "a failed trial");
+  tap_each_device(test_learnt_analysis, "an analysis of what was learnt");
+  tap_each_device(test_second_chance_unlearnt, "a second chance where nothing is learnt");
+  tap_each_device(test_analysis_across, "an analysis across values");
+  tap_each_device(test_within_solve, "a failure within a solve");
+  tap_each_device(test_sequence, "easy systems, then hard ones");
+  tap_each_device(test_one_hard, "a hard system among easy ones");
+  tap_each_device(test_pause, "a pause");
+  test_update_without_memory();
+  test_stand_in_without_memory();
+  return tap_done();
+}

@@ -1,0 +1,184 @@
+/* test_default.c - the solver that is the default, auto: bicgstab, and gmres from there where that fails. It has to
+ * solve what it is given without options. */
+#include "config.h"
+
+#include "tests/support/cli.h"
+#include "tests/support/failing_allocator.h"
+#include "karst.h"
+#include "tests/support/tap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 30, CALLS = 400 };
+
+/* A skew-symmetric tridiagonal matrix, for which r*'v is zero in bicgstab: it breaks down. */
+static karst_matrix *make_skew(karst_context *context)
+{
+  karst_index start[ROWS + 1] = {0}, column[3 * ROWS];
+  double value[3 * ROWS];
+  karst_matrix *A;
+  karst_index k = 0;
+  for (karst_index i = 0; i < ROWS; i++) {
+    for (karst_index j = i > 0 ? i - 1 : 0; j <= i + 1 && j < ROWS; j++) {
+      column[k] = j;
+      value[k++] = j == i ? 0 : j > i ? 1 + (double)i : -(1 + (double)j);
+    }
+    start[i + 1] = k;
+  }
+  tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "matrix");
+  return A;
+}
+
+/* What a monitor has seen. */
+struct seen {
+  int calls, last;
+  bool in_order;
+};
+
+static karst_decision watch(void *user, int iteration, double residual)
+{
+  struct seen *seen = user;
+  (void)residual;
+  seen->in_order = (seen->calls == 0 ? iteration == 0 : iteration == seen->last + 1) && seen->in_order;
+  seen->last = iteration;
+  seen->calls++;
+  return KARST_GO_ON;
+}
+
+static karst_solver *make_solver(karst_context *context, const karst_matrix *A, const char *name, const char *most)
+{
+  karst_options *options;
+  karst_solver *solver;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "precond", "none"), "precond");
+  tap_need(context, karst_options_set(options, "max-iterations", most), "limit");
+  if (name) tap_need(context, karst_options_set(options, "solver", name), "solver");
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, karst_solver_setup(solver, A), "setup");
+  karst_options_destroy(options);
+  return solver;
+}
+
+static const char *used(const karst_solver *solver)
+{
+  karst_value value;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, "solver_used") == 0) return value.text;
+  return "";
+}
+
+static karst_result solve(karst_solver *solver, karst_context *context, karst_vector *b, karst_vector *x)
+{
+  karst_result result;
+  tap_need(context, karst_vector_fill(x, 0), "start");
+  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  return result;
+}
+
+static void test_goes_on(karst_context *context)
+{
+  karst_matrix *A = make_skew(context);
+  karst_vector *b, *x;
+  struct seen seen = {.in_order = true};
+  tap_need(context, karst_vector_create(context, ROWS, &b), "b");
+  tap_need(context, karst_vector_create(context, ROWS, &x), "x");
+  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_solver *solver = make_solver(context, A, "bicgstab", "400");
+  tap_ok(solve(solver, context, b, x).reason == KARST_BREAKDOWN_ALPHA && !*used(solver), "bicgstab alone breaks down");
+  karst_solver_destroy(solver);
+  solver = make_solver(context, A, NULL, "400");
+  karst_solver_monitor(solver, watch, &seen);
+  tap_ok(strcmp(used(solver), "bicgstab") == 0, "the default begins with it");
+  karst_result result = solve(solver, context, b, x);
+  tap_ok(result.reason > 0 && strcmp(used(solver), "gmres") == 0, "and goes on with gmres: %s",
+         karst_solver_explain(solver));
+  tap_ok(strstr(karst_solver_explain(solver), "gmres went on where bicgstab had ended after"),
+         "which the sentence says");
+  tap_ok(seen.in_order && seen.last == result.iterations, "the monitor sees iterations 0 to %d one by one, of %d",
+         seen.last, result.iterations);
+  const int first = result.iterations;
+  result = solve(solver, context, b, x);
+  tap_ok(result.reason > 0 && result.iterations == first, "a second solve takes as many iterations");
+  tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1), "limits");
+  tap_ok(solve(solver, context, b, x).iterations <= 1, "both share the limit");
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+}
+
+/* Where gmres finds no memory, the outcome is that of bicgstab, and the solver is as good as before. */
+static void test_without_memory(void)
+{
+  bool sound = true;
+  long n = 0, failed = 0;
+  for (bool met = true; met && sound && n < CALLS; n++) {
+    struct failing_allocator memory = {.fail_at = 0};
+    karst_allocator allocator = failing_allocator(&memory);
+    karst_context *context;
+    karst_vector *b, *x;
+    karst_result result;
+    tap_need(NULL, karst_context_create(&allocator, &context), "context");
+    karst_matrix *A = make_skew(context);
+    karst_solver *solver = make_solver(context, A, NULL, "400");
+    tap_need(context, karst_vector_create(context, ROWS, &b), "b");
+    tap_need(context, karst_vector_create(context, ROWS, &x), "x");
+    tap_need(context, karst_vector_fill(b, 1), "b");
+    tap_need(context, karst_vector_fill(x, 0), "x");
+    memory.fail_at = memory.calls + n + 1;
+    const karst_status status = karst_solver_solve(solver, b, x, &result);
+    met = memory.calls >= memory.fail_at;
+    memory.fail_at = 0;
+    failed += met;
+    sound = status == KARST_SUCCESS && result.reason == (met ? KARST_BREAKDOWN_ALPHA : KARST_CONVERGED_RTOL) &&
+            solve(solver, context, b, x).reason > 0;
+    karst_solver_destroy(solver);
+    karst_vector_destroy(b);
+    karst_vector_destroy(x);
+    karst_matrix_destroy(A);
+    karst_context_destroy(context);
+    sound = sound && memory.outstanding == 0;
+  }
+  tap_ok(sound && failed > 3, "%ld solves without memory for gmres end as bicgstab does", failed);
+}
+
+static void test_defaults(karst_context *context)
+{
+  karst_options *options;
+  const char *text;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_get(options, "solver", &text), "solver");
+  tap_ok(strcmp(text, "auto") == 0, "the default is auto");
+  tap_ok(!karst_options_used(options, "restart"), "which chooses the restart of gmres itself");
+  karst_options_destroy(options);
+}
+
+/* Systems of OPM Flow without an option. gmres(30) stagnated on the third. */
+static void test_opm(void)
+{
+  static const char *const names[] = {"opm_spe1_in", "opm_spe1thermal_out", "opm_spe10m1_in", "opm_spe10sub2p_in"};
+  cli_need("solve");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char name[64], path[1024];
+    snprintf(name, sizeof name, "opm/%s.mtx.gz", names[i]);
+    const char *found = tap_matrix_path(name);
+    if (!found || !strstr(karst_build_features(), "zlib")) {
+      tap_skip(found ? "built without zlib" : "the matrix is not there", "%s", names[i]);
+      continue;
+    }
+    snprintf(path, sizeof path, "%s", found);
+    const struct cli_run *run = CLI_RUN("solve", path);
+    if (!tap_ok(run->status == 0 && strstr(run->out, "solver      auto: bicgstab"), "%s: solve FILE", names[i]))
+      tap_note("%s%s", run->out, run->err);
+  }
+}
+
+int main(void)
+{
+  tap_each_device(test_defaults, "defaults");
+  tap_each_device(test_goes_on, "gmres goes on");
+  test_without_memory();
+  test_opm();
+  return tap_done();
+}

@@ -1,0 +1,323 @@
+/* The solver gives the dense solution with every ordering, scaling and preconditioner. It follows new values, names
+ * block rows in the caller's order, and refuses calls in the wrong order. */
+#include "lib/matrix/matrix.h"
+#include "tests/support/tap.h"
+#include "tests/support/named_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A system and its dense solution. */
+struct problem {
+  karst_matrix *A;
+  karst_vector *b, *x;
+  int64_t n;
+  double *solution;
+};
+
+static void solve_densely(karst_context *context, struct problem *p)
+{
+  double *dense = tap_dense(p->A);
+  tap_need(context, karst_vector_get(p->b, p->n, p->solution), "get");
+  tap_dense_solve(p->n, dense, p->solution);
+  free(dense);
+}
+
+static struct problem make_problem(karst_context *context, karst_index rows, int b)
+{
+  struct problem p = {.A = tap_random_matrix(context, rows, b, 3, 1)};
+  p.n = karst_matrix_rows(p.A);
+  p.solution = malloc((size_t)p.n * sizeof *p.solution);
+  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
+  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
+  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "random");
+  solve_densely(context, &p);
+  return p;
+}
+
+static void free_problem(struct problem *p)
+{
+  karst_vector_destroy(p->b);
+  karst_vector_destroy(p->x);
+  karst_matrix_destroy(p->A);
+  free(p->solution);
+}
+
+/* Returns the largest error of x relative to the largest entry of the solution. */
+static double error_of(karst_context *context, const struct problem *p)
+{
+  double *x = malloc((size_t)p->n * sizeof *x), error = 0, size = 0;
+  tap_need(context, karst_vector_get(p->x, p->n, x), "get");
+  for (int64_t i = 0; i < p->n; i++) {
+    error = fmax(error, fabs(x[i] - p->solution[i]));
+    size = fmax(size, fabs(p->solution[i]));
+    if (isnan(x[i])) error = INFINITY;
+  }
+  free(x);
+  return error / size;
+}
+
+static karst_solver *make_solver(karst_context *context, const char *const *settings)
+{
+  karst_options *options;
+  karst_solver *solver;
+  tap_need(context, karst_options_create(context, &options), "options");
+  tap_need(context, karst_options_set(options, "rtol", "1e-12"), "rtol");
+  for (; settings[0]; settings += 2)
+    tap_need(context, karst_options_set(options, settings[0], settings[1]), settings[0]);
+  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  karst_options_destroy(options);
+  return solver;
+}
+
+/* Returns whether this build has an ordering. */
+static bool has_ordering(karst_context *context, const char *name)
+{
+  const char *settings[] = {"ordering", name, NULL};
+  struct problem p = make_problem(context, 3, 1);
+  karst_solver *solver = make_solver(context, settings);
+  bool has = karst_solver_setup(solver, p.A) != KARST_ERROR_NOT_BUILT;
+  karst_solver_destroy(solver);
+  free_problem(&p);
+  return has;
+}
+
+static void combinations(karst_context *context)
+{
+  const char *const orderings[] = {"natural", "rcm", "amd", "metis"}, *const scales[] = {"none", "diagonal", "block"};
+  const char *const preconds[] = {"none", "jacobi", "iluk", "parilu"};
+  for (int o = 0; o < 4; o++) {
+    if (!has_ordering(context, orderings[o])) {
+      tap_skip(karst_context_error(context), "ordering %s", orderings[o]);
+      continue;
+    }
+    for (int s = 0; s < 3; s++)
+      for (int m = 0; m < 4; m++) {
+        const char *settings[] = {"ordering",  orderings[o], "scale", scales[s], "precond",
+                                  preconds[m], "level",      "1",     NULL};
+        struct problem p = make_problem(context, 20, 1 + (o + s + m) % 4);
+        karst_solver *solver = make_solver(context, settings);
+        karst_result result;
+        tap_need(context, karst_solver_setup(solver, p.A), "setup");
+        tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+        double error = error_of(context, &p);
+        tap_ok(result.reason == KARST_CONVERGED_RTOL && result.relative_residual <= 1e-12 && error < 1e-9,
+               "%s, scale %s, %s: %d iterations (%.1e)", orderings[o], scales[s], preconds[m], result.iterations,
+               error);
+        karst_solver_destroy(solver);
+        free_problem(&p);
+      }
+  }
+}
+
+/* A solver that was set up for one matrix serves others of the same pattern. */
+static void updates(karst_context *context)
+{
+  const char *const scales[] = {"none", "diagonal", "block"};
+  for (int s = 0; s < 3; s++) {
+    const char *settings[] = {"scale", scales[s], "ordering", s ? "rcm" : "natural", NULL};
+    struct problem p = make_problem(context, 30, 3);
+    karst_solver *solver = make_solver(context, settings);
+    karst_result result;
+    double *value, worst = 0;
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    for (int step = 0; step < 3; step++) {
+      int64_t count = karst_entries(p.A);
+      tap_need(context, karst_matrix_host_value(p.A, &value), "values");
+      double *changed = malloc((size_t)count * sizeof *changed);
+      for (int64_t i = 0; i < count; i++) changed[i] = value[i] * (1 + 0.2 * tap_random());
+      karst_matrix_host_value_done(p.A, value);
+      tap_need(context, karst_matrix_update_values(p.A, changed), "new values");
+      free(changed);
+      solve_densely(context, &p);
+      tap_need(context, karst_solver_update(solver), "update");
+      tap_need(context, karst_vector_fill(p.x, 0), "start");
+      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      worst = fmax(worst, result.reason > 0 ? error_of(context, &p) : INFINITY);
+    }
+    tap_ok(worst < 1e-9, "three updates, scale %s (%.1e)", scales[s], worst);
+    karst_solver_destroy(solver);
+    free_problem(&p);
+  }
+}
+
+/* Block row 3 of a chain is singular. In whatever order the rows are eliminated, the caller is told row 3. */
+static void singular_row_is_the_callers(karst_context *context)
+{
+  enum { N = 12, BAD = 3 };
+  karst_index start[N + 1] = {0}, column[3 * N];
+  double value[3 * N];
+  karst_index entries = 0;
+  for (karst_index i = 0; i < N; i++) {
+    for (karst_index j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= N) continue;
+      column[entries] = j;
+      value[entries++] = i == j ? (i == BAD ? 0 : 4) : i == BAD || j == BAD ? 0 : -1;
+    }
+    start[i + 1] = entries;
+  }
+  const char *const settings[][5] = {
+      {"ordering", "natural", NULL}, {"ordering", "rcm", NULL}, {"scale", "block", "ordering", "rcm", NULL}};
+  for (int i = 0; i < 3; i++) {
+    karst_matrix *A;
+    karst_vector *b, *x;
+    karst_result result;
+    karst_solver *solver = make_solver(context, settings[i]);
+    double first;
+    tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
+    tap_need(context, karst_vector_create(context, N, &b), "b");
+    tap_need(context, karst_vector_create(context, N, &x), "x");
+    tap_need(context, karst_vector_fill(b, 1), "fill");
+    tap_need(context, karst_vector_fill(x, 0.5), "fill");
+    tap_need(context, karst_solver_setup(solver, A), "setup");
+    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    tap_need(context, karst_vector_get(x, 1, &first), "get");
+    tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
+           "%s: %s", settings[i][1], karst_solver_explain(solver));
+    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the sentence names the singular row");
+    karst_solver_destroy(solver);
+    karst_vector_destroy(b);
+    karst_vector_destroy(x);
+    karst_matrix_destroy(A);
+  }
+}
+
+static void out_of_turn(karst_context *context)
+{
+  struct problem p = make_problem(context, 5, 2);
+  karst_solver *solver;
+  karst_solver_info info;
+  karst_result result;
+  karst_vector *wrong;
+  tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before setup is refused");
+  tap_ok(karst_solver_update(solver) == KARST_ERROR_ARGUMENT, "update before setup is refused");
+  tap_ok(karst_solver_get_info(solver, &info) == KARST_ERROR_ARGUMENT, "information before setup is refused");
+  tap_ok(karst_solver_setup(solver, NULL) == KARST_ERROR_ARGUMENT, "setup of NULL is refused");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_vector_create(context, 7, &wrong), "vector");
+  tap_ok(karst_solver_solve(solver, wrong, p.x, &result) == KARST_ERROR_ARGUMENT &&
+             strcmp(karst_context_error(context),
+                    "the matrix has 10 rows, the right-hand side 7 and the solution 10") == 0,
+         "a right-hand side of the wrong length is refused");
+  tap_ok(karst_solver_solve(solver, p.b, p.b, &result) == KARST_ERROR_ARGUMENT, "b cannot be x");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "the result cannot be NULL");
+  karst_vector_destroy(wrong);
+  karst_solver_destroy(solver);
+  karst_solver_destroy(NULL);
+  free_problem(&p);
+}
+
+/* Norms whose squares underflow or overflow must not look like convergence. */
+static void out_of_range(karst_context *context)
+{
+  const double sizes[] = {1e-320, 1e-200, 1e-156, 1e160, 1e300};
+  const char *const scales[] = {"none", "diagonal"};
+  for (int s = 0; s < 2; s++) {
+    const char *settings[] = {"scale", scales[s], NULL};
+    struct problem p = make_problem(context, 20, 2);
+    karst_solver *solver = make_solver(context, settings);
+    karst_result result;
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    for (int i = 0; i < 5; i++) {
+      tap_need(context, karst_vector_fill(p.b, sizes[i]), "fill");
+      tap_need(context, karst_vector_fill(p.x, 0), "fill");
+      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      tap_ok(result.reason == KARST_OUT_OF_RANGE && isnan(result.residual), "b of %g, scale %s: %s", sizes[i],
+             scales[s], karst_solver_explain(solver));
+    }
+    tap_need(context, karst_vector_fill(p.b, 1e-130), "fill");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_CONVERGED_RTOL, "b of 1e-130 is solved");
+    tap_need(context, karst_vector_fill(p.b, 0), "fill");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is no such case");
+    karst_solver_destroy(solver);
+    free_problem(&p);
+  }
+}
+
+/* The explanation of a NaN found by the scaling must not come from an earlier solve. */
+static void explanations_are_fresh(karst_context *context)
+{
+  const char *settings[] = {"scale", "block", NULL};
+  struct problem p = make_problem(context, 10, 2);
+  karst_solver *solver = make_solver(context, settings);
+  karst_result result;
+  double *value;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_vector_fill(p.b, NAN), "NaN");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(strstr(karst_solver_explain(solver), "right-hand side") != NULL, "a NaN in b: %s",
+         karst_solver_explain(solver));
+  tap_need(context, karst_matrix_host_value(p.A, &value), "values");
+  int64_t count = karst_entries(p.A);
+  double *changed = malloc((size_t)count * sizeof *changed);
+  for (int64_t i = 0; i < count; i++) changed[i] = NAN;
+  tap_need(context, karst_matrix_update_values(p.A, changed), "NaN in A");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before update is refused");
+  tap_need(context, karst_solver_update(solver), "update");
+  tap_need(context, karst_vector_fill(p.b, 1), "fill");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(result.reason == KARST_NOT_FINITE && strstr(karst_solver_explain(solver), "in the matrix, block row 0"),
+         "a NaN in A: %s", karst_solver_explain(solver));
+  free(changed);
+  karst_matrix_host_value_done(p.A, value);
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
+static karst_decision count_iterations(void *user, int iteration, double residual)
+{
+  int *last = user;
+  if (!(residual >= 0) || iteration != *last + 1) *last = -1000;
+  *last = iteration;
+  return KARST_GO_ON;
+}
+
+/* The monitor's count goes on through the passes of a scaled solve. */
+static void monitor_counts_through(karst_context *context)
+{
+  const char *settings[] = {"scale", "diagonal", NULL};
+  struct problem p = make_problem(context, 40, 3);
+  karst_solver *solver = make_solver(context, settings);
+  karst_result result;
+  int last = -1;
+  karst_solver_monitor(solver, count_iterations, &last);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,
+         last);
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
+static void information(karst_context *context)
+{
+  const char *settings[] = {"level", "0", NULL};
+  struct problem p = make_problem(context, 40, 2);
+  karst_solver *solver = make_solver(context, settings);
+  karst_solver_info info;
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_need(context, karst_solver_get_info(solver, &info), "information");
+  tap_ok(info.factor_entries == karst_entries(p.A) && info.fill == 1, "ILU(0) has the entries of A");
+  const double lower = tap_solver_number(solver, "levels_lower"), upper = tap_solver_number(solver, "levels_upper");
+  tap_ok(lower > 0 && lower <= 40 && upper > 0, "level sets are counted");
+  tap_ok(info.memory > 8 * karst_entries(p.A), "memory is reported");
+  karst_solver_destroy(solver);
+  free_problem(&p);
+}
+
+int main(void)
+{
+  tap_each_device(combinations, "orderings, scalings, preconditioners");
+  tap_each_device(updates, "updates");
+  tap_each_device(singular_row_is_the_callers, "a singular row");
+  tap_each_device(out_of_turn, "calls out of turn");
+  tap_each_device(information, "information");
+  tap_each_device(out_of_range, "norms out of range");
+  tap_each_device(explanations_are_fresh, "explanations");
+  tap_each_device(monitor_counts_through, "the monitor of a scaled solve");
+  return tap_done();
+}

@@ -1,0 +1,26 @@
+/* named_values.h - the named values of a preconditioner or a solver, for tests that look at some. */
+#ifndef KARST_TESTS_SUPPORT_NAMED_VALUES_H
+#define KARST_TESTS_SUPPORT_NAMED_VALUES_H
+
+#include "karst.h"
+
+#include <string.h>
+
+/* The number that is reported under a name; -1 where there is none, or a text. */
+static inline double tap_precond_number(const karst_precond *precond, const char *name)
+{
+  karst_value value;
+  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
+    if (strcmp(value.name, name) == 0 && !value.text) return value.number;
+  return -1;
+}
+
+static inline double tap_solver_number(const karst_solver *solver, const char *name)
+{
+  karst_value value;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, name) == 0 && !value.text) return value.number;
+  return -1;
+}
+
+#endif

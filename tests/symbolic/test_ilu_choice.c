@@ -1,0 +1,234 @@
+/* Which kernels block ILU takes on a GPU: the rules are functions of numbers, so they are tested without one. */
+#include "gpu/ilu/choice.h"
+
+#include "tests/support/tap.h"
+
+enum { CASES = 20000, PROCESSORS = 132, LONG = 1000000 };
+
+/* Returns the kernel by an independent form of the rule, for a measured row. */
+static enum karst_ilu_factor_kind expected(const karst_ilu_shape *s)
+{
+  const int64_t elements = s->longest * s->block_size * s->block_size;
+  if (s->block_size > 8) return KARST_ILU_FACTOR_LARGE;
+  if (s->block_size > 6) return KARST_ILU_FACTOR_MMA;
+  return s->neighbours > 10 * s->rows && elements <= 1536 ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
+}
+
+static void test_factor(void)
+{
+  bool right = true, measured = true, pairs = true;
+  for (int c = 0; c < CASES; c++) {
+    karst_ilu_shape s = {1 + (int)tap_random_index(12),
+                         1 + tap_random_index(LONG),
+                         0,
+                         1 + tap_random_index(300),
+                         0,
+                         PROCESSORS,
+                         false,
+                         0,
+                         0};
+    s.neighbours = s.rows * (9 + tap_random_index(3)) + tap_random_index(3) - 1;
+    const bool measures = karst_ilu_factor_rules[karst_ilu_choose_listed(&s)].elements > 0;
+    measured = measured && measures == (s.block_size <= 6 && s.neighbours > 10 * s.rows);
+    s.longest = 1 + tap_random_index(2 * 1536 / (s.block_size * s.block_size) + 1);
+    const enum karst_ilu_factor_kind kind = karst_ilu_choose_listed(&s);
+    if (kind != expected(&s))
+      tap_note("b = %d, %lld rows, %lld neighbours, longest %lld: %s", s.block_size, (long long)s.rows,
+               (long long)s.neighbours, (long long)s.longest, karst_ilu_factor_rules[kind].name);
+    right = right && kind == expected(&s);
+    const bool two = s.block_size == 1 && s.longest <= 768 && s.rows > 7 * PROCESSORS * s.levels;
+    pairs = pairs && karst_ilu_choose_rows_of_warp(&s) == (two ? 2 : 1);
+  }
+  tap_ok(right, "the kernel that factors follows from block size, average and longest row");
+  tap_ok(measured, "the longest row is measured where the choice depends on it, and nowhere else");
+  tap_ok(pairs, "a warp makes two scalar rows where levels are wide and two rows fit");
+}
+
+static void test_limits(void)
+{
+  const struct {
+    karst_ilu_shape shape;
+    enum karst_ilu_factor_kind kind;
+    const char *what;
+  } of[] = {
+      {{1, 1000, 6000, 28, 7, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "a 7-point stencil: rows by slices"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "a 27-point stencil: a warp a row"},
+      {{1, 1000, 10000, 100, 27, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_SLICE,
+       "10 neighbours on average are not many"},
+      {{1, 1000, 10001, 100, 1536, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_ROW,
+       "one more are, and 1536 elements fit"},
+      {{1, 1000, 10001, 100, 1537, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "1537 elements do not fit"},
+      {{6, 1000, 26000, 100, 42, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "blocks of 6: 42 of them fit"},
+      {{6, 1000, 26000, 100, 43, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6: 43 of them do not"},
+      {{7, 1000, 26000, 100, 27, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_MMA,
+       "blocks of 7: the matrix units, however many"},
+      {{8, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
+      {{9, 1000, 6000, 28, 7, PROCESSORS, false, 0, 0},
+       KARST_ILU_FACTOR_LARGE,
+       "blocks of 9: a block of threads a row"},
+      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
+      {{1, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0, 0},
+       KARST_ILU_FACTOR_MODIFIED,
+       "modified: the one kernel that is"},
+      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0, 0}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    tap_ok(karst_ilu_choose_listed(&of[i].shape) == of[i].kind, "%s", of[i].what);
+}
+
+static void test_search(void)
+{
+  const struct {
+    karst_ilu_shape shape;
+    bool searches;
+    const char *what;
+  } of[] = {
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4096}, false, "64 products for each block have lists"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001, 4096}, true, "one more has none"},
+      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001, 9}, true, "neither with modified, large blocks"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, true, "a long list of one row, for its lanes"},
+      {{1, 1000, 19000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "which a warp has lanes enough for"},
+      {{1, 1000, 19000, 100, 1537, PROCESSORS, false, 640000, 4097}, true, "where it has room for the row"},
+      {{7, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "or the matrix units"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    tap_ok(karst_ilu_searches(&of[i].shape) == of[i].searches, "%s", of[i].what);
+}
+
+static void test_factor_by_tiles(void)
+{
+  const karst_ilu_shape six = {6, 1000, 6000, 28, 0, PROCESSORS, false, 0, 0},
+                        seven = {7, 1000, 6000, 28, 0, PROCESSORS, false, 0, 0};
+  const karst_ilu_shape modified = {1, 1000, 6000, 28, 0, PROCESSORS, true, 0, 0};
+  tap_ok(karst_ilu_may_factor_tiles(&six), "tiles are factored in shared memory with blocks of 6");
+  tap_ok(!karst_ilu_may_factor_tiles(&seven), "and not with blocks of 7");
+  tap_ok(!karst_ilu_may_factor_tiles(&modified), "nor with dropped products on the diagonal");
+}
+
+static void test_sweep(void)
+{
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_AUTO, 8) == KARST_ILU_SWEEP_LEVEL, "auto, 8 levels: a launch for each");
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_AUTO, 9) == KARST_ILU_SWEEP_DATAFLOW,
+         "auto, 9 levels: one launch for all");
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_LEVEL, LONG) == KARST_ILU_SWEEP_LEVEL, "level, however many there are");
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_DATAFLOW, 2) == KARST_ILU_SWEEP_DATAFLOW,
+         "dataflow, however few there are");
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_JACOBI, 2) == KARST_ILU_SWEEP_JACOBI &&
+             karst_ilu_choose_sweep(KARST_TRISOLVE_JACOBI, LONG) == KARST_ILU_SWEEP_JACOBI,
+         "jacobi, whatever the levels");
+}
+
+static void test_tiles(void)
+{
+  enum { ROWS = 40, LARGE = KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1 };
+  karst_index start[] = {0, 20, ROWS}, colour_start[] = {0, 1, 2};
+  const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, start, 2, colour_start};
+  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &tiling) &&
+             karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &tiling),
+         "tiles, where there are some");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, NULL) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, LARGE, &tiling),
+         "not where there are none, nor for large blocks");
+  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &rows) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &rows),
+         "tiles of single rows only where they are asked for");
+  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_LEVEL, ROWS, 6 * ROWS, 3, &tiling) &&
+             !karst_ilu_choose_tiles(KARST_TRISOLVE_DATAFLOW, ROWS, 6 * ROWS, 3, &tiling),
+         "and not where another way is asked for");
+  const struct {
+    int64_t rows, tiles, neighbours;
+    bool suit;
+    const char *what;
+  } of[] = {{800, 100, 16, true, "tiles suit rows of 16 neighbours"},
+            {800, 100, 17, false, "and of more only in large tiles"},
+            {4800, 100, 64, true, "of 48 rows, up to 64 neighbours"},
+            {4799, 100, 64, false, "not of fewer rows"},
+            {4800, 100, 65, false, "nor with more neighbours"},
+            {199, 100, 6, false, "and never tiles of less than two rows"}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    tap_ok(karst_tiles_suit_sweeps(of[i].rows, of[i].tiles, of[i].neighbours * of[i].rows) == of[i].suit, "%s",
+           of[i].what);
+}
+
+/* Each lane has at most as many neighbours on average as it waits for at once, unless the warp has no more lanes or the
+ * largest number of parts is used. Half as many parts would not do. */
+static void test_parts(void)
+{
+  bool right = true;
+  for (int c = 0; c < CASES; c++) {
+    const int b = 1 + (int)tap_random_index(12), at_once = b <= 2 ? 4 : 3;
+    const int64_t slots = 1 + tap_random_index(LONG), neighbours = tap_random_index(60) * slots + tap_random_index(3);
+    const int parts = karst_ilu_choose_parts(b, slots, neighbours);
+    const bool enough = parts * at_once * slots >= neighbours, widest = parts == 8 || 2 * parts * b > 32;
+    right = right && (parts == 1 || parts == 2 || parts == 4 || parts == 8) && (b <= 8 || parts == 1) &&
+            (b > 8 || ((enough || widest) && parts * b <= 32)) &&
+            (parts == 1 || parts / 2 * at_once * slots < neighbours);
+  }
+  tap_ok(right, "as few lanes share a row as can wait for all its neighbours at once");
+}
+
+/* Returns what a triangle of all rows of those lengths has. count: [lengths] */
+static karst_ilu_long_rows count_long(int lengths, const int64_t *length, const int64_t *count, int64_t *rows,
+                                      int64_t *neighbours)
+{
+  karst_ilu_long_rows found = {{0}, {0}};
+  *rows = *neighbours = 0;
+  for (int i = 0; i < lengths; i++) {
+    *rows += count[i];
+    *neighbours += count[i] * length[i];
+    for (int l = 0; l < KARST_ILU_LONG_LIMITS; l++)
+      if (length[i] > (int64_t)KARST_ILU_LONG << l) {
+        found.rows[l] += (unsigned long long)count[i];
+        found.neighbours[l] += (unsigned long long)(count[i] * length[i]);
+      }
+  }
+  return found;
+}
+
+static void test_long(void)
+{
+  const struct {
+    int64_t length[3], count[3], levels;
+    int limit;
+    const char *what;
+  } of[] = {
+      {{3, 13, 64}, {1000000, 1000, 1}, 300, -1, "rows of 64 neighbours are not long"},
+      {{3, 65, 500}, {1000000, 0, 100}, 300, 0, "wells in a grid: all beyond 64"},
+      {{3, 100, 600}, {1000, 15990, 10}, 1000, 0, "16 a level on average are few"},
+      {{3, 100, 600}, {1000, 16000, 10}, 999, 1, "more are many, unless they are beyond 128"},
+      {{100, 120, 128}, {100000, 100000, 100000}, 700, -1, "all are about as long"},
+      {{0, 3, 100}, {3000, 0, 40}, 2, 0, "many in a level, but much longer than the average"},
+      {{7, 100, 3000}, {1000, 1000, 40}, 2, 4, "beyond 1024 they are 8 times the average"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    int64_t rows, neighbours;
+    const karst_ilu_long_rows found = count_long(3, of[i].length, of[i].count, &rows, &neighbours);
+    const int limit = karst_ilu_choose_long(&found, rows, neighbours, of[i].levels);
+    tap_ok(limit == of[i].limit, "long rows: %s (limit %d)", of[i].what, limit);
+  }
+  bool right = true;
+  for (int b = 1; b <= 12; b++)
+    for (int64_t neighbours = 0; neighbours < 60; neighbours++) {
+      const int parts = karst_ilu_choose_parts_beside_long(b, 1, neighbours);
+      right = right && (parts == 1 || ((parts == 4 || parts == 8) && parts * b <= 32)) &&
+              parts >= karst_ilu_choose_parts(b, 1, neighbours);
+    }
+  tap_ok(right, "long rows: one, four or eight lanes for the others, in one warp");
+}
+
+int main(void)
+{
+  test_factor();
+  test_limits();
+  test_search();
+  test_factor_by_tiles();
+  test_sweep();
+  test_tiles();
+  test_parts();
+  test_long();
+  return tap_done();
+}

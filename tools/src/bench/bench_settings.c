@@ -1,0 +1,287 @@
+/* bench_settings.c - reads the command line of bench. */
+#include "tools/src/bench/bench_settings.h"
+#include "tools/src/bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS = 1000000 };
+
+static int parse_list(const char *what, const char *text, long long minimum, int *number, int *count)
+{
+  char word[16];
+  long long value;
+
+  for (*count = 0; *count < BENCH_LIST; (*count)++) {
+    const size_t length = strcspn(text, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, text);
+    if (!tool_integer(word, minimum, 1024, &value)) break;
+    number[*count] = (int)value;
+    if (!text[length]) {
+      (*count)++;
+      return TOOL_GO_ON;
+    }
+    text += length + 1;
+  }
+  return tool_fail(TOOL_FAILED, "--%s: not a list of 1 to %d numbers from %lld on, such as 1,2", what, BENCH_LIST,
+                   minimum);
+}
+
+static int parse_device(bench_settings *settings)
+{
+  settings->cpu = strcmp(settings->device, "cpu") == 0 || strcmp(settings->device, "cpu,cuda") == 0;
+  settings->gpu = strcmp(settings->device, "cuda") == 0 || strcmp(settings->device, "cpu,cuda") == 0;
+  if (settings->cpu || settings->gpu) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "--device takes cpu, cuda or cpu,cuda, not '%s'", settings->device);
+}
+
+/* Sets options of Karst from NAME=VALUE,...; the tool's own options are refused. */
+static int parse_set(karst_context *context, const struct tool_option *own, bench_settings *settings)
+{
+  char text[1024], *rest = text;
+
+  karst_status status = karst_options_create(context, &settings->options);
+  if (status) return tool_fail_library(context, status);
+  if (!settings->set) return TOOL_GO_ON;
+  if (snprintf(text, sizeof text, "%s", settings->set) >= (int)sizeof text)
+    return tool_fail(TOOL_FAILED, "--set: more than %d characters", (int)sizeof text - 1);
+  for (char *name; (name = strsep(&rest, ","));) {
+    char *value = strchr(name, '=');
+    if (!value) return tool_fail(TOOL_FAILED, "--set takes NAME=VALUE,..., not '%s'", settings->set);
+    *value++ = '\0';
+    const int exit_status = bench_option_set(context, own, settings->options, name, value);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+  }
+  return TOOL_GO_ON;
+}
+
+/* Writes the head of --help, the only place that lists the options for experiments. */
+static const char *about(const karst_context *context)
+{
+  static char text[2048];
+  karst_option_info info;
+  size_t used = (size_t)snprintf(
+      text, sizeof text, "%s",
+      "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
+      "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
+      "of solve but for solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
+  for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
+    if (info.experiment)
+      used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
+                               info.help, info.default_value);
+  return text;
+}
+
+/* Reads a grid NXxNYxNZ[/B] or N[/B]. */
+static bool parse_grid(char *word, bench_grid *grid)
+{
+  long long block = 0;
+  char *slash = strchr(word, '/');
+  int axes = 0;
+
+  if (slash) *slash++ = '\0';
+  if (slash && !tool_integer(slash, 1, 1024, &block)) return false;
+  grid->block = (int)block;
+  for (char *number; axes < 3 && (number = strsep(&word, "x")); axes++)
+    if (!tool_integer(number, 1, 1 << 20, &grid->size[axes])) return false;
+  if (axes == 1) grid->size[1] = grid->size[2] = grid->size[0];
+  return !word && axes != 2;
+}
+
+static int parse_grids(bench_settings *settings)
+{
+  char word[64];
+
+  for (const char *next = settings->grid_text; next;) {
+    const size_t length = strcspn(next, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, next);
+    if (settings->grids == BENCH_GRIDS || length >= sizeof word || !parse_grid(word, &settings->grid[settings->grids]))
+      return tool_fail(TOOL_FAILED, "--grids: not a list of 1 to %d grids, such as 65,51x97x63 or 104/4", BENCH_GRIDS);
+    settings->grids++;
+    next = next[length] ? next + length + 1 : NULL;
+  }
+  if ((settings->grids > 0) + (settings->correction > 0) + (settings->solves != NULL) > 1)
+    return tool_fail(TOOL_FAILED, "--grids, --correction and --solves are several things to do: one of them");
+  if (settings->grids && strchr(settings->matrix, ':'))
+    return tool_fail(TOOL_FAILED, "--grids takes a problem of the gallery without its sizes, not '%s'",
+                     settings->matrix);
+  return TOOL_GO_ON;
+}
+
+/* Reads the order and the size of its tiles, which an order that has no use for it ignores, as with any option. */
+static int parse_order(karst_context *context, bench_settings *settings)
+{
+  karst_options *options;
+  karst_status status = karst_options_create(context, &options);
+  if (!status && settings->ordering) status = karst_options_set(options, "ordering", settings->ordering);
+  if (!status) status = karst_options_set(options, "tile-size", settings->tile_text);
+  if (!status && karst_options_used(options, "tile-size"))
+    settings->tile_size = (int)tool_option_number(options, "tile-size");
+  karst_options_destroy(options);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Natural order is always timed, and auto chooses by what a solve needs, which kernels alone do not tell. */
+static int check_order(karst_context *context, bench_settings *settings)
+{
+  const int exit_status = parse_order(context, settings);
+  if (exit_status != TOOL_GO_ON || !settings->ordering) return exit_status;
+  if (settings->grids || settings->correction)
+    return tool_fail(TOOL_FAILED, "--ordering: what --grids and --correction do is done in natural order");
+  if (strcmp(settings->ordering, "auto") == 0)
+    return tool_fail(TOOL_FAILED, "--ordering auto: bench takes the order itself by its name, such as tiles");
+  if (strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
+  return TOOL_GO_ON;
+}
+
+/* Reads the lists and checks the numbers. */
+static int check(bench_settings *settings)
+{
+  int exit_status = parse_device(settings);
+  if (exit_status == TOOL_GO_ON)
+    exit_status = parse_list("level", settings->level_text, 0, settings->level, &settings->levels);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_grids(settings);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (settings->iterations > ITERATIONS || settings->restart > ITERATIONS || settings->correction > ITERATIONS)
+    return tool_fail(TOOL_FAILED, "--iterations, --restart, --correction: at most %d", ITERATIONS);
+  if (settings->negate && settings->peer)
+    return tool_fail(TOOL_FAILED, "--negate and --peer: the peer reads the matrix by itself and does not negate it");
+  if (settings->repeat > BENCH_REPEATS) return tool_fail(TOOL_FAILED, "--repeat: at most %d", BENCH_REPEATS);
+  if (settings->quick) {
+    settings->repeat = 1;
+    settings->iterations = 5;
+  }
+  if (settings->profile && !settings->solves) return tool_fail(TOOL_FAILED, "--profile is for --solves");
+  if (settings->solves && settings->rtol == 0) settings->rtol = 1e-6;
+  return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
+}
+
+/* Makes the list of preconditioners: that of --precond, or one that suits what there is to do. */
+static int parse_ways(karst_context *context, const struct tool_option *own, bench_settings *settings)
+{
+  const char *list = settings->precond;
+
+  if (!list && settings->correction)
+    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles";
+  if (!list && settings->grids)
+    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:lines,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles,dilu,iluk,"
+           "cusparse";
+  if (!list) list = tool_option_text(settings->options, "precond");
+  const bool optional = !settings->precond && (settings->correction || settings->grids);
+  const int exit_status = bench_ways_parse(context, own, list, optional, settings);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has nothing of %s", list);
+}
+
+enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 12 };
+
+/* The rows of how the measuring goes. */
+static void list_measures(bench_settings *settings, struct tool_option *row)
+{
+  const struct tool_option options[] = {
+      {{"level", "K,...", "0,1", "fill levels k of ILU(k), one table each"},
+       TOOL_TEXT,
+       {.text = &settings->level_text}},
+      {{"block", "B", "", "block size, where it is not to be the problem's own"},
+       TOOL_COUNT,
+       {.count = &settings->block}},
+      {{"device", "cpu|cuda|cpu,cuda", "cpu", "where to run; on cuda, cuSPARSE runs in turn with Karst"},
+       TOOL_TEXT,
+       {.text = &settings->device}},
+      {{"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU"},
+       TOOL_TEXT,
+       {.text = &settings->threads_text}},
+      {{"restart", "M", "20", "m of GMRES(m)"}, TOOL_COUNT, {.count = &settings->restart}},
+      {{"iterations", "N", "60", "iterations to time"}, TOOL_COUNT, {.count = &settings->iterations}},
+      {{"repeat", "N", "3", "repetitions, of which the median counts"}, TOOL_COUNT, {.count = &settings->repeat}},
+      {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual [--solves: 1e-6]"},
+       TOOL_REAL,
+       {.real = &settings->rtol}},
+  };
+  _Static_assert(sizeof options / sizeof *options == MEASURE_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+/* The rows of what is measured, and how it is told. */
+static void list_subjects(bench_settings *settings, struct tool_option *row)
+{
+  const struct tool_option options[] = {
+      {{"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]..."},
+       TOOL_TEXT,
+       {.text = &settings->precond}},
+      {{"grids", "SIZE[/B],...", "", "time a cell of MATRIX:NXxNYxNZ (or N: a cube) instead, in blocks of B"},
+       TOOL_TEXT,
+       {.text = &settings->grid_text}},
+      {{"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead"},
+       TOOL_COUNT,
+       {.count = &settings->correction}},
+      {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3"},
+       TOOL_TEXT,
+       {.text = &settings->set}},
+      {{"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one"},
+       TOOL_TEXT,
+       {.text = &settings->ordering}},
+      {{"tile-size", "N", "0", "most block rows of a tile of that order; 0: chosen by the device and the matrix"},
+       TOOL_TEXT,
+       {.text = &settings->tile_text}},
+      {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond"},
+       TOOL_TEXT,
+       {.text = &settings->solves}},
+      {{"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI"},
+       TOOL_SWITCH,
+       {.flag = &settings->profile}},
+      {{"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path"},
+       TOOL_TEXT,
+       {.text = &settings->peer}},
+      {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
+       TOOL_SWITCH,
+       {.flag = &settings->negate}},
+      {{"quick", "", "", "one repetition of 5 iterations, for a first look"}, TOOL_SWITCH, {.flag = &settings->quick}},
+      {{"json", "", "", "a line of JSON for each program and number of threads"},
+       TOOL_SWITCH,
+       {.flag = &settings->json}},
+  };
+  _Static_assert(sizeof options / sizeof *options == SUBJECT_OPTIONS, "the rows have their room");
+  memcpy(row, options, sizeof options);
+}
+
+int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
+{
+  struct tool_option options[MEASURE_OPTIONS + SUBJECT_OPTIONS + 1] = {
+      {.info = {.name = NULL}}}; /* the last row stays empty */
+  list_measures(settings, options);
+  list_subjects(settings, options + MEASURE_OPTIONS);
+  const struct tool_command command = {
+      .about = about(context),
+      .operand_names = "MATRIX",
+      .operand_count = 1,
+      .operand = &settings->matrix,
+      .options = options,
+      .gallery = true,
+      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device is not available",
+  };
+
+  *settings = (bench_settings){.level_text = "0,1",
+                               .threads_text = "1,2",
+                               .device = "cpu",
+                               .tile_text = "0",
+                               .restart = 20,
+                               .iterations = 60,
+                               .repeat = 3,
+                               .program = argv[0]};
+  int exit_status = tool_parse(context, &command, argc, argv);
+  if (exit_status == TOOL_GO_ON) exit_status = check(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = check_order(context, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);
+  return exit_status;
+}
+
+void bench_settings_free(bench_settings *settings)
+{
+  for (int w = 0; w < settings->ways; w++) karst_options_destroy(settings->way[w].options);
+  karst_options_destroy(settings->options);
+  free(settings->peer_text);
+}

@@ -1,0 +1,73 @@
+/* bench_settings.h - what the command line of bench asks for. */
+#ifndef KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
+#define KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
+
+#include "tools/src/common/common.h"
+
+enum {
+  BENCH_LIST = 7,   /* most levels or numbers of threads in an option */
+  BENCH_WAYS = 64,  /* most preconditioners in an option */
+  BENCH_PEERS = 8,  /* most peers in an option */
+  BENCH_GRIDS = 24, /* most grids in an option */
+  BENCH_REPEATS = 100
+};
+
+/* A preconditioner with options of its own, an item of --precond. */
+typedef struct bench_way {
+  char name[128];         /* the item, such as "fgbilu:tiles" */
+  karst_options *options; /* of Karst: those of --set, then the item's, and for --solves the order */
+  bool cpu, gpu;          /* the devices that it is for */
+  bool alone;             /* it is for one thread only */
+} bench_way;
+
+/* A grid of --grids. */
+typedef struct bench_grid {
+  long long size[3];
+  int block; /* 0: that of --block */
+} bench_grid;
+
+typedef struct bench_settings {
+  const char *matrix;
+  const char *level_text, *threads_text, *device, *precond, *grid_text, *tile_text;
+  int level[BENCH_LIST], levels;
+  int threads[BENCH_LIST], thread_counts;
+  int block, restart, iterations, repeat;
+  int correction; /* steps of the correction; 0: bench times */
+  double rtol;
+  bool cpu, gpu;
+  const char *ordering; /* another order of the rows, beside the natural one; NULL: none */
+  int tile_size;        /* of that order; 0: its own choice, or it has none */
+  const char *solves;   /* the solver whose whole solves are timed, or NULL */
+  const char *peer, *set;
+  const char *program;                           /* the path of bench, beside which its peers are */
+  char *peer_text, peer_path[BENCH_PEERS][1024]; /* what the next two point into */
+  const char *peer_program[BENCH_PEERS], *peer_style[BENCH_PEERS];
+  int peers;
+  karst_options *options; /* those of --set */
+  bench_way way[BENCH_WAYS];
+  int ways;
+  bench_grid grid[BENCH_GRIDS];
+  int grids;
+  bool negate, quick, json, profile;
+} bench_settings;
+
+/* Parses the command line. Returns TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
+int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings);
+/* Gives back what a parse, also one that failed, has taken. */
+void bench_settings_free(bench_settings *settings);
+
+/* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
+ * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item for
+ * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
+ * makes a way of each of A, B, ...; for --solves so does each level, where there are levels, and each order. */
+int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
+                     bench_settings *settings);
+/* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */
+int bench_peers_parse(bench_settings *settings);
+/* Sets an option of Karst for what is timed; own options and those that bench fixes are refused. */
+int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
+                     const char *value);
+/* Whether the fill level has a meaning for a preconditioner. */
+bool bench_has_level(const char *precond);
+
+#endif

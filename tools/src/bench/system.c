@@ -1,0 +1,51 @@
+/* system.c - loads the linear system to time, which is the same for bench and its peers. */
+#include "tools/src/bench/bench.h"
+#include "tools/src/common/load.h"
+
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/* Loads the matrix, negated where it is to be, and the right-hand side that came with it. */
+static int load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+{
+  int exit_status = tool_load_matrix(context, what->matrix, what->block, A, rhs);
+  if (exit_status != TOOL_GO_ON || !what->negate) return exit_status;
+  exit_status = tool_negate(context, *A, *rhs);
+  if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
+  karst_vector_destroy(*rhs);
+  karst_matrix_destroy(*A);
+  *rhs = NULL;
+  *A = NULL;
+  return exit_status;
+}
+
+int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+{
+  int exit_status = load(context, what, A, rhs);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A)) return TOOL_GO_ON;
+
+  karst_vector_destroy(*rhs);
+  karst_status status = karst_vector_create(context, karst_matrix_rows(*A), rhs);
+  if (!status) status = karst_vector_fill(*rhs, 1.0);
+  if (!status) return TOOL_GO_ON;
+  exit_status = tool_fail_library(context, status);
+  karst_vector_destroy(*rhs);
+  karst_matrix_destroy(*A);
+  *rhs = NULL;
+  *A = NULL;
+  return exit_status;
+}
+
+/* Without this, the system would hand out and clear the pages of large arrays again in each repetition. This cost has
+ * nothing to do with the library, and a peer may avoid it (Open MPI sets the same for PETSc). */
+void bench_keep_memory(void)
+{
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}

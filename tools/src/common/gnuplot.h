@@ -1,0 +1,32 @@
+/* gnuplot.h - pictures drawn by the program gnuplot, which is looked for when a picture is asked for. All functions
+ * report their own errors and return TOOL_GO_ON or an exit status. */
+#ifndef KARST_TOOLS_SRC_COMMON_GNUPLOT_H
+#define KARST_TOOLS_SRC_COMMON_GNUPLOT_H
+
+#include "tools/src/common/common.h"
+
+#include <stdio.h>
+
+/* A picture that is being drawn: the script takes gnuplot's commands and inline data, which may be binary. Zero is no
+ * picture. */
+struct tool_gnuplot {
+  FILE *script;
+  const char *path; /* the caller keeps it */
+};
+
+/* Looks whether gnuplot is there, for a caller that wants to know before long work begins. */
+int tool_gnuplot_check(void);
+/* Looks whether gnuplot is there and a picture of this name can be written, and changes nothing. */
+int tool_gnuplot_check_output(const char *path);
+/* Begins a picture of width by height pixels. path ends in .svg or .png; anything else is an error. Sets the terminal
+ * and line types 1 to 8, in colours that colour-blind readers can tell apart, also by dashes and points. The script is
+ * to set no output. After success tool_gnuplot_end must be called. */
+int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, int height);
+/* Writes a text as one of gnuplot's strings, which prints it as it is; what is not UTF-8 becomes U+FFFD, and control
+ * characters are left out. */
+void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text);
+/* Ends the picture: gnuplot draws it, and the file takes the place of the one before. Where gnuplot fails, which is an
+ * error, or the file cannot be opened, that one stays. Does nothing without a picture. */
+int tool_gnuplot_end(struct tool_gnuplot *plot);
+
+#endif

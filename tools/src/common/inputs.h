@@ -1,0 +1,17 @@
+/* inputs.h - the files that a command may read where it is given a matrix: so that none of them is written to, and that
+ * a change of one is noticed. */
+#ifndef KARST_TOOLS_SRC_COMMON_INPUTS_H
+#define KARST_TOOLS_SRC_COMMON_INPUTS_H
+
+#include "tools/src/common/common.h"
+
+/* Is told of a file, which need not be there: what it is, such as "the matrix", and its path, which is good for the
+ * call alone. Returns TOOL_GO_ON, or an exit status that ends the search. */
+typedef int (*tool_input_function)(void *user, const char *what, const char *path);
+
+/* Calls visit for the file of the name, for those beside it (right-hand sides, PETSc's block size), and for the files
+ * that a problem of the gallery names, as in blackoil:60x220x2,perm=FILE. Returns what the last visit has returned, or
+ * an exit status after a reported error. */
+int tool_each_input(const char *matrix, tool_input_function visit, void *user);
+
+#endif

@@ -1,0 +1,194 @@
+/* load.c - loads matrices and vectors; see load.h. */
+#include "tools/src/common/load.h"
+#include "tools/src/common/option_list.h"
+#include "tools/src/common/rutherford_boeing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_gallery_name(const char *name)
+{
+  const char *problem;
+  size_t length = strcspn(name, ":");
+  for (size_t i = 0; (problem = karst_gallery_name(i)); i++)
+    if (strlen(problem) == length && strncmp(problem, name, length) == 0) return true;
+  return false;
+}
+
+/* Reports why stat has just failed for a name that is no problem of the gallery; errno is stat's. */
+static int fail_unknown(const char *name)
+{
+  if (errno != ENOENT && errno != ENOTDIR)
+    return tool_fail(TOOL_FAILED, "%s cannot be read: %s", name, strerror(errno));
+  char list[1024] = "";
+  size_t used = 0, nearest = 0;
+  const char *problem, *near = NULL;
+  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++) {
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
+    if (tool_is_nearer(name, strcspn(name, ":"), problem, &nearest)) near = problem;
+  }
+  return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s%s%s%s", name, list,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+int tool_check_matrix(const char *name)
+{
+  struct stat file;
+  return stat(name, &file) == 0 || is_gallery_name(name) ? TOOL_GO_ON : fail_unknown(name);
+}
+
+int tool_set_duplicates(karst_context *context, const char *text)
+{
+  if (!text) return TOOL_GO_ON;
+  const bool refuse = strcmp(text, "refuse") == 0;
+  if (!refuse && strcmp(text, "sum") != 0)
+    return tool_fail(TOOL_FAILED, "duplicates \"%s\" is unknown: sum, refuse", text);
+  const karst_status status =
+      karst_context_set_duplicates(context, refuse ? KARST_DUPLICATES_REFUSE : KARST_DUPLICATES_SUM);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Reads a matrix file through the library or through RBio. */
+static int read_file(karst_context *context, const char *path, int block_size, karst_matrix **matrix)
+{
+  karst_matrix *scalar;
+  if (!is_rutherford_boeing(path)) {
+    karst_status status = karst_matrix_read(context, path, block_size, matrix);
+    return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  }
+  int exit_status = read_rutherford_boeing(context, path, &scalar);
+  if (exit_status != TOOL_GO_ON || block_size <= 1) {
+    *matrix = scalar;
+    return exit_status;
+  }
+  karst_status status = karst_matrix_convert(scalar, block_size, matrix);
+  karst_matrix_destroy(scalar);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Reads the right-hand side that comes with a matrix file, unless rhs is NULL; destroys the matrix where that fails. */
+static int read_beside(karst_context *context, const char *path, karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_status status = rhs ? karst_vector_read_beside(context, path, rhs) : KARST_SUCCESS;
+  if (!status) return TOOL_GO_ON;
+  karst_matrix_destroy(*matrix);
+  *matrix = NULL;
+  return tool_fail_library(context, status);
+}
+
+int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs)
+{
+  struct stat file;
+  karst_status status;
+  *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0) {
+    if (!is_gallery_name(name)) return fail_unknown(name);
+    status = karst_gallery_create(context, name, block_size, matrix, rhs);
+    return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  }
+  int exit_status = read_file(context, name, block_size, matrix);
+  return exit_status == TOOL_GO_ON ? read_beside(context, name, matrix, rhs) : exit_status;
+}
+
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs)
+{
+  struct stat file;
+  *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown(name);
+  if (stat(name, &file) != 0 || is_rutherford_boeing(name))
+    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric files of Matrix Market, and %s is none", name);
+  karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
+  return status ? tool_fail_library(context, status) : read_beside(context, name, matrix, rhs);
+}
+
+int tool_load_exact(karst_context *context, const char *name, karst_vector **exact)
+{
+  struct stat file;
+  *exact = NULL;
+  if (stat(name, &file) == 0)
+    return tool_fail(TOOL_FAILED, "--exact is for problems of the gallery, and %s is a file", name);
+  if (!is_gallery_name(name)) return fail_unknown(name);
+  karst_status status = karst_gallery_exact(context, name, exact);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+/* Computes value <- -value for a matrix in host memory, except the units on the diagonal of the rows that pad it. Each
+ * zero stays +0. */
+static void negate_values(const karst_matrix *matrix, double *value)
+{
+  const int64_t b = karst_matrix_block_size(matrix), count = b * b * karst_matrix_blocks(matrix);
+  const karst_index last = karst_matrix_block_rows(matrix) - 1;
+  for (int64_t i = 0; i < count; i++) value[i] = 0 - value[i];
+  if (karst_matrix_rows_unpadded(matrix) == karst_matrix_rows(matrix)) return;
+  const karst_index *start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
+  for (karst_index block = start[last]; block < start[last + 1]; block++)
+    for (int64_t r = karst_matrix_rows_unpadded(matrix) - b * last; column[block] == last && r < b; r++)
+      value[b * b * block + r + b * r] = 1;
+}
+
+int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs)
+{
+  double *value;
+  int exit_status = tool_matrix_to_host(context, matrix, &value);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  negate_values(matrix, value);
+  karst_status status = karst_matrix_update_values(matrix, value);
+  if (!status && rhs) status = karst_vector_scale(-1, rhs);
+  free(value);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}
+
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted)
+{
+  karst_matrix *whole;
+  karst_status status = karst_matrix_insert_diagonal(*matrix, &whole, inserted);
+  if (status) return tool_fail_library(context, status);
+  karst_matrix_destroy(*matrix);
+  *matrix = whole;
+  return TOOL_GO_ON;
+}
+
+int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)
+{
+  *values = malloc((size_t)(count ? count : 1) * sizeof **values);
+  if (!*values) return tool_fail_memory("a vector's values");
+  karst_status status = karst_vector_get(vector, count, *values);
+  if (!status) return TOOL_GO_ON;
+  free(*values);
+  *values = NULL;
+  return tool_fail_library(context, status);
+}
+
+int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values)
+{
+  int64_t b = karst_matrix_block_size(matrix), count = b * b * karst_matrix_blocks(matrix);
+  karst_vector *view; /* only read, so that the matrix does not change */
+  karst_status status = karst_vector_wrap(context, count, (double *)karst_matrix_value(matrix), &view);
+  *values = NULL;
+  if (status) return tool_fail_library(context, status);
+  int exit_status = tool_vector_to_host(context, view, count, values);
+  karst_vector_destroy(view);
+  return exit_status;
+}
+
+int tool_write_vector(karst_context *context, const karst_vector *vector, int64_t count, const char *path)
+{
+  karst_vector *part;
+  double *values;
+  int exit_status = tool_vector_to_host(context, vector, count, &values);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(context, count, &part);
+  if (!status) status = karst_vector_set(part, count, values);
+  fflush(stdout); /* what was printed before is there first, where both go to one place */
+  if (!status) status = karst_vector_write(part, path);
+  karst_vector_destroy(part);
+  free(values);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}

@@ -1,0 +1,38 @@
+/* load.h - loads the matrices and vectors that the tools' arguments name. All functions report their own errors and
+ * return TOOL_GO_ON or an exit status. */
+#ifndef KARST_TOOLS_SRC_COMMON_LOAD_H
+#define KARST_TOOLS_SRC_COMMON_LOAD_H
+
+#include "tools/src/common/common.h"
+
+/* Loads the matrix that name stands for: a file if one exists, else NAME:SIZES from the gallery. block_size 0: the file
+ * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
+int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs);
+/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. What is no
+ * file that the library reads is refused. */
+int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
+                     karst_vector **rhs);
+
+/* What the option --duplicates says of entries of one row and column: sum or refuse; NULL where it is not given. */
+int tool_set_duplicates(karst_context *context, const char *text);
+
+/* Reports an error where a name is neither a file nor begins with a problem of the gallery. */
+int tool_check_matrix(const char *name);
+
+/* Makes the exact solution of a problem of the gallery; a file, or a problem without one, is refused. */
+int tool_load_exact(karst_context *context, const char *name, karst_vector **exact);
+/* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the
+ * right-hand side that came with the matrix, or NULL. */
+int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs);
+/* Gives the matrix zero blocks where block rows have no diagonal block; *inserted is their number. */
+int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted);
+
+/* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
+ * frees. */
+int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values);
+int tool_matrix_to_host(karst_context *context, const karst_matrix *matrix, double **values);
+/* Writes the first count entries of a vector. */
+int tool_write_vector(karst_context *context, const karst_vector *vector, int64_t count, const char *path);
+
+#endif

@@ -1,0 +1,135 @@
+/* option_list.c - see option_list.h. The library counts through its tables for each option that it is asked for by
+ * number, which is too slow to be done for each line of a file. */
+#include "tools/src/common/option_list.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tool_info tool_help = {"help", "", "", "print this text; so does -h"};
+const struct tool_info tool_version = {"version", "", "", "print the version and what it was built with"};
+
+/* Whether name, of which length characters count, is the option known; '-' and '_' are alike. */
+static bool is_named(const char *name, size_t length, const char *known)
+{
+  if (strlen(known) != length) return false;
+  for (size_t i = 0; i < length; i++)
+    if (name[i] != known[i] && !(name[i] == '_' && known[i] == '-')) return false;
+  return true;
+}
+
+static size_t count_own(const struct tool_command *command)
+{
+  size_t own = 0;
+  while (command->options[own].info.name) own++;
+  return own;
+}
+
+int tool_option_list_make(karst_context *context, const struct tool_command *command, struct tool_option_list *list)
+{
+  const size_t own = count_own(command);
+  karst_option_info known;
+  size_t rows = 0;
+  while (command->library_options && karst_options_info(context, rows, &known)) rows++;
+  *list = (struct tool_option_list){.context = context,
+                                    .command = command,
+                                    .option = malloc((own + rows + 2) * sizeof *list->option),
+                                    .row = malloc((rows + 1) * sizeof *list->row)};
+  if (!list->option || !list->row) return tool_fail_memory("the list of options");
+  for (size_t i = 0; i < own; i++) list->option[list->count++] = command->options[i].info;
+  for (; list->rows < rows && karst_options_info(context, list->rows, &list->row[list->rows]); list->rows++) {
+    const karst_option_info *row = &list->row[list->rows];
+    if (row->experiment) continue;
+    struct tool_info *info = &list->option[list->count++];
+    *info = (struct tool_info){.name = row->name, .default_value = row->default_value, .help = row->help};
+    memcpy(info->value, row->value, sizeof info->value);
+  }
+  list->option[list->count++] = tool_help;
+  list->option[list->count++] = tool_version;
+  return TOOL_GO_ON;
+}
+
+void tool_option_list_free(struct tool_option_list *list)
+{
+  free(list->option);
+  free(list->row);
+  *list = (struct tool_option_list){0};
+}
+
+/* The option of the library that name means, of which length characters count; NULL where there is none. */
+static const karst_option_info *find_row(const struct tool_option_list *list, const char *name, size_t length)
+{
+  for (size_t i = 0; i < list->rows; i++)
+    if (is_named(name, length, list->row[i].name)) return &list->row[i];
+  return NULL;
+}
+
+/* An option such as first.level, which the library will be asked for: here the first part has to be one with others
+ * inside. The last part says what it takes, and is none for experiments. */
+static bool find_inside(const struct tool_option_list *list, const char *name, size_t length, struct tool_info *info)
+{
+  const char *point = memchr(name, '.', length), *last = point;
+  const karst_option_info *outer = point ? find_row(list, name, (size_t)(point - name)) : NULL;
+  if (!outer || outer->kind != KARST_OPTION_PRECOND) return false;
+  for (const char *c = point; c < name + length; c++)
+    if (*c == '.') last = c + 1;
+  *info = (struct tool_info){.name = name, .value = "VALUE", .default_value = "", .help = ""};
+  const karst_option_info *inner = find_row(list, last, (size_t)(name + length - last));
+  if (!inner) return true;
+  memcpy(info->value, inner->value, sizeof info->value);
+  return !inner->experiment;
+}
+
+bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_info *info,
+                      const char **value)
+{
+  const char *name = argument + 2, *equals = strchr(name, '=');
+  const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+  *value = equals ? equals + 1 : NULL;
+  for (size_t i = 0; i < list->count; i++)
+    if (is_named(name, length, list->option[i].name)) {
+      *info = list->option[i];
+      return true;
+    }
+  return find_inside(list, name, length, info);
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Letters to insert, leave out, replace or swap with their neighbour that make a of b, of which length count: the
+ * distance of Damerau and Levenshtein, no letter touched twice. Long names count as far apart. */
+static size_t distance(const char *a, size_t length, const char *b)
+{
+  enum { LONGEST = 40 };
+  size_t row[3][LONGEST + 1], width = strlen(b);
+  if (length > LONGEST || width > LONGEST) return SIZE_MAX;
+  for (size_t j = 0; j <= width; j++) row[0][j] = j;
+  for (size_t i = 1; i <= length; i++) {
+    size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (size_t j = 1; j <= width; j++) {
+      now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], before[j - 2] + 1);
+    }
+  }
+  return row[length % 3][width];
+}
+
+bool tool_is_nearer(const char *given, size_t length, const char *known, size_t *nearest)
+{
+  const bool begins = length < strlen(known) && strncmp(given, known, length) == 0;
+  const size_t away = begins ? least(distance(given, length, known), 1) : distance(given, length, known);
+  if (length < 2 || away >= (*nearest > 0 ? *nearest : length / 4 + 2)) return false;
+  *nearest = away > 0 ? away : 1;
+  return true;
+}
+
+const char *tool_option_nearest(const struct tool_option_list *list, const char *argument)
+{
+  const char *given = argument + strspn(argument, "-"), *name = NULL;
+  const size_t length = strcspn(given, "=");
+  size_t nearest = 0;
+  for (size_t i = 0; i < list->count; i++)
+    if (tool_is_nearer(given, length, list->option[i].name, &nearest)) name = list->option[i].name;
+  return name;
+}

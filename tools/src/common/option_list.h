@@ -1,0 +1,36 @@
+/* option_list.h - all options that a command takes, gathered once, and how they are found by their names. */
+#ifndef KARST_TOOLS_SRC_COMMON_OPTION_LIST_H
+#define KARST_TOOLS_SRC_COMMON_OPTION_LIST_H
+
+#include "tools/src/common/common.h"
+
+struct tool_option_list {
+  karst_context *context;
+  const struct tool_command *command;
+  size_t count;
+  struct tool_info
+      *option; /* [count] the command's own, then the library's but for experiments, then help and version */
+  size_t rows;
+  karst_option_info *row; /* [rows] the library's, experiments too; none where the command takes none */
+};
+
+extern const struct tool_info tool_help, tool_version;
+
+/* Gathers the options of a command. Returns TOOL_GO_ON or, where memory is short, an exit status; the caller frees the
+ * list after that too. */
+int tool_option_list_make(karst_context *context, const struct tool_command *command, struct tool_option_list *list);
+void tool_option_list_free(struct tool_option_list *list);
+
+/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. The name of
+ * --first.level is that of the argument, up to an '='. */
+bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_info *info,
+                      const char **value);
+
+/* Whether length letters of given may have been meant for a name that is known, rather than for the one before that
+ * was; *nearest: how near that is, 0 at first. */
+bool tool_is_nearer(const char *given, size_t length, const char *known, size_t *nearest);
+
+/* The name of the option that argument may have been meant for; NULL where none is near. */
+const char *tool_option_nearest(const struct tool_option_list *list, const char *argument);
+
+#endif

@@ -1,0 +1,31 @@
+/* reported_values.h - the named values that a solver reports, copied: they are good when the solver has gone on or is
+ * gone. */
+#ifndef KARST_TOOLS_SRC_COMMON_REPORTED_VALUES_H
+#define KARST_TOOLS_SRC_COMMON_REPORTED_VALUES_H
+
+#include "karst.h"
+
+#include <stdbool.h>
+
+/* One block of memory holds the values and, behind them, their texts. Zero is an empty list. */
+struct tool_values {
+  size_t count;
+  karst_value *value; /* [count] */
+};
+
+/* Takes what the solver reports in place of what values has. False: no memory, and values is empty. */
+bool tool_values_take(struct tool_values *values, const karst_solver *solver);
+/* Leaves an empty list. */
+void tool_values_free(struct tool_values *values);
+
+/* The number that a solver reports under a name; absent where it reports none, or a text. */
+double tool_solver_number(const karst_solver *solver, const char *name, double absent);
+
+/* The value of a name; NULL where there is none. */
+karst_value *tool_value(const struct tool_values *values, const char *name);
+/* The number of a name; absent where there is no value of that name or it is a text. */
+double tool_value_number(const struct tool_values *values, const char *name, double absent);
+/* The text of a name; NULL where there is no value of that name or it is a number. */
+const char *tool_value_text(const struct tool_values *values, const char *name);
+
+#endif

@@ -1,0 +1,85 @@
+/* watch.c - draws progress and records history; see watch.h. */
+#include "tools/src/common/watch.h"
+
+#include "tools/src/common/output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Draws the line again unless it was drawn less than a tenth of a second ago. */
+static void draw(struct watch *watch, const char *detail)
+{
+  double now = tool_clock();
+  if (!watch->terminal || watch->quiet || (watch->shown && now - watch->drawn < 0.1)) return;
+  fprintf(stderr, "\r\033[K%s%s", watch->phase, detail);
+  fflush(stderr);
+  watch->shown = true;
+  watch->drawn = now;
+}
+
+void watch_erase(struct watch *watch)
+{
+  if (watch->shown) fputs("\r\033[K", stderr);
+  watch->shown = false;
+}
+
+void watch_phase(struct watch *watch, const char *phase)
+{
+  snprintf(watch->phase, sizeof watch->phase, "%s", phase);
+  watch_erase(watch);
+  draw(watch, " ...");
+}
+
+static void receive(void *user, karst_message_kind kind, const char *text)
+{
+  struct watch *watch = user;
+  if (kind == KARST_MESSAGE_PHASE) {
+    watch_phase(watch, text);
+  } else if (!watch->quiet) {
+    watch_erase(watch);
+    tool_message(NULL, kind, text);
+  }
+}
+
+karst_decision watch_iteration(void *user, int iteration, double residual)
+{
+  struct watch *watch = user;
+  char detail[64];
+  if (watch->record.wanted) tool_curve_add(&watch->record.curve, (struct tool_point){iteration, residual});
+  if (watch->history) fprintf(watch->history, "%d\t%.17g\n", iteration, residual);
+  if (watch->monitor) {
+    watch_erase(watch);
+    fprintf(stderr, "%6d  residual norm %.12e\n", iteration, residual);
+    return KARST_GO_ON;
+  }
+  snprintf(detail, sizeof detail, ": iteration %d, residual %.2e", iteration, residual);
+  draw(watch, detail);
+  return KARST_GO_ON;
+}
+
+int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history)
+{
+  *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
+  tool_curve_begin(&watch->record.curve, TOOL_CURVE_ROOM);
+  karst_context_set_message(context, receive, watch);
+  if (!history) return TOOL_GO_ON;
+  watch->history = strcmp(history, "-") == 0 ? stdout : tool_open_output(history);
+  if (!watch->history) return TOOL_FAILED;
+  fputs("iteration\tresidual\n", watch->history);
+  return TOOL_GO_ON;
+}
+
+int watch_close_history(struct watch *watch)
+{
+  FILE *file = watch->history;
+  watch->history = NULL;
+  watch->monitor = watch->record.wanted = false;
+  tool_curve_end(&watch->record.curve);
+  if (!file) return TOOL_GO_ON;
+  errno = 0;
+  bool lost = ferror(file) != 0;
+  lost |= (file == stdout ? fflush(file) : fclose(file)) != 0;
+  if (!lost) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "%s: %s", watch->history_path, errno ? strerror(errno) : "writing failed");
+}

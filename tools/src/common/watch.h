@@ -1,0 +1,40 @@
+/* watch.h - shows and records what the library does: notes, a progress line on a terminal, the history file. */
+#ifndef KARST_TOOLS_SRC_COMMON_WATCH_H
+#define KARST_TOOLS_SRC_COMMON_WATCH_H
+
+#include "tools/src/common/common.h"
+#include "tools/src/common/curve.h"
+
+#include <stdio.h>
+
+/* The residual norms of a solve, if they are wanted. */
+struct watch_record {
+  bool wanted;
+  struct tool_curve curve;
+};
+
+struct watch {
+  bool quiet;    /* suppresses notes and the progress line */
+  bool terminal; /* standard error is a terminal, which gets a progress line */
+  bool shown;    /* the line is on the screen */
+  double drawn;  /* tool_clock() when it was last drawn */
+  char phase[32];
+  bool monitor; /* each iteration of the first solve is a line on standard error, also with quiet */
+  struct watch_record record;
+  FILE *history; /* NULL if not requested */
+  const char *history_path;
+};
+
+/* Receives the messages of context. history: a file to write, or NULL. Returns TOOL_GO_ON or an exit status. */
+int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history);
+/* Closes the history file and ends the record; later iterations are neither recorded nor printed. Returns TOOL_GO_ON,
+ * or reports that the file is incomplete. */
+int watch_close_history(struct watch *watch);
+/* Shows the name of the phase that begins. */
+void watch_phase(struct watch *watch, const char *phase);
+/* Erases the progress line. */
+void watch_erase(struct watch *watch);
+/* A karst_monitor_function; user is a struct watch. */
+karst_decision watch_iteration(void *user, int iteration, double residual);
+
+#endif

@@ -1,0 +1,205 @@
+/* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the
+ * batch, of which a plan may give some too. */
+#include "tools/src/compare/compare.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE(member) offsetof(struct compare_settings, member)
+
+static const struct setting {
+  struct tool_info info;
+  size_t place; /* in struct compare_settings: of a text, or of a bool where the option takes no value */
+  enum { LINE, PLAN, PLAN_NUMBER } from; /* the command line alone, or a plan too, there as text or also as a number */
+} table[] = {
+    {{"plan", "FILE.json", "", "an object with these names and values, and more such objects in its array cases"},
+     PLACE(plan),
+     LINE},
+    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again"},
+     PLACE(results),
+     PLAN},
+    {{"retry", "OUTCOME,...", "", "run cases again whose row has one of these outcomes, which are listed below"},
+     PLACE(retry),
+     LINE},
+    {{"time-limit", "S", "600", "seconds for a case"}, PLACE(time_limit), PLAN_NUMBER},
+    {{"memory-limit", "SIZE", "what the machine has free", "resident memory for a case, as 500M or 4G"},
+     PLACE(memory_limit),
+     PLAN_NUMBER},
+    {{"csv", "FILE", "", "write a table with a line for each case; - is standard output, here and below"},
+     PLACE(csv),
+     PLAN},
+    {{"markdown", "FILE", "- if nothing else is asked for", "write tables for readers"}, PLACE(markdown), PLAN},
+    {{"json", "FILE", "", "write the rows as one object"}, PLACE(json), PLAN},
+    {{"report", "DIR", "", "write a page of HTML with pictures"}, PLACE(report), PLAN},
+    {{"baseline", "NAME=VALUE,...", "device=cpu where there are more",
+      "speed-up against the case that is equal but for these"},
+     PLACE(baseline),
+     PLAN},
+    {{"dry-run", "", "", "list the cases, and which have a row, and run none"}, PLACE(dry_run), LINE},
+    {{"tables-only", "", "", "run none; without a matrix or plan the tables are of all rows of the results"},
+     PLACE(tables_only),
+     LINE},
+    {{"quiet", "", "", "show no progress"}, PLACE(quiet), LINE},
+};
+
+enum { SETTINGS = sizeof table / sizeof table[0] };
+
+static const char **text_at(struct compare_settings *settings, size_t place)
+{
+  return (const char **)(void *)((char *)settings + place);
+}
+
+const char *compare_plan_setting(size_t i, struct compare_settings *settings, const char ***text, bool *takes_number)
+{
+  for (size_t k = 0; k < SETTINGS; k++) {
+    if (table[k].from == LINE || i-- > 0) continue;
+    *text = settings ? text_at(settings, table[k].place) : NULL;
+    *takes_number = table[k].from == PLAN_NUMBER;
+    return table[k].info.name;
+  }
+  return NULL;
+}
+
+/* What the command line has given. */
+struct line {
+  struct compare_plan *plan;
+  size_t own;                 /* how many names of a case there are */
+  const char **value;         /* [own] or NULL */
+  bool *flag;                 /* [own] of those that take no value */
+  struct tool_option *option; /* [own + SETTINGS + 1] */
+  const char **operand;       /* [argc] */
+  int operands;
+  char *ending; /* of the help */
+};
+
+int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits)
+{
+  struct compare_limits read = {600, 0};
+  const char *time = settings->time_limit, *memory = settings->memory_limit;
+  const char *file = plan ? plan : "", *sign = plan ? ": " : "--";
+  if (time && (!tool_real(time, &read.seconds) || !(read.seconds > 0)))
+    return tool_fail(TOOL_FAILED, "%s%stime-limit takes a number of seconds above 0, not '%s'", file, sign, time);
+  if (memory && !compare_read_size(memory, &read.memory))
+    return tool_fail(TOOL_FAILED, "%s%smemory-limit takes a size such as 500M or 4G, not '%s'", file, sign, memory);
+  if (!memory) read.memory = compare_memory_free();
+  if (limits) *limits = read;
+  return TOOL_GO_ON;
+}
+
+static int take_option(void *user, const char *name, const char *value)
+{
+  return compare_take(((struct line *)user)->plan, name, value);
+}
+
+static int make_options(struct line *line, struct compare_settings *settings, int argc)
+{
+  while (compare_own(line->own)) line->own++;
+  line->value = calloc(line->own + 1, sizeof *line->value);
+  line->flag = calloc(line->own + 1, sizeof *line->flag);
+  line->option = calloc(line->own + SETTINGS + 1, sizeof *line->option);
+  line->operand = calloc((size_t)argc + 1, sizeof *line->operand);
+  struct tool_option *option = line->option;
+  if (!line->value || !line->flag || !option || !line->operand) return tool_fail_memory("the arguments");
+  for (size_t i = 0; i < line->own; i++) {
+    const struct compare_own *own = compare_own(i);
+    if (own->is_operand) continue;
+    *option = (struct tool_option){own->info, TOOL_TEXT, {.text = &line->value[i]}};
+    if (own->kind == COMPARE_SWITCH) *option = (struct tool_option){own->info, TOOL_SWITCH, {.flag = &line->flag[i]}};
+    option++;
+  }
+  for (size_t i = 0; i < SETTINGS; i++, option++) {
+    bool *flag = (bool *)((char *)settings + table[i].place);
+    *option = (struct tool_option){table[i].info, TOOL_TEXT, {.text = text_at(settings, table[i].place)}};
+    if (!table[i].info.value[0]) *option = (struct tool_option){table[i].info, TOOL_SWITCH, {.flag = flag}};
+  }
+  return TOOL_GO_ON;
+}
+
+/* What the help ends with. */
+static int make_ending(struct line *line)
+{
+  size_t length;
+  FILE *memory = open_memstream(&line->ending, &length);
+  if (!memory) return tool_fail_memory("the help");
+  fputs("outcomes of cases:\n", memory);
+  compare_explain_outcomes(memory);
+  fputs("\nexit status: 0 each case has a row, whatever it says, 1 interrupted before that, 2 bad input or\nusage",
+        memory);
+  return fclose(memory) == 0 ? TOOL_GO_ON : tool_fail_memory("the help");
+}
+
+static int parse(struct line *line, int argc, char *argv[])
+{
+  const struct tool_command command = {
+      .about = "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
+               "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
+               "a list a,b,c of values, and where it takes integers a range 0..3 too. An option that makes no\n"
+               "difference to a case is not multiplied; beside other preconditioners auto chooses level, ordering\n"
+               "and the like itself. Each case runs in a process of its own: solve beside compare, or what\n"
+               "KARST_SOLVE in the environment names.",
+      .operand_names = "MATRIX...",
+      .operand_count = argc,
+      .operand = line->operand,
+      .operands_given = &line->operands,
+      .options = line->option,
+      .library_options = line->plan->options,
+      .take = take_option,
+      .user = line,
+      .gallery = true,
+      .exit_statuses = line->ending,
+  };
+  return tool_parse(line->plan->context, &command, argc, argv);
+}
+
+/* Gives the plan what stands behind the options of the library. */
+static int take_rest(struct line *line)
+{
+  int status = TOOL_GO_ON;
+  for (size_t i = 0; i < line->own && status == TOOL_GO_ON; i++) {
+    const char *value = line->flag[i] ? "yes" : line->value[i];
+    if (value) status = compare_take(line->plan, compare_own(i)->info.name, value);
+  }
+  for (int i = 0; i < line->operands && status == TOOL_GO_ON; i++)
+    status = compare_take(line->plan, "matrices", line->operand[i]);
+  return status;
+}
+
+int compare_settings_parse(struct compare_settings *settings, struct compare_plan *plan, int argc, char *argv[])
+{
+  struct line line = {.plan = plan};
+  int status = make_options(&line, settings, argc);
+  if (status == TOOL_GO_ON) status = make_ending(&line);
+  if (status == TOOL_GO_ON) status = parse(&line, argc, argv);
+  if (status == TOOL_GO_ON) status = take_rest(&line);
+  if (status == TOOL_GO_ON) status = compare_settings_limits(settings, NULL, NULL);
+  free((void *)line.value);
+  free(line.flag);
+  free(line.option);
+  free((void *)line.operand);
+  free(line.ending);
+  return status;
+}
+
+static int fail_outcomes(const char *list)
+{
+  char *names = NULL;
+  size_t length;
+  FILE *memory = open_memstream(&names, &length);
+  if (memory) compare_print_outcomes(memory);
+  if (!memory || fclose(memory) != 0) return tool_fail_memory("the outcomes");
+  const int status = tool_fail(TOOL_FAILED, "--retry takes outcomes, not '%s': %s", list, names);
+  free(names);
+  return status;
+}
+
+int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits)
+{
+  if (!settings->results) settings->results = "compare.jsonl";
+  if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
+  if (settings->dry_run && settings->tables_only)
+    return tool_fail(TOOL_FAILED, "--dry-run and --tables-only exclude each other");
+  const int status = compare_settings_limits(settings, NULL, limits);
+  if (status != TOOL_GO_ON) return status;
+  return compare_list_outcomes(settings->retry, settings->is_retried) ? TOOL_GO_ON : fail_outcomes(settings->retry);
+}

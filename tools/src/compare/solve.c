@@ -1,0 +1,123 @@
+/* solve.c - a case as a run of solve: where that command is, and the arguments that it gets. */
+#include "tools/src/compare/compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Whether the file can be run; errno says why not. */
+static bool is_command(const char *path)
+{
+  struct stat file;
+  if (stat(path, &file) != 0) return false;
+  if (!S_ISREG(file.st_mode)) errno = S_ISDIR(file.st_mode) ? EISDIR : EACCES;
+  return S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+}
+
+int compare_find_solve(char **path)
+{
+  enum { ROOM = 4096 };
+  static const char own[] = "compare", others[][16] = {"solve", "karst-solve"};
+  char self[ROOM], *name;
+  const char *other = getenv("KARST_SOLVE");
+  if (other && *other) {
+    *path = strdup(other);
+    if (!*path) return tool_fail_memory("the path of solve");
+    if (is_command(other)) return TOOL_GO_ON;
+    return tool_fail(TOOL_FAILED, "KARST_SOLVE names %s, which cannot be run: %s", other, strerror(errno));
+  }
+  *path = NULL;
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0)
+    return tool_fail(TOOL_FAILED, "this system does not say where compare is, beside which solve stands");
+  self[length] = '\0';
+  name = strrchr(self, '/') + 1;
+  char *place = malloc(ROOM + sizeof others[0]);
+  if (!place) return tool_fail_memory("the path of solve");
+  const size_t end = strlen(name), tail = sizeof own - 1, folder = (size_t)(name - self);
+  if (end >= tail && strcmp(name + end - tail, own) == 0) { /* PREFIXcompare: PREFIXsolve */
+    sprintf(place, "%.*ssolve", (int)(folder + end - tail), self);
+    if (is_command(place)) *path = place;
+  }
+  for (int i = 0; i < 2 && !*path; i++) {
+    sprintf(place, "%.*s%s", (int)folder, self, others[i]);
+    if (is_command(place)) *path = place;
+  }
+  if (*path) return TOOL_GO_ON;
+  free(place);
+  return tool_fail(TOOL_FAILED, "each case is a run of solve, and in %.*s there is none", (int)folder, self);
+}
+
+/* Appends three texts as one, of which the bytes may be any. */
+static void add(json_t *list, const char *a, const char *b, const char *c)
+{
+  const size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
+  char *text = malloc(size);
+  if (text) snprintf(text, size, "%s%s%s", a, b, c);
+  json_array_append_new(list, text ? json_string_nocheck(text) : NULL);
+  free(text);
+}
+
+static void add_option(json_t *list, const char *name, const char *value)
+{
+  char option[300];
+  snprintf(option, sizeof option, "--%s", name);
+  add(list, option, "=", value);
+}
+
+/* The arguments of solve, which a matrix whose name begins like an option is not. */
+static json_t *make_arguments(const struct compare_case *one)
+{
+  json_t *list = json_array(), *value;
+  const char *name;
+  char number[64];
+  add(list, "solve", "", "");
+  add(list, one->matrix[0] == '-' ? "./" : "", one->matrix, "");
+  add(list, "--json", "", "");
+  add(list, "--history=", "/dev/fd/3", "");
+  json_object_foreach(one->what, name, value)
+  {
+    const struct compare_own *own = compare_find_own(name);
+    if (strcmp(name, "matrix") == 0 || json_is_null(value) || json_is_object(value)) continue;
+    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    if (own && own->kind == COMPARE_SWITCH)
+      add(list, "--", name, "");
+    else
+      add_option(list, name, json_is_integer(value) ? number : json_string_value(value));
+  }
+  json_object_foreach(json_object_get(one->what, "options"), name, value)
+  {
+    add_option(list, name, json_string_value(value));
+  }
+  return list;
+}
+
+/* The arguments as exec takes them; the caller frees the array. */
+static char **make_argv(json_t *list)
+{
+  const size_t count = json_array_size(list);
+  char **argv = malloc((count + 1) * sizeof *argv);
+  for (size_t i = 0; argv && i < count; i++) argv[i] = (char *)json_string_value(json_array_get(list, i));
+  if (argv) argv[count] = NULL;
+  return argv;
+}
+
+int compare_run_case(const char *solve, const struct compare_case *one, const struct compare_limits *limits,
+                     compare_tick *tick, void *user, json_t **row)
+{
+  struct compare_ended ended = {.why = COMPARE_ENDED};
+  json_t *arguments = make_arguments(one);
+  char **argv = make_argv(arguments);
+  const time_t started = time(NULL);
+  *row = NULL;
+  int status = argv ? compare_run(solve, argv, limits, tick, user, &ended) : tool_fail_memory("the arguments of solve");
+  if (status == TOOL_GO_ON) *row = compare_make_row(one, limits, &ended, started);
+  if (status == TOOL_GO_ON && !*row) status = tool_fail_memory("a row of the results");
+  free(ended.out);
+  free(ended.err);
+  free(argv);
+  json_decref(arguments);
+  return status;
+}

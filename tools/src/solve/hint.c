@@ -1,0 +1,249 @@
+/* hint.c - what to try after a solve that has failed; see hint.h. Each rule looks at what is cheap to know: how the
+ * solve ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that has something to say
+ * says it; none names an option with the value that it has in effect. */
+#include "tools/src/solve/hint.h"
+#include "tools/src/solve/hint_facts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Basis vectors that are no burden to the memory of a matrix this hard. */
+enum { RESTART_MOST = 500 };
+
+/* Fewer iterations tell nothing of those that follow. */
+enum { EARLY = 20 };
+
+static bool is(const karst_options *options, const char *name, const char *value)
+{
+  return strcmp(tool_option_text(options, name), value) == 0;
+}
+
+static bool say(char *hint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static bool say(char *hint, size_t size, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(hint, size, format, arguments);
+  va_end(arguments);
+  return true;
+}
+
+/* Adds " --NAME VALUE" to what a hint names, or nothing where the option has the value. */
+static void add(char *text, size_t size, const karst_options *options, const char *name, const char *value)
+{
+  const size_t used = strlen(text);
+  if (!is(options, name, value)) snprintf(text + used, size - used, " --%s %s", name, value);
+}
+
+/* cg wants a symmetric positive definite matrix, and a preconditioner that is one. */
+static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  const karst_reason reason = solve->result->reason;
+  const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
+  if (indefinite && facts->symmetric && facts->positive == 0 && facts->negative > 0)
+    return say(hint, size, "negative definite, as its diagonal is negative: try %s",
+               solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
+  if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
+    return say(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
+  if (!is(solve->options, "solver", "cg")) return false;
+  if (!facts->symmetric) return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
+  if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
+    return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver auto");
+  if (!indefinite) return false;
+  char with[64] = "";
+  add(with, sizeof with, solve->options, "precond", "iluk");
+  return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
+}
+
+/* A system without a solution, or a matrix that is singular because of how it was read. */
+static bool hint_for_input(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  if (facts->unsolvable >= 0)
+    return say(hint, size,
+               "no solution: row %lld, counted from 0, is all zeros and its right-hand side is %.4g: set that to 0, as "
+               "--rhs Aones does, or put a number on the diagonal",
+               (long long)facts->unsolvable, facts->unsolvable_b);
+  if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
+    return say(hint, size,
+               "singular, as %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
+               (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
+  return false;
+}
+
+/* Diagonal blocks that are singular because no rows are exchanged in them, or because the unknowns of a cell are not
+ * those of a block. */
+static bool hint_for_block(const struct hint_case *solve, char *hint, size_t size)
+{
+  const int b = karst_matrix_block_size(solve->A);
+  const int64_t rows = karst_matrix_rows_unpadded(solve->A);
+  if (b == 1 || solve->result->reason != KARST_SINGULAR_BLOCK) return false;
+  if (karst_options_used(solve->options, "pivoting") && is(solve->options, "pivoting", "no"))
+    return say(hint, size, "try --pivoting yes, which exchanges rows within blocks");
+  const int other = hint_find_block(solve->context, solve->A);
+  if (!other) return false;
+  if (rows % b != 0)
+    return say(hint, size, "the block size %d does not divide the %lld rows, which were padded: try --block %d", b,
+               (long long)rows, other);
+  return say(hint, size, "try --block %d, which leaves no diagonal block singular", other);
+}
+
+/* A matrix that preconditioners cannot help, or that has no solution. */
+static bool hint_for_matrix(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  const int64_t restart = facts->rows < RESTART_MOST ? facts->rows : RESTART_MOST;
+  if (facts->sums_to_zero && facts->rows > 0)
+    return say(hint, size, "singular, as each row sums to zero: fix one unknown, such as a pressure");
+  const bool none = is(solve->options, "precond", "none");
+  const bool wider = (double)restart > tool_option_number(solve->options, "restart");
+  char with[96] = "", number[24];
+  const bool gmres = is(solve->options, "solver", "gmres") || is(solve->options, "solver", "fgmres");
+  if (2 * facts->empty <= facts->rows || (none && !wider && !gmres)) return false;
+  if (none && !wider)
+    return say(
+        hint, size,
+        "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
+        "not",
+        (long long)facts->empty, (long long)facts->rows);
+  snprintf(number, sizeof number, "%lld", (long long)restart);
+  if (!is(solve->options, "solver", "fgmres")) add(with, sizeof with, solve->options, "solver", "gmres");
+  add(with, sizeof with, solve->options, "precond", "none");
+  if (wider) add(with, sizeof with, solve->options, "restart", number);
+  return say(hint, size,
+             "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
+             "not, or try%s",
+             (long long)facts->empty, (long long)facts->rows, with);
+}
+
+static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  if (facts->empty > 0 && !facts->zero_pivot_row &&
+      (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
+    char methods[96] = "";
+    add(methods, sizeof methods, solve->given, "solver", "auto");
+    add(methods, sizeof methods, solve->given, "precond", "iluk");
+    add(methods, sizeof methods, solve->options, "ordering", "natural");
+    return say(hint, size, "zeros on the diagonal have to be filled by rows before them: try%s", methods);
+  }
+  const bool shifts = karst_options_used(solve->options, "shift");
+  char with[64] = "";
+  if (shifts && tool_option_number(solve->options, "shift") == 0)
+    return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
+               facts->zero_pivot_row ? "the block row is all zeros, as of a shut well: " : "");
+  add(with, sizeof with, solve->options, "precond", "iluk");
+  if (tool_option_number(solve->options, "shift") == 0) add(with, sizeof with, solve->options, "shift", "1");
+  if (!*with) return false;
+  return say(hint, size, "try%s, which replaces singular pivot blocks%s and counts them", with,
+             strstr(with, "--shift") ? "" : " by the shift given");
+}
+
+/* A right-hand side whose square double precision does not hold. */
+static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  if (is(solve->options, "scale", "block"))
+    return say(hint, size, "try --scale diagonal, which keeps the right-hand side in the range of its numbers");
+  if (!(facts->largest_b > 0) || (facts->largest_b > 1e-140 && facts->largest_b < 1e140)) return false;
+  return say(hint, size, "the right-hand side is as large as %.0e: divide it by that, and multiply the solution",
+             facts->largest_b);
+}
+
+/* Whether the target is beyond what double precision can reach, by what the result says of the norm of b. */
+static bool is_below_rounding(const struct hint_case *solve)
+{
+  const double norm = solve->result->residual / solve->result->relative_residual;
+  const double atol = tool_option_number(solve->options, "atol");
+  return tool_option_number(solve->options, "rtol") < 1e-15 && !(atol >= 1e-15 * norm && atol > 0);
+}
+
+/* The driver that fits the matrix best: cg where rows say that it is positive definite. */
+static const char *find_solver(const struct hint_facts *facts)
+{
+  return facts->symmetric && facts->dominated ? "cg" : "auto";
+}
+
+/* What a solve that takes too long, or cannot go on, may be tried with: another driver, what auto chooses as a
+ * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
+static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
+{
+  add(with, size, solve->given, "solver", find_solver(facts));
+  add(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
+}
+
+/* A solve that takes too long: another method, then stronger factors. */
+static bool hint_for_slowness(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+{
+  const karst_options *options = solve->options;
+  const int level = (int)tool_option_number(options, "level");
+  const bool few = tool_option_number(options, "max-iterations") < 10000; /* which is the default, and many */
+  const bool falling = solve->result->reason == KARST_ITERATION_LIMIT &&
+                       (solve->result->relative_residual < 0.5 || solve->result->iterations < EARLY);
+  const char *more = few && falling ? ", or more --max-iterations" : "";
+  char with[96] = "";
+  if (tool_option_number(options, "max-iterations") < 2) return say(hint, size, "try more --max-iterations");
+  if (is_below_rounding(solve))
+    return say(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
+  if (is(options, "precond", "two-stage"))
+    return say(hint, size, "a stronger second stage: try%s --second.level %d%s",
+               is(options, "second", "iluk") ? "" : " --second iluk",
+               (int)tool_option_number(options, "second.level") + 1, more);
+  if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
+    return say(hint, size, "exact triangular solves: try --trisolve auto%s", more);
+  find_methods(solve, facts, with, sizeof with);
+  if (*with) return say(hint, size, "methods that fit the matrix: try%s%s", with, more);
+  return say(hint, size, "stronger factors: try%s --level %d%s",
+             is(options, "precond", "iluk") ? "" : " --precond iluk",
+             is(options, "precond", "iluk") ? level + 1 : level, more);
+}
+
+void hint_find(const struct hint_case *solve, char *hint, size_t size)
+{
+  struct hint_facts facts;
+  const karst_reason reason = solve->result->reason;
+  *hint = '\0';
+  if (reason >= 0 || reason == KARST_STOPPED ||
+      !hint_facts_find(solve->context, solve->A, solve->b, solve->result->block_row, &facts))
+    return;
+  if (reason == KARST_OUT_OF_RANGE) {
+    hint_for_range(solve, &facts, hint, size);
+    return;
+  }
+  if (hint_for_input(solve, &facts, hint, size)) return;
+  if (solve->singular) {
+    say(hint, size, "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
+    return;
+  }
+  if (hint_for_block(solve, hint, size)) return;
+  if (hint_for_cg(solve, &facts, hint, size) || hint_for_matrix(solve, &facts, hint, size)) return;
+  if (reason == KARST_SINGULAR_BLOCK)
+    hint_for_pivot(solve, &facts, hint, size);
+  else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
+    hint_for_slowness(solve, &facts, hint, size);
+  else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
+    say(hint, size,
+        solve->regular ? "the matrix is regular, and its factors are not good: try --precond jacobi"
+                       : "the matrix may be singular: --reference tells");
+  else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
+    say(hint, size, "try --solver auto, which goes on with gmres where such a breakdown comes");
+}
+
+void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
+{
+  const int64_t rows = karst_matrix_block_rows(A), missing = hint_count_missing(A);
+  const bool most = missing > rows / 2;
+  const int block = most && karst_matrix_block_size(A) == 1 ? hint_find_block(context, A) : 0;
+  *hint = '\0';
+  if (missing == 0) return;
+  if (stored && hint_is_lower(A))
+    say(hint, size, "the stored triangle is singular without it: try --insert-diagonal, and no --stored-triangle");
+  else if (block)
+    say(hint, size, "%lld of %lld lack one: try --block %d, which leaves no diagonal block singular",
+        (long long)missing, (long long)rows, block);
+  else if (most)
+    say(hint, size,
+        "%lld of %lld lack one: order the rows otherwise, or try --solver gmres --precond none --restart %lld",
+        (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
+  else
+    say(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing, missing == 1 ? "" : "s");
+}

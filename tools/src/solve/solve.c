@@ -1,0 +1,309 @@
+/* solve.c - the command solve: reads or generates A x = b, solves it, and reports what happened.
+ *
+ * Like a user's program, it calls only what karst.h declares. */
+#include "tools/src/solve/effective.h"
+#include "tools/src/common/grid_option.h"
+#include "tools/src/solve/hint.h"
+#include "tools/src/common/input.h"
+#include "tools/src/common/load.h"
+#include "tools/src/solve/solve_pictures.h"
+#include "tools/src/common/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The objects of one run; each is NULL until it is made. */
+struct run {
+  karst_context *context;
+  karst_matrix *A;
+  karst_vector *own; /* the right-hand side that came with A */
+  karst_vector *b, *x;
+  karst_vector *exact; /* the solution that --exact compares with */
+  karst_solver *solver;
+};
+
+static void release(struct run *run)
+{
+  karst_solver_destroy(run->solver);
+  karst_vector_destroy(run->exact);
+  karst_vector_destroy(run->x);
+  karst_vector_destroy(run->b);
+  karst_vector_destroy(run->own);
+  karst_matrix_destroy(run->A);
+}
+
+/* Threads that wait for a processor keep the others waiting. */
+static void note_threads(const struct solve_settings *settings)
+{
+  char note[120];
+  const int processors = karst_processors();
+  if (settings->quiet || settings->threads <= processors) return;
+  snprintf(note, sizeof note, "--threads %d is more than the %d processor%s that it may use, and takes longer",
+           settings->threads, processors, processors == 1 ? "" : "s");
+  tool_message(NULL, KARST_MESSAGE_NOTE, note);
+}
+
+/* Selects the requested device and number of threads, which by default is tool_threads() if the library has threads. */
+static int choose_device(struct run *run, const struct solve_settings *settings)
+{
+  karst_status status = karst_context_set_device(run->context, settings->device);
+  if (status) {
+    int exit_status = tool_fail_library(run->context, status);
+    return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
+  }
+  status = karst_context_set_threads(run->context, settings->threads ? settings->threads : tool_threads());
+  if (status) return settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  note_threads(settings);
+  return TOOL_GO_ON;
+}
+
+static int read_system(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  double start = tool_clock();
+  watch_phase(watch, "read");
+  const char *path;
+  struct tool_grid grid;
+  int exit_status = tool_parse_grid(settings->grid, &grid);
+  if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
+  if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(
+      run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
+  if (exit_status == TOOL_GO_ON && settings->negate) exit_status = tool_negate(run->context, run->A, run->own);
+  if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
+    exit_status = tool_insert_diagonal(run->context, &run->A, &report->inserted);
+  if (exit_status == TOOL_GO_ON) exit_status = tool_set_grid(run->context, &grid, settings->matrix, run->A);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  karst_status status = karst_vector_create(run->context, karst_matrix_rows(run->A), &run->x);
+  if (!status) status = karst_matrix_get_grid(run->A, &report->grid);
+  if (status) return tool_fail_library(run->context, status);
+  report->time_read = tool_clock() - start;
+  report->rows = karst_matrix_rows_unpadded(run->A);
+  report->block = karst_matrix_block_size(run->A);
+  report->entries = (int64_t)report->block * report->block * karst_matrix_blocks(run->A);
+  report->file_entries = karst_matrix_entries(run->A);
+  return TOOL_GO_ON;
+}
+
+/* Reports that set-up has refused the matrix, and what to try where that is known. */
+static int refuse(struct run *run, karst_status status, const struct solve_report *report)
+{
+  char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
+  if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
+    hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint, sizeof hint);
+  if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
+  snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
+  return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
+}
+
+/* Sets the solver up. The options in effect are there afterwards, where that fails too. */
+static int set_up(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const karst_options *options = report->settings->options;
+  karst_status status = karst_solver_create(run->context, options, &run->solver);
+  int exit_status = status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
+  if (!status) {
+    karst_solver_monitor(run->solver, watch_iteration, watch);
+    status = karst_solver_setup(run->solver, run->A);
+    if (status) exit_status = refuse(run, status, report);
+  }
+  const int made = tool_effective_options(run->context, options, status ? NULL : run->solver, &report->effective);
+  return exit_status == TOOL_GO_ON ? made : exit_status;
+}
+
+static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  watch_phase(watch, "solve");
+  karst_status status = karst_solver_solve(run->solver, run->b, run->x, &report->result);
+  if (!status) status = karst_solver_get_info(run->solver, &report->info);
+  snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
+  if (status) return tool_fail_library(run->context, status);
+  karst_options_destroy(report->effective);
+  const int made = tool_effective_options(run->context, report->settings->options, run->solver, &report->effective);
+  if (made != TOOL_GO_ON) return made;
+  return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
+}
+
+/* Says what to try after a solve that did not converge. */
+static void find_hint(struct run *run, struct solve_report *report)
+{
+  const struct hint_case failed = {.context = run->context,
+                                   .given = report->settings->options,
+                                   .options = report->effective,
+                                   .A = run->A,
+                                   .b = run->b,
+                                   .result = &report->result,
+                                   .singular = report->settings->reference && report->reference.singular,
+                                   .regular = report->settings->reference && !report->reference.singular,
+                                   .stored = report->settings->stored_triangle,
+                                   .negated = report->settings->negate};
+  const bool told = report->settings->json || !report->settings->quiet;
+  if (told && report->result.reason < 0) hint_find(&failed, report->hint, sizeof report->hint);
+}
+
+/* Computes max |x - u|, a NaN if one of the differences is. */
+static int measure_error(struct run *run, struct solve_report *report)
+{
+  double *x, *u;
+  int exit_status = tool_vector_to_host(run->context, run->x, report->rows, &x);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  exit_status = tool_vector_to_host(run->context, run->exact, report->rows, &u);
+  for (int64_t i = 0; exit_status == TOOL_GO_ON && i < report->rows; i++) {
+    const double error = fabs(x[i] - u[i]);
+    if (!(error <= report->max_error)) report->max_error = error;
+    if (isnan(error)) break;
+  }
+  free(u);
+  free(x);
+  return exit_status;
+}
+
+/* Repeats what a simulator does: new values, factorization and a solution from zero, in x, for that of the first solve
+ * is the one that is reported. factor and solve: [settings->repeat] seconds. The values are those of the first solve,
+ * so that none may end worse, but for a trial of auto. One can end better, as some preconditioners start from their
+ * last factors. */
+static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
+                  karst_vector *x, double *factor, double *solve)
+{
+  karst_solver_info info = {0};
+  karst_result result = {.reason = KARST_SOUND};
+  const bool tries = tool_updates_choose(report->settings->options);
+  for (int i = 0; i < report->settings->repeat; i++) {
+    watch_phase(watch, "repeat");
+    karst_status status = karst_matrix_update_values(run->A, value);
+    if (!status) status = karst_solver_update(run->solver);
+    if (!status) status = karst_vector_fill(x, 0);
+    if (!status) status = karst_solver_solve(run->solver, run->b, x, &result);
+    if (!status) status = karst_solver_get_info(run->solver, &info);
+    if (status) return tool_fail_library(run->context, status);
+    if (result.reason < 0 && report->result.reason > 0 && !tries)
+      return tool_fail(TOOL_FAILED, "repetition %d does not end as the first solve did: %s", i + 1,
+                       karst_solver_explain(run->solver));
+    factor[i] = info.time_factor;
+    solve[i] = info.time_solve;
+  }
+  karst_value *fallbacks = tool_value(&report->values, "fallbacks");
+  if (fallbacks) fallbacks->number = tool_solver_number(run->solver, fallbacks->name, fallbacks->number);
+  return TOOL_GO_ON;
+}
+
+static int solve_again(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  int times = report->settings->repeat;
+  double *value, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
+  karst_vector *x = NULL;
+  if (!seconds) return tool_fail_memory("the times of --repeat");
+  int exit_status = tool_matrix_to_host(run->context, run->A, &value);
+  const karst_status status =
+      exit_status == TOOL_GO_ON ? karst_vector_create(run->context, karst_vector_length(run->x), &x) : KARST_SUCCESS;
+  if (status) exit_status = tool_fail_library(run->context, status);
+  if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, x, seconds, seconds + times);
+  if (exit_status == TOOL_GO_ON)
+    report->repeat = (struct solve_repeat){tool_median(times, seconds), tool_median(times, seconds + times)};
+  karst_vector_destroy(x);
+  free(value);
+  free(seconds);
+  return exit_status;
+}
+
+/* Profiles the solver. An update of auto would try another choice than the one reported, so that a solver of the
+ * options in effect takes its place. */
+static int take_profile(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  watch_phase(watch, "profile");
+  if (tool_updates_choose(report->settings->options)) {
+    karst_solver_destroy(run->solver);
+    run->solver = NULL;
+    karst_status status = karst_solver_create(run->context, report->effective, &run->solver);
+    if (!status) status = karst_solver_setup(run->solver, run->A);
+    if (status) return tool_fail_library(run->context, status);
+  }
+  return solve_take_profile(run->context, run->solver, run->b, &report->profile);
+}
+
+static int print_report(struct run *run, struct solve_report *report)
+{
+  report->device = karst_context_device(run->context);
+  report->threads = karst_context_threads(run->context);
+  if (report->settings->json) return solve_print_json(run->context, report);
+  if (report->settings->quiet) return TOOL_GO_ON;
+  solve_print_text(report);
+  return report->settings->view ? solve_print_view(run->context, run->solver, report) : TOOL_GO_ON;
+}
+
+/* Keeps the first failure of what is written besides the report, which comes nevertheless. */
+static void note_failure(struct solve_report *report, int status)
+{
+  if (report->failed == TOOL_GO_ON) report->failed = status;
+}
+
+/* Writes the files that show the solution and its way. */
+static void write_files(struct run *run, const struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  if (settings->plot) note_failure(report, solve_plot(run->context, report, &watch->record, run->b));
+  if (settings->solution)
+    note_failure(report, tool_write_vector(run->context, run->x, report->rows, settings->solution));
+}
+
+static int solve(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  int status = choose_device(run, settings);
+  report->failed = TOOL_GO_ON;
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(run->context, settings->duplicates);
+  if (status == TOOL_GO_ON) status = read_system(run, watch, report);
+  if (status == TOOL_GO_ON) status = set_up(run, watch, report);
+  if (report->effective && settings->spy) {
+    watch_phase(watch, "spy");
+    note_failure(report, solve_spy(run->context, report, status == TOOL_GO_ON ? run->solver : NULL, run->A));
+  }
+  if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
+  if (status == TOOL_GO_ON) status = watch_close_history(watch);
+  if (status == TOOL_GO_ON && settings->exact) status = measure_error(run, report);
+  if (status == TOOL_GO_ON && settings->repeat) status = solve_again(run, watch, report);
+  if (status == TOOL_GO_ON && settings->reference) {
+    watch_phase(watch, "reference");
+    status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
+  }
+  if (status == TOOL_GO_ON) find_hint(run, report);
+  if (status == TOOL_GO_ON && settings->profile) status = take_profile(run, watch, report);
+  watch_erase(watch);
+  if (status == TOOL_GO_ON) write_files(run, watch, report);
+  if (status == TOOL_GO_ON) status = print_report(run, report);
+  if (status == TOOL_GO_ON) status = report->failed;
+  if (status == TOOL_GO_ON) status = report->result.reason > 0 ? TOOL_YES : TOOL_NO;
+  return status;
+}
+
+int main(int argc, char *argv[])
+{
+  struct run run = {0};
+  struct watch watch = {0};
+  struct solve_settings settings;
+  struct solve_report report = {.settings = &settings};
+  tool_start(argv[0]);
+  karst_status created = karst_context_create(NULL, &run.context);
+  if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
+  int status = solve_parse(run.context, argc, argv, &settings);
+  if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
+  if (status == TOOL_GO_ON && settings.exact && settings.rhs)
+    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, and --rhs replaces it");
+  if (status == TOOL_GO_ON && settings.reference) status = reference_check();
+  if (status == TOOL_GO_ON) status = solve_check_outputs(&settings);
+  if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
+  watch.monitor = settings.monitor;
+  watch.record.wanted = settings.plot != NULL;
+  if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
+  watch_erase(&watch);
+  watch_close_history(&watch);
+  release(&run);
+  tool_values_free(&report.values);
+  karst_options_destroy(report.effective);
+  karst_options_destroy(settings.options);
+  karst_context_destroy(run.context);
+  return tool_finish(status);
+}
