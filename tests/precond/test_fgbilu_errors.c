@@ -1,0 +1,128 @@
+/* fgbilu refuses what is no 7-point grid, styles that the device lacks, and analyses of another grid or style. */
+#include "lib/backend/backend.h"
+#include "tests/support/fgbilu.h"
+#include "tests/support/refusal.h"
+#include "tests/support/settings.h"
+
+static void refuse(karst_context *context, const char *ordering, const karst_matrix *A, karst_status expected,
+                   const char *says)
+{
+  tap_settings options;
+  karst_solver *solver;
+  tap_settings_default(&options);
+  options.precond = "fgbilu";
+  options.ordering = ordering;
+  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+  check_refusal(context, karst_solver_setup(solver, A), expected, NULL, says, says);
+  karst_solver_destroy(solver);
+}
+
+static void wrong_grids(karst_context *context)
+{
+  karst_matrix *A;
+  if (fgbilu_lacks_kernels(context, "wrong grids")) return;
+  tap_need(context, karst_gallery_create(context, "laplace27:4x3x2", 1, &A, NULL), "matrix");
+  refuse(context, "natural", A, KARST_ERROR_MATRIX,
+         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
+  karst_matrix_forget_grid(A);
+  refuse(context, "natural", A, KARST_ERROR_MATRIX,
+         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
+  karst_matrix_destroy(A);
+  tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 1, &A, NULL), "matrix");
+  tap_need(context, karst_matrix_set_grid(A, 4, 6, 1), "grid");
+  refuse(context, "natural", A, KARST_ERROR_MATRIX, "block row 0 has an entry in column 6, which has no face");
+  refuse(context, "rcm", A, KARST_ERROR_MATRIX, "block row 0 has an entry in column 6, which has no face");
+  karst_matrix_forget_grid(A);
+  refuse(context, "rcm", A, KARST_ERROR_MATRIX, "fgbilu finds the grid of a matrix only where no ordering permutes");
+  karst_matrix_destroy(A);
+  const karst_index start[] = {0, 2, 4, 6, 8, 10}, column[] = {0, 3, 0, 1, 0, 2, 3, 4, 1, 4};
+  const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  tap_need(context, karst_matrix_create(context, 5, 1, start, column, ones, KARST_COPY, &A), "matrix");
+  refuse(context, "natural", A, KARST_ERROR_MATRIX, "no grid in natural order has the matrix's pattern: block row ");
+  karst_matrix_destroy(A);
+  const karst_index hollow[] = {0, 2, 3, 5}, beside[] = {0, 1, 0, 1, 2};
+  tap_need(context, karst_matrix_create(context, 3, 1, hollow, beside, ones, KARST_COPY, &A), "matrix");
+  refuse(context, "natural", A, KARST_ERROR_MATRIX, "block row 1 ");
+  karst_matrix_destroy(A);
+}
+
+static void options(karst_context *context)
+{
+  karst_options *set;
+  karst_matrix *A;
+  karst_precond *P;
+  tap_need(context, karst_options_create(context, &set), "options");
+  check_refusal(context, karst_options_set(set, "fgbilu-style", "columns"), KARST_ERROR_OPTION, NULL, "fgbilu-style",
+                "an unknown style");
+  check_refusal(context, karst_options_set(set, "pivoting", "maybe"), KARST_ERROR_OPTION, NULL, "pivoting",
+                "pivoting is yes or no");
+  tap_need(context, karst_gallery_create(context, "poisson3d:4x4x4", 1, &A, NULL), "matrix");
+  tap_need(context, karst_options_set(set, "precond", "fgbilu"), "fgbilu");
+  tap_need(context, karst_options_set(set, "fgbilu-style", context->backend->host_memory ? "tiles" : "lines"), "style");
+  if (!fgbilu_lacks_kernels(context, "a style of other devices"))
+    check_refusal(context, karst_precond_create(context, set, A, &P), KARST_ERROR_OPTION, NULL, "fgbilu-style",
+                  "a style of other devices");
+  karst_matrix_destroy(A);
+  karst_options_destroy(set);
+}
+
+static void without_kernels(void)
+{
+  karst_context *context;
+  karst_matrix *A;
+  karst_precond *P = NULL;
+  tap_settings settings;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "matrix");
+  struct karst_backend bare = *context->backend;
+  bare.fgbilu = NULL;
+  context->backend = &bare;
+  tap_settings_default(&settings);
+  settings.precond = "fgbilu";
+  check_refusal(context, tap_precond_create(context, &settings, A, &P), KARST_ERROR_NOT_BUILT, P,
+                "fgbilu is not available on cpu", "a device without kernels");
+  context->backend = karst_backends[0];
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+}
+
+static void shared_analysis(karst_context *context)
+{
+  tap_settings settings;
+  karst_matrix *A, *B;
+  karst_solver *first, *second;
+  karst_analysis *analysis;
+  if (fgbilu_lacks_kernels(context, "a shared analysis")) return;
+  tap_settings_default(&settings);
+  settings.precond = "fgbilu";
+  tap_need(context, karst_gallery_create(context, "poisson2d:12x1", 1, &A, NULL), "matrix");
+  tap_need(context, karst_gallery_create(context, "poisson2d:12x1", 1, &B, NULL), "matrix");
+  tap_need(context, tap_solver_create(context, &settings, &first), "solver");
+  tap_need(context, tap_solver_create(context, &settings, &second), "solver");
+  tap_need(context, karst_solver_setup(first, A), "setup");
+  tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
+  tap_ok(!karst_solver_setup_with(second, B, analysis), "an analysis serves a matrix of the same grid");
+  tap_need(context, karst_matrix_set_grid(B, 1, 1, 12), "grid");
+  check_refusal(context, karst_solver_setup_with(second, B, analysis), KARST_ERROR_ARGUMENT, NULL,
+                "the grid of the matrix is not that of the analysis", "an analysis for another grid");
+  karst_solver_destroy(second);
+  settings.fgbilu_style = context->backend->host_memory ? "wavefront" : "cl";
+  tap_need(context, karst_matrix_set_grid(B, 12, 1, 1), "grid");
+  tap_need(context, tap_solver_create(context, &settings, &second), "solver");
+  check_refusal(context, karst_solver_setup_with(second, B, analysis), KARST_ERROR_ARGUMENT, NULL, "fgbilu-style",
+                "an analysis for another style");
+  karst_analysis_destroy(analysis);
+  karst_solver_destroy(first);
+  karst_solver_destroy(second);
+  karst_matrix_destroy(A);
+  karst_matrix_destroy(B);
+}
+
+int main(void)
+{
+  tap_each_device(wrong_grids, "wrong grids");
+  tap_each_device(options, "options");
+  without_kernels();
+  tap_each_device(shared_analysis, "a shared analysis");
+  return tap_done();
+}

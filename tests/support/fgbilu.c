@@ -1,0 +1,142 @@
+/* fgbilu.c - random systems on grids for the tests of fgbilu; see fgbilu.h. */
+#include "tests/support/fgbilu.h"
+
+#include "lib/backend/backend.h"
+#include "lib/backend/fgbilu_kernels.h"
+#include "lib/grid/grid.h"
+#include "tests/support/settings.h"
+#include "tests/support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES] = {"acc", "cl", "mixed", "tiles"};
+
+bool fgbilu_lacks_kernels(const karst_context *context, const char *what)
+{
+  if (context->backend->fgbilu) return false;
+  tap_skip("the device has no kernels of fgbilu", "%s", what);
+  return true;
+}
+
+static karst_index random_cells(const struct fgbilu_grid *grid, karst_index *cell)
+{
+  const karst_index cells = karst_grid_cells(grid->size);
+  karst_index rows = 0;
+  for (karst_index i = 0; i < cells; i++)
+    if (0.5 * (tap_random() + 1) >= grid->holes) cell[rows++] = i;
+  for (karst_index i = rows - 1; i > 0 && grid->shuffled; i--) {
+    const karst_index j = (karst_index)tap_random_index((int64_t)i + 1), kept = cell[i];
+    cell[i] = cell[j];
+    cell[j] = kept;
+  }
+  return rows;
+}
+
+/* Blocks are random; the diagonal outweighs its scalar row. */
+static void random_block(const struct fgbilu_grid *grid, bool diagonal, double *block)
+{
+  const int b = grid->b;
+  for (int c = 0; c < b; c++)
+    for (int r = 0; r < b; r++) {
+      const int heavy = grid->turned ? (c + 1) % b : c;
+      block[c * b + r] = tap_random() + (diagonal && r == heavy ? 8 * b : 0);
+    }
+}
+
+static void random_row(const struct fgbilu_grid *grid, const karst_index *row_of, karst_index i,
+                       struct fgbilu_system *s)
+{
+  const karst_cell here = karst_grid_cell(grid->size, s->cell[i]);
+  karst_index found[KARST_PLACES], count = 0;
+  found[count++] = i;
+  for (int face = 0; face < KARST_FACES; face++) {
+    const karst_index there = karst_grid_neighbour(grid->size, &here, face);
+    if (there < 0 || row_of[there] < 0 || 0.5 * (tap_random() + 1) < grid->missing) continue;
+    karst_index at = count++;
+    for (; at > 0 && found[at - 1] > row_of[there]; at--) found[at] = found[at - 1];
+    found[at] = row_of[there];
+  }
+  for (karst_index k = 0; k < count; k++) {
+    const karst_index at = s->start[i] + k;
+    s->column[at] = found[k];
+    random_block(grid, found[k] == i, s->value + (int64_t)at * s->b * s->b);
+  }
+  s->start[i + 1] = s->start[i] + count;
+}
+
+struct fgbilu_system fgbilu_random_system(const struct fgbilu_grid *grid)
+{
+  const karst_index cells = karst_grid_cells(grid->size);
+  const size_t most = KARST_PLACES * (size_t)cells;
+  struct fgbilu_system s = {.b = grid->b};
+  karst_index *row_of = malloc((size_t)cells * sizeof *row_of);
+  s.cell = malloc((size_t)cells * sizeof *s.cell);
+  s.start = malloc(((size_t)cells + 1) * sizeof *s.start);
+  s.column = malloc(most * sizeof *s.column);
+  s.value = malloc(most * (size_t)(s.b * s.b) * sizeof *s.value);
+  s.rows = random_cells(grid, s.cell);
+  for (karst_index i = 0; i < cells; i++) row_of[i] = -1;
+  for (karst_index i = 0; i < s.rows; i++) row_of[s.cell[i]] = i;
+  s.start[0] = 0;
+  for (karst_index i = 0; i < s.rows; i++) random_row(grid, row_of, i, &s);
+  free(row_of);
+  return s;
+}
+
+void fgbilu_forget_system(struct fgbilu_system *s)
+{
+  free(s->cell);
+  free(s->start);
+  free(s->column);
+  free(s->value);
+}
+
+karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *grid, const struct fgbilu_system *s)
+{
+  karst_matrix *A;
+  const karst_index *size = grid->size;
+  tap_need(context, karst_matrix_create(context, s->rows, s->b, s->start, s->column, s->value, KARST_COPY, &A),
+           "matrix");
+  if (grid->told || grid->shuffled || grid->holes > 0)
+    tap_need(context, karst_matrix_set_grid_cells(A, size[0], size[1], size[2], s->cell), "grid");
+  return A;
+}
+
+double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j)
+{
+  for (karst_index k = s->start[i]; k < s->start[i + 1]; k++)
+    if (s->column[k] == j) return s->value + (int64_t)k * s->b * s->b;
+  return NULL;
+}
+
+karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A)
+{
+  tap_settings options;
+  karst_precond *P;
+  tap_settings_default(&options);
+  options.precond = "fgbilu";
+  options.fgbilu_style = style;
+  options.pivoting = pivoting;
+  tap_need(context, tap_precond_create(context, &options, A, &P), style);
+  return P;
+}
+
+double *fgbilu_applied(karst_context *context, const karst_precond *P, int64_t n, double **of_r)
+{
+  karst_vector *r, *z;
+  double *result = malloc((size_t)n * sizeof *result);
+  tap_need(context, karst_vector_create(context, n, &r), "r");
+  tap_need(context, karst_vector_create(context, n, &z), "z");
+  tap_need(context, karst_vector_fill_random(r, 7), "random");
+  tap_need(context, karst_vector_fill(z, NAN), "poison");
+  tap_need(context, karst_precond_apply(P, r, z), "apply");
+  karst_vector_get(z, n, result);
+  if (of_r) {
+    *of_r = malloc((size_t)n * sizeof **of_r);
+    karst_vector_get(r, n, *of_r);
+  }
+  karst_vector_destroy(r);
+  karst_vector_destroy(z);
+  return result;
+}

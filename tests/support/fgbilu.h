@@ -1,0 +1,43 @@
+/* fgbilu.h - what the tests of fgbilu share: random systems on grids, and preconditioners of them. */
+#ifndef KARST_TESTS_SUPPORT_FGBILU_H
+#define KARST_TESTS_SUPPORT_FGBILU_H
+
+#include "karst.h"
+
+#include <stdbool.h>
+
+/* What a test's matrix is to be. */
+struct fgbilu_grid {
+  karst_index size[3];
+  int b;
+  double holes, missing; /* the probabilities of a cell and of a coupling to be left out */
+  bool shuffled;         /* block rows in a random order */
+  bool turned;           /* the scalar rows of each block row are rotated, so that elimination has to exchange rows */
+  bool told;             /* the matrix knows its grid; always so with holes or another order */
+};
+
+struct fgbilu_system {
+  karst_index rows, *cell, *start, *column; /* cell: [rows] the cell of each block row */
+  int b;
+  double *value;
+};
+
+/* The styles of a GPU. */
+enum { FGBILU_GPU_STYLES = 4 };
+extern const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES];
+
+/* Prints that the device has no kernels of fgbilu, and returns whether that is so. */
+bool fgbilu_lacks_kernels(const karst_context *context, const char *what);
+
+/* Makes random blocks with a heavy diagonal on a grid. The caller forgets the system. */
+struct fgbilu_system fgbilu_random_system(const struct fgbilu_grid *grid);
+void fgbilu_forget_system(struct fgbilu_system *s);
+karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *grid, const struct fgbilu_system *s);
+/* Returns the block of row i and column j, or NULL. */
+double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j);
+
+karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A);
+/* Returns z = M^-1 r for the r of a seed, and r itself unless of_r is NULL. The caller frees both. */
+double *fgbilu_applied(karst_context *context, const karst_precond *P, int64_t n, double **of_r);
+
+#endif
