@@ -6,8 +6,10 @@
  *
  * Each level eliminates half of the nodes that are left, after lumping their couplings among themselves, and what is
  * left after the last one is factored completely. */
-#include "lib/method/precond.h"
+#include "config.h"
+
 #include "lib/backend/rrb_kernels.h"
+#include "lib/method/precond.h"
 
 #include <stdio.h>
 
@@ -160,6 +162,10 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   rrb->levels = settings->levels == 0 ? choose_levels(rrb->size) : settings->levels < most ? settings->levels : most;
   const int grids = (rrb->levels + 1) / 2;
   rrb->grouped = settings->grids < grids ? settings->grids : grids;
+  if (!KARST_BASELINES && rrb->grouped < grids)
+    return karst_fail(p->context, KARST_ERROR_NOT_BUILT,
+                      "rrb-grids %d stores grids node by node, which takes a build with --enable-baselines",
+                      settings->grids);
   rrb->single = settings->precision;
   if (rrb->single && rrb->grouped < grids)
     return karst_fail(

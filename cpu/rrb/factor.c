@@ -106,10 +106,6 @@ static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t 
 }
 
 /* An entry of A that is not finite, at a node. */
-static karst_rrb_outcome entry_of(karst_index node) { return (karst_rrb_outcome){KARST_NOT_FINITE, 0, node, -1}; }
-
-static karst_reason reason_of(double inverse) { return isnan(inverse) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND; }
-
 /* The first bad pivot of a level of grid m. Returns whether there is one. */
 static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *outcome)
 {
@@ -121,7 +117,7 @@ static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *
       const int e = !red ? KARST_RRB_FACTOR_B1 : i % 2 ? KARST_RRB_FACTOR_R1 : KARST_RRB_FACTOR_R2;
       const double inverse = inverse_of(rrb, m, e, i / 2, j / 2);
       if ((inverse > 0 && inverse < INFINITY) || !karst_rrb_has_node(rrb, m, i, j)) continue;
-      const karst_reason reason = reason_of(inverse < INFINITY ? inverse : NAN);
+      const karst_reason reason = karst_rrb_pivot_reason(inverse < INFINITY ? inverse : NAN);
       *outcome = (karst_rrb_outcome){reason, level, karst_rrb_node(rrb, m, i, j), -1};
       return true;
     }
@@ -138,50 +134,12 @@ static bool factor_grids(karst_context *context, const karst_matrix *A, const ka
     sweep_grid(context, &sweep);
     outcome->unsymmetric = sweep.unsymmetric;
     if (sweep.unsymmetric >= 0) return false;
-    if (sweep.not_finite >= 0) *outcome = entry_of(sweep.not_finite);
+    if (sweep.not_finite >= 0) *outcome = karst_rrb_entry_outcome(sweep.not_finite);
     if (sweep.not_finite >= 0) return false;
     for (int level = 0; level < 2; level++)
       if (sweep.bad[level] > 0 && find_bad(rrb, m, 2 * m + 1 + level, outcome)) return false;
   }
   return true;
-}
-
-/* The stencil of all nodes, row by row, for the storage node by node or for a grid of one node. Returns whether it is
- * symmetric and finite. */
-static bool load_nodes(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
-{
-  const karst_rrb_cpu *plan = rrb->plan;
-  const karst_index nx = rrb->size[0];
-  double *lines[2] = {plan->lines, plan->lines + 2 * KARST_RRB_SLOTS * rrb->shape[0].pitch};
-  karst_index not_finite = -1;
-  for (karst_index j = 0; j < rrb->size[1]; j++) {
-    double *line = lines[j % 2], *below = j > 0 ? lines[1 - j % 2] : NULL;
-    karst_rrb_line_read(A, rrb, j, line);
-    outcome->unsymmetric = karst_rrb_line_check(A, rrb, j, line, below, outcome->unsymmetric);
-    if (not_finite < 0) not_finite = karst_rrb_line_not_finite(rrb, j, line);
-    for (int part = 0; part < KARST_RRB_PARTS; part++) {
-      const double *even = karst_rrb_line_part(rrb, line, part, 0), *odd = karst_rrb_line_part(rrb, line, part, 1);
-      double *row = plan->naive->stencil[part] + (int64_t)j * nx;
-      for (karst_index i = 0; i < nx; i++) row[i] = i % 2 ? odd[i / 2] : even[i / 2];
-    }
-  }
-  if (outcome->unsymmetric >= 0) return false;
-  if (not_finite >= 0) *outcome = entry_of(not_finite);
-  return not_finite < 0;
-}
-
-/* The nodes of the grids that are stored node by node. */
-static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
-{
-  const karst_rrb_cpu *plan = rrb->plan;
-  const int m = rrb->grouped;
-  const karst_index nx = rrb->shape[m].size[0];
-  int level = 0;
-  karst_index node = -1;
-  karst_rrb_naive_factor(plan->naive, &level, &node);
-  if (node < 0) return;
-  *outcome = (karst_rrb_outcome){reason_of(plan->naive->refused), 2 * m + level,
-                                 karst_rrb_node(rrb, m, node % nx, node / nx), -1};
 }
 
 static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
@@ -193,14 +151,15 @@ static void factor_rest(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_o
   } else { /* a grid of one node */
     karst_rrb_line_read(A, rrb, 0, plan->lines);
     plan->band[0] = plan->lines[0];
-    if (!isfinite(plan->band[0])) *outcome = entry_of(0);
+    if (!isfinite(plan->band[0])) *outcome = karst_rrb_entry_outcome(0);
     if (!isfinite(plan->band[0])) return;
   }
   const karst_index q = karst_rrb_rest_factor_cpu(rrb->rest, rrb->rest_band, plan->band);
   if (q < 0) return;
   karst_rrb_rest_node(rrb, q, &i, &j);
   const double inverse = plan->band[(int64_t)q * (rrb->rest_band + 1) + rrb->rest_band];
-  *outcome = (karst_rrb_outcome){reason_of(inverse), rrb->levels + 1, karst_rrb_node(rrb, rrb->levels / 2, i, j), -1};
+  *outcome = (karst_rrb_outcome){karst_rrb_pivot_reason(inverse), rrb->levels + 1,
+                                 karst_rrb_node(rrb, rrb->levels / 2, i, j), -1};
 }
 
 karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A, karst_rrb *rrb,
@@ -208,10 +167,11 @@ karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A,
 {
   const karst_rrb_cpu *plan = rrb->plan;
   *outcome = (karst_rrb_outcome){KARST_SOUND, 0, -1, -1};
-  if (karst_rrb_is_naive(rrb) ? !load_nodes(A, rrb, outcome) : !factor_grids(context, A, rrb, outcome))
+  if (karst_rrb_is_naive(rrb) ? !karst_rrb_naive_kernels.load(A, rrb, outcome)
+                              : !factor_grids(context, A, rrb, outcome))
     return KARST_SUCCESS;
   if (plan->naive)
-    factor_naive(rrb, outcome);
+    karst_rrb_naive_kernels.factor(rrb, outcome);
   else
     factor_rest(A, rrb, outcome);
   return KARST_SUCCESS;

@@ -9,7 +9,7 @@ void karst_rrb_multiply_cpu(karst_context *context, const karst_rrb *rrb, const 
 {
   const karst_rrb_cpu *plan = rrb->plan;
   if (rrb->grouped == 0) {
-    const double sum = karst_rrb_naive_multiply(plan->naive, x, y);
+    const double sum = karst_rrb_naive_kernels.multiply(plan->naive, x, y);
     if (dot) *dot = sum;
     return;
   }

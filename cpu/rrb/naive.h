@@ -27,17 +27,28 @@ typedef struct karst_rrb_naive {
   int64_t bytes;
 } karst_rrb_naive;
 
-/* For the grids of rrb from number rrb->grouped on. Where it fails, what it leaves is for destroy, which takes NULL. */
-karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
-void karst_rrb_naive_destroy(karst_context *context, karst_rrb_naive *naive);
-/* Factors the stencil, which stays. *node and *level, from 1: of the first pivot that is not positive or not finite, in
- * the order of karst_rrb_outcome, counted on this grid, j nx + i, and from this grid on; *node = -1: none. */
-void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *node);
-/* z = M^-1 z over all nodes. */
-void karst_rrb_naive_solve(const karst_rrb_naive *naive, double *z);
-/* The same with the black nodes of the grid alone, of one level or more; the others are not looked at. */
-void karst_rrb_naive_solve_black(const karst_rrb_naive *naive, double *z);
-/* y = S x on the black nodes, and 0 elsewhere. Returns x . y. */
-double karst_rrb_naive_multiply(const karst_rrb_naive *naive, const double *x, double *y);
+/* The kernels of this storage, from baselines/rrb_naive.c. In a build without baselines all are NULL, and precond/rrb.c
+ * refuses the options that need them. rrb->plan is a karst_rrb_cpu. */
+struct karst_rrb_naive_kernels {
+  /* For the grids of rrb from number rrb->grouped on. What a create that fails has made is for destroy. */
+  karst_status (*create)(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
+  void (*destroy)(karst_context *context, karst_rrb_naive *naive);
+  /* Reads the stencil of all nodes from A, with rrb->grouped = 0. Returns whether it is symmetric and finite. */
+  bool (*load)(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome);
+  /* Factors the stencil, which stays. */
+  void (*factor)(const karst_rrb *rrb, karst_rrb_outcome *outcome);
+  /* z = M^-1 z over all nodes. */
+  void (*solve)(const karst_rrb_naive *naive, double *z);
+  /* The same with the black nodes of the grid alone, of one level or more; the others are not looked at. */
+  void (*solve_black)(const karst_rrb_naive *naive, double *z);
+  /* y = S x on the black nodes, and 0 elsewhere. Returns x . y. */
+  double (*multiply)(const karst_rrb_naive *naive, const double *x, double *y);
+  /* z = b less what the red nodes give on the black nodes, 0 on the red ones. */
+  void (*enter)(const karst_rrb_naive *naive, const double *b, double *z);
+  /* The red nodes of b become those of x; x has the black ones. */
+  void (*leave)(const karst_rrb_naive *naive, const double *x, double *b);
+};
+
+extern const struct karst_rrb_naive_kernels karst_rrb_naive_kernels;
 
 #endif

@@ -63,7 +63,7 @@ static karst_status make_plan(karst_context *context, const karst_matrix *A, kar
   if (!status) status = plan_lines(context, A, rrb);
   if (status) return status;
   if (rrb->grouped == rrb->grids) return plan_rest(context, rrb);
-  status = karst_rrb_naive_create(context, rrb, &plan->naive);
+  status = karst_rrb_naive_kernels.create(context, rrb, &plan->naive);
   if (!status) rrb->plan_memory += plan->naive->bytes;
   return status;
 }
@@ -73,7 +73,7 @@ static void plan_destroy(karst_context *context, karst_rrb *rrb)
   karst_rrb_cpu *plan = rrb->plan;
   if (!plan) return;
   karst_rrb_arrays_destroy(context, &plan->arrays);
-  karst_rrb_naive_destroy(context, plan->naive);
+  if (plan->naive) karst_rrb_naive_kernels.destroy(context, plan->naive);
   karst_release(context, plan->band);
   karst_release(context, plan->left);
   karst_release(context, plan->place);

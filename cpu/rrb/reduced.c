@@ -6,48 +6,6 @@
 
 #include <string.h>
 
-/* Coupling c of a red node of the naive storage, times a value of its neighbour or its own: west, east, south or
- * north. */
-static double coupled(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
-{
-  return naive->factor[coupling][node] * value;
-}
-
-/* z = b less what the red nodes give on the black nodes, 0 on the red ones. */
-static void enter_naive(const karst_rrb_naive *naive, const double *b, double *z)
-{
-  const int64_t nx = naive->size[0], ny = naive->size[1];
-  for (int64_t j = 0; j < ny; j++)
-    for (int64_t i = 0; i < nx; i++) {
-      const int64_t node = j * nx + i;
-      double sum = 0;
-      if ((i + j) % 2 == 0) {
-        sum = b[node];
-        if (i > 0) sum -= coupled(naive, 1, node - 1, b[node - 1]);
-        if (i + 1 < nx) sum -= coupled(naive, 0, node + 1, b[node + 1]);
-        if (j > 0) sum -= coupled(naive, 3, node - nx, b[node - nx]);
-        if (j + 1 < ny) sum -= coupled(naive, 2, node + nx, b[node + nx]);
-      }
-      z[node] = sum;
-    }
-}
-
-/* The red nodes of b become those of x; x has the black ones. */
-static void leave_naive(const karst_rrb_naive *naive, const double *x, double *b)
-{
-  const int64_t nx = naive->size[0], ny = naive->size[1];
-  for (int64_t j = 0; j < ny; j++)
-    for (int64_t i = (j + 1) % 2; i < nx; i += 2) {
-      const int64_t node = j * nx + i;
-      double sum = coupled(naive, KARST_RRB_INVERSE, node, b[node]);
-      if (i > 0) sum -= coupled(naive, 0, node, x[node - 1]);
-      if (i + 1 < nx) sum -= coupled(naive, 1, node, x[node + 1]);
-      if (j > 0) sum -= coupled(naive, 2, node, x[node - nx]);
-      if (j + 1 < ny) sum -= coupled(naive, 3, node, x[node + nx]);
-      b[node] = sum;
-    }
-}
-
 /* Grid 0 with its first level alone, in the work space. */
 static karst_rrb_sweep first_level(const karst_rrb *rrb)
 {
@@ -75,7 +33,7 @@ void karst_rrb_enter_cpu(karst_context *context, const karst_rrb *rrb, const dou
   karst_rrb_put_cpu(context, &right, b);
   karst_rrb_put_cpu(context, &start, x);
   if (natural) {
-    enter_naive(plan->naive, all, reduced_b);
+    karst_rrb_naive_kernels.enter(plan->naive, all, reduced_b);
     return;
   }
   karst_rrb_sweep sweep = first_level(rrb);
@@ -103,7 +61,7 @@ void karst_rrb_leave_cpu(karst_context *context, const karst_rrb *rrb, const dou
   const karst_rrb_place place = {rrb, all, natural ? 0 : KARST_RRB_GROUPS};
   karst_rrb_put_cpu(context, &place, b);
   if (natural) {
-    leave_naive(plan->naive, reduced_x, all);
+    karst_rrb_naive_kernels.leave(plan->naive, reduced_x, all);
     for (int64_t node = 0; node < rrb->reduced; node++)
       if ((node / rrb->size[0] + node % rrb->size[0]) % 2 == 0) all[node] = reduced_x[node];
     karst_rrb_get_cpu(context, &place, x);

@@ -1,11 +1,13 @@
 /* rrb_cpu.h - the inside of the CPU's kernels of the repeated red-black method: what plan.c makes, factor.c and rest.c
- * fill, and solve.c applies. naive.h is the storage node by node. */
+ * fill, and solve.c applies. naive.h is the storage node by node, which baselines/ has. */
 #ifndef KARST_CPU_RRB_RRB_CPU_H
 #define KARST_CPU_RRB_RRB_CPU_H
 
 #include "cpu/cpu.h"
 #include "cpu/rrb/naive.h"
 #include "lib/backend/rrb_kernels.h"
+
+#include <math.h>
 
 /* The plan of a karst_rrb whose first grids are stored in groups, or of one that is stored node by node altogether. */
 typedef struct karst_rrb_cpu {
@@ -47,6 +49,18 @@ KARST_INLINE bool karst_rrb_has_node(const karst_rrb *rrb, int m, karst_index i,
 {
   const karst_rrb_cpu *plan = (const karst_rrb_cpu *)rrb->plan;
   return !plan->row || plan->row[karst_rrb_node(rrb, m, i, j)] >= 0;
+}
+
+/* What a factorization reports of an entry of A that is not finite, in the row of a node, and of a pivot, from 1 / d.
+ * */
+static inline karst_rrb_outcome karst_rrb_entry_outcome(karst_index node)
+{
+  return (karst_rrb_outcome){KARST_NOT_FINITE, 0, node, -1};
+}
+
+static inline karst_reason karst_rrb_pivot_reason(double inverse)
+{
+  return isnan(inverse) ? KARST_NOT_FINITE : KARST_INDEFINITE_PRECOND;
 }
 
 /* load.c: reads row j of the nodes of grid 0 from A. */

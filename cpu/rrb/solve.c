@@ -28,7 +28,7 @@ static void solve_grids(karst_context *context, const karst_rrb *rrb, int first)
     karst_rrb_forward_cpu(context, &pass);
   }
   if (plan->naive)
-    karst_rrb_naive_solve(plan->naive, plan->naive->vector);
+    karst_rrb_naive_kernels.solve(plan->naive, plan->naive->vector);
   else
     solve_rest(rrb, plan->arrays.vector[rrb->levels / 2]);
   for (int m = rrb->grouped - 1; m >= first; m--) {
@@ -54,7 +54,7 @@ static void solve_black(karst_context *context, const karst_rrb *rrb, const doub
   const karst_rrb_cpu *plan = rrb->plan;
   karst_copy_cpu(context, rrb->reduced, r, z);
   if (plan->naive)
-    karst_rrb_naive_solve_black(plan->naive, z);
+    karst_rrb_naive_kernels.solve_black(plan->naive, z);
   else
     solve_rest(rrb, z);
   if (dot) karst_dots_cpu(context, rrb->reduced, 1, &r, z, dot);

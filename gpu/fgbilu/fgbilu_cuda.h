@@ -85,8 +85,9 @@ typedef struct karst_fgbilu_variant {
 
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_acc_cuda; /* acc.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_acc_cuda;
-extern const karst_fgbilu_factor_variant karst_fgbilu_factor_cl_cuda; /* cl.cu */
-extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_cl_cuda;
+/* The styles that only repeat the paper: baselines/fgbilu_cl.cu. In a build without baselines their names are NULL. */
+enum { KARST_FGBILU_BASELINES = 2 };
+extern const karst_fgbilu_variant karst_fgbilu_baselines_cuda[KARST_FGBILU_BASELINES];
 
 /* plan.cu */
 karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,

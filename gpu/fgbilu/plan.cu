@@ -5,22 +5,16 @@
 
 #include <algorithm>
 
-#include <stdio.h>
-
 namespace
 {
 
-/* The styles; auto takes the first whose block sizes include that of the matrix. Tiles have a warp for a row of cells
- * whose scalar rows are its lanes; CL has a thread for each element of a block, in thread blocks of 1024 at most. */
+/* The styles of every build; auto takes the first that serves the block size. Tiles have a warp for a row of cells,
+ * whose scalar rows are its lanes. ACC serves blocks of any size. */
 const karst_fgbilu_variant variants[] = {
     {KARST_FGBILU_TILES, "tiles", 32, karst_fgbilu_cut_tiles_cuda, karst_fgbilu_forget_tiles_cuda,
      &karst_fgbilu_factor_tiles_cuda, &karst_fgbilu_sweep_tiles_cuda},
-    {KARST_FGBILU_CL, "cl", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
-     &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_cl_cuda},
     {KARST_FGBILU_ACC, "acc", 0, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
      &karst_fgbilu_factor_acc_cuda, &karst_fgbilu_sweep_acc_cuda},
-    {KARST_FGBILU_MIXED, "mixed", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
-     &karst_fgbilu_factor_cl_cuda, &karst_fgbilu_sweep_acc_cuda},
 };
 
 /* Tells whether the GPU has the shared memory that tiles take for blocks of n. */
@@ -39,23 +33,37 @@ bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b)
          (variant->style != KARST_FGBILU_TILES || tiles_fit(context, b));
 }
 
+/* Returns the style, or NULL where this build has none of that name on a GPU. */
+const karst_fgbilu_variant *find(karst_fgbilu_style style)
+{
+  for (const karst_fgbilu_variant &variant : variants)
+    if (variant.style == style) return &variant;
+  for (const karst_fgbilu_variant &variant : karst_fgbilu_baselines_cuda)
+    if (variant.name && variant.style == style) return &variant;
+  return nullptr;
+}
+
 karst_status choose(karst_context *context, karst_fgbilu_style style, int b, const karst_fgbilu_variant **chosen)
 {
-  char names[100] = "";
-  size_t length = 0;
-  for (const karst_fgbilu_variant &variant : variants) {
-    *chosen = &variant;
-    if ((style == KARST_FGBILU_AUTO || style == variant.style) && serves(context, &variant, b)) return KARST_SUCCESS;
-    if (style == variant.style && (variant.largest == 0 || b <= variant.largest))
-      return karst_fail(context, KARST_ERROR_OPTION,
-                        "fgbilu-style %s takes more shared memory for blocks of %d than this GPU gives a thread block",
-                        variant.name, b);
-    if (style == variant.style)
-      return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style %s takes blocks of up to %d, and these are of %d",
-                        variant.name, variant.largest, b);
-    length += (size_t)snprintf(names + length, sizeof names - length, ", %s", variant.name);
+  if (style == KARST_FGBILU_AUTO) {
+    *chosen = variants;
+    while (!serves(context, *chosen, b)) ++*chosen; /* the last serves any block */
+    return KARST_SUCCESS;
   }
-  return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style is auto%s on a GPU, and not one of the cpu's", names);
+  const karst_fgbilu_variant *variant = *chosen = find(style);
+  if (!variant && (style == KARST_FGBILU_CL || style == KARST_FGBILU_MIXED))
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "fgbilu-style %s takes a build with --enable-baselines",
+                      style == KARST_FGBILU_CL ? "cl" : "mixed");
+  if (!variant)
+    return karst_fail(context, KARST_ERROR_OPTION,
+                      "fgbilu-style is auto, tiles, cl, acc or mixed on a GPU; the others are for the CPU");
+  if (serves(context, variant, b)) return KARST_SUCCESS;
+  if (variant->largest == 0 || b <= variant->largest)
+    return karst_fail(context, KARST_ERROR_OPTION,
+                      "fgbilu-style %s takes more shared memory for blocks of %d than this GPU gives a thread block",
+                      variant->name, b);
+  return karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style %s takes blocks of up to %d, and these are of %d",
+                    variant->name, variant->largest, b);
 }
 
 /* The cells as kernels look at them. */

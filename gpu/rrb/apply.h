@@ -226,17 +226,24 @@ void karst_rrb_reds_backward_cuda(karst_context *context, const karst_rrb *rrb, 
  * has no block row stays as it is. */
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector);
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x);
-/* nodes.cu: vector[grouped] = M^-1 vector from grid grouped on, and with grouped = 0 all that solve.cu gives. */
-void karst_rrb_nodes_grids_cuda(karst_context *context, const karst_rrb *rrb);
-void karst_rrb_nodes_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z);
-void karst_rrb_nodes_enter_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
-                                double *reduced_b, double *reduced_x);
-void karst_rrb_nodes_leave_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x,
-                                double *x);
-void karst_rrb_nodes_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y,
-                                   double *dot);
-void karst_rrb_nodes_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
-                                        double *dot);
+/* Grids that are stored node by node, from number grouped on: baselines/rrb_nodes.cu. In a build without baselines all
+ * are NULL, and precond/rrb.c refuses the options that need them. */
+struct karst_rrb_nodes_kernels {
+  /* The elements of karst_rrb_cuda's nodes; 0 with grouped = grids. */
+  int64_t (*elements)(const karst_rrb *rrb);
+  /* Brings the factors there from their groups. */
+  void (*spread)(karst_context *context, const karst_rrb *rrb);
+  /* vector[grouped] = M^-1 vector from grid grouped on. */
+  void (*grids)(karst_context *context, const karst_rrb *rrb);
+  /* With grouped = 0, what solve.cu and multiply.cu give. */
+  void (*solve)(karst_context *context, const karst_rrb *rrb, const double *r, double *z);
+  void (*enter)(karst_context *context, const karst_rrb *rrb, const double *b, const double *x, double *reduced_b,
+                double *reduced_x);
+  void (*leave)(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x, double *x);
+  void (*multiply)(karst_context *context, const karst_rrb *rrb, const double *x, double *y, double *dot);
+  void (*solve_reduced)(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot);
+};
+extern const karst_rrb_nodes_kernels karst_rrb_nodes_kernels_cuda;
 /* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none;
  * and that launch, on vector[m] in place. */
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, RESIDENT)
 void karst_rrb_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y, double *dot)
 {
   if (rrb->grouped == 0 && rrb->grids > 0) {
-    karst_rrb_nodes_multiply_cuda(context, rrb, x, y, dot);
+    karst_rrb_nodes_kernels_cuda.multiply(context, rrb, x, y, dot);
     return;
   }
   const karst_cuda *cuda = karst_cuda_of(context);

@@ -33,7 +33,7 @@ typedef struct karst_rrb_cuda {
   double *inverse;             /* [rest] 1 / d where dense; M^-1 = W^T D^-1 W on what is left */
   double *left;                /* [rest] work space */
   double *memory;              /* finding to left: one allocation */
-  double *nodes;               /* [karst_rrb_nodes_elements_cuda] zero at first: what nodes.cu stores, or NULL */
+  double *nodes;               /* what baselines/rrb_nodes.cu stores, zero at first, or NULL */
   int64_t shared;              /* elements that the vectors of coarse.cu may have */
   bool overlaps;               /* whether kernels wait for the one before themselves, so that launches may overlap */
 } karst_rrb_cuda;
@@ -97,9 +97,6 @@ void karst_rrb_dense_solve_cuda(karst_context *context, const karst_rrb *rrb);
 
 /* coarse.cu: asks the device once for the shared memory that its launches take, and what launches may do. */
 void karst_rrb_coarse_prepare_cuda(karst_rrb_cuda *plan);
-/* nodes.cu: the elements of nodes, and the factors brought there from their groups: with grouped < grids. */
-int64_t karst_rrb_nodes_elements_cuda(const karst_rrb *rrb);
-void karst_rrb_spread_cuda(karst_context *context, const karst_rrb *rrb);
 
 /* solve.cu */
 void karst_rrb_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z);

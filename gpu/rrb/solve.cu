@@ -22,7 +22,7 @@ void solve_grids(karst_context *context, const karst_rrb *rrb)
   const bool odd = rrb->levels % 2 != 0;
   for (int m = 1; m < end; m++) karst_rrb_pairs_forward_cuda(context, rrb, m);
   if (nodes)
-    karst_rrb_nodes_grids_cuda(context, rrb);
+    karst_rrb_nodes_kernels_cuda.grids(context, rrb);
   else if (coarse <= rrb->grids)
     karst_rrb_coarse_cuda(context, rrb, coarse);
   else {
@@ -43,7 +43,7 @@ void copy(karst_context *context, int64_t elements, const double *from, double *
 void karst_rrb_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot)
 {
   if (rrb->grouped == 0 && rrb->grids > 0) {
-    karst_rrb_nodes_solve_reduced_cuda(context, rrb, r, z, dot);
+    karst_rrb_nodes_kernels_cuda.solve_reduced(context, rrb, r, z, dot);
     return;
   }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
@@ -62,7 +62,7 @@ void karst_rrb_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, 
 void karst_rrb_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z)
 {
   if (rrb->grouped == 0 && rrb->grids > 0) {
-    karst_rrb_nodes_solve_cuda(context, rrb, r, z);
+    karst_rrb_nodes_kernels_cuda.solve(context, rrb, r, z);
     return;
   }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
@@ -81,7 +81,7 @@ void karst_rrb_enter_cuda(karst_context *context, const karst_rrb *rrb, const do
                           double *reduced_b, double *reduced_x)
 {
   if (rrb->grouped == 0 && rrb->grids > 0) {
-    karst_rrb_nodes_enter_cuda(context, rrb, b, x, reduced_b, reduced_x);
+    karst_rrb_nodes_kernels_cuda.enter(context, rrb, b, x, reduced_b, reduced_x);
     return;
   }
   const cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -97,7 +97,7 @@ void karst_rrb_leave_cuda(karst_context *context, const karst_rrb *rrb, const do
                           double *x)
 {
   if (rrb->grouped == 0 && rrb->grids > 0) {
-    karst_rrb_nodes_leave_cuda(context, rrb, b, reduced_x, x);
+    karst_rrb_nodes_kernels_cuda.leave(context, rrb, b, reduced_x, x);
     return;
   }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];

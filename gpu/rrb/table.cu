@@ -1,6 +1,6 @@
 /* table.cu - the CUDA instance of the kernels of the repeated red-black method: its table, its memory, and the outcome
  * of a factorization. */
-#include "gpu/rrb/rrb_cuda.h"
+#include "gpu/rrb/apply.h"
 
 namespace
 {
@@ -67,7 +67,7 @@ karst_status plan(karst_context *context, const karst_matrix *A, karst_rrb *rrb)
   if (!status) status = take_cells(context, rrb, made);
   if (!status) karst_rrb_rest_place_cuda(context, rrb);
   karst_rrb_coarse_prepare_cuda(made);
-  const int64_t nodes = karst_rrb_nodes_elements_cuda(rrb);
+  const int64_t nodes = rrb->grouped < rrb->grids ? karst_rrb_nodes_kernels_cuda.elements(rrb) : 0;
   if (!status && nodes > 0) status = karst_device_doubles(context, nodes, "rrb", &made->nodes);
   if (!status && nodes > 0) {
     context->backend->fill(context, nodes, 0, made->nodes);
@@ -121,7 +121,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_rrb *rr
   karst_rrb_load_cuda(context, A, rrb);
   karst_rrb_eliminate_cuda(context, rrb);
   karst_rrb_rest_factor_cuda(context, rrb);
-  if (rrb->grouped < rrb->grids) karst_rrb_spread_cuda(context, rrb);
+  if (rrb->grouped < rrb->grids) karst_rrb_nodes_kernels_cuda.spread(context, rrb);
   const karst_status status = context->backend->download(context, found, plan->finding, sizeof found);
   if (!status) report(rrb, found, outcome);
   return status;

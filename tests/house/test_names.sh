@@ -3,7 +3,7 @@
 # even in separate sources (the one-definition rule).
 cd "$srcdir" || exit 1
 rooms=''
-for room in lib format matrices symbolic precond cpu krylov solver gpu; do [ -d $room ] && rooms="$rooms $room"; done
+for room in lib format matrices symbolic precond cpu krylov solver gpu baselines; do [ -d $room ] && rooms="$rooms $room"; done
 report()
 {
   if [ -z "$2" ]; then

@@ -25,7 +25,7 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..13
+echo 1..14
 room support
 room lib
 room format lib support
@@ -33,6 +33,7 @@ room matrices lib format
 room symbolic lib
 room cpu lib symbolic
 room gpu lib
+room baselines lib cpu gpu
 room precond lib symbolic
 room krylov lib
 room solver lib symbolic

@@ -134,8 +134,9 @@ static void shapes(karst_context *context)
   static const karst_index size[][3] = {{1, 1, 1}, {7, 1, 1}, {1, 9, 1},  {1, 1, 5}, {5, 7, 1},   {6, 1, 4},
                                         {1, 5, 6}, {3, 5, 7}, {11, 2, 3}, {2, 2, 2}, {140, 2, 2}, {3, 40, 3}};
   static const char *const styles[] = {"auto", "sequential", "wavefront", "lines"};
+  const int count = context->backend->host_memory ? 4 : 1 + FGBILU_GPU_STYLES;
   if (fgbilu_lacks_kernels(context, "shapes of grids")) return;
-  for (int number = 0; number < 4; number++) {
+  for (int number = 0; number < count; number++) {
     const char *style = context->backend->host_memory ? styles[number]
                         : number > 0                  ? fgbilu_gpu_styles[number - 1]
                                                       : "auto";

@@ -62,6 +62,11 @@ static void options(karst_context *context)
   if (!fgbilu_lacks_kernels(context, "a style of other devices"))
     check_refusal(context, karst_precond_create(context, set, A, &P), KARST_ERROR_OPTION, NULL, "fgbilu-style",
                   "a style of other devices");
+  if (!KARST_BASELINES && !context->backend->host_memory) {
+    tap_need(context, karst_options_set(set, "fgbilu-style", "cl"), "style");
+    check_refusal(context, karst_precond_create(context, set, A, &P), KARST_ERROR_NOT_BUILT, NULL,
+                  "fgbilu-style cl takes a build with --enable-baselines", "a style of baselines/");
+  }
   karst_matrix_destroy(A);
   karst_options_destroy(set);
 }
@@ -106,7 +111,7 @@ static void shared_analysis(karst_context *context)
   check_refusal(context, karst_solver_setup_with(second, B, analysis), KARST_ERROR_ARGUMENT, NULL,
                 "the grid of the matrix is not that of the analysis", "an analysis for another grid");
   karst_solver_destroy(second);
-  settings.fgbilu_style = context->backend->host_memory ? "wavefront" : "cl";
+  settings.fgbilu_style = context->backend->host_memory ? "wavefront" : "acc";
   tap_need(context, karst_matrix_set_grid(B, 12, 1, 1), "grid");
   tap_need(context, tap_solver_create(context, &settings, &second), "solver");
   check_refusal(context, karst_solver_setup_with(second, B, analysis), KARST_ERROR_ARGUMENT, NULL, "fgbilu-style",

@@ -10,7 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES] = {"acc", "cl", "mixed", "tiles"};
+const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES] = {
+    "acc",
+    "tiles",
+#if KARST_BASELINES
+    "cl",
+    "mixed",
+#endif
+};
 
 bool fgbilu_lacks_kernels(const karst_context *context, const char *what)
 {

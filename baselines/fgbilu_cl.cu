@@ -1,6 +1,6 @@
-/* cl.cu - fgbilu in the CL style (Luo, Edwards, Luo, Mueller, Algorithms 8 to 10): one launch a hyperplane, for the
- * factorization and for each sweep. Each element of a block has a thread, in all that is done with it; the threads of
- * a thread block ("workgroup") share L = max(1, 288 / n^2) cells, and what they tell each other goes through shared
+/* fgbilu_cl.cu - fgbilu in the CL style (Luo, Edwards, Luo, Mueller, Algorithms 8 to 10): one launch a hyperplane, for
+ * the factorization and for each sweep. Each element of a block has a thread, in all that is done with it; the threads
+ * of a thread block ("workgroup") share L = max(1, 288 / n^2) cells, and what they tell each other goes through shared
  * memory. n is the block size, u and v number the rows and columns of a block, q the cells of a hyperplane, qw those of
  * a thread block. 288 is a multiple of the warp's 32 threads and of n^2 for n = 1, 2, 3, 4, 6 and 12.
  *
@@ -280,7 +280,15 @@ void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fg
   for (karst_index p = planes->count - 1; p >= 0; p--) launch_sweep<true>(m, planes, p, r, z, stream);
 }
 
+const karst_fgbilu_factor_variant factor_cl = {nullptr, nullptr, launch_factor};
+const karst_fgbilu_sweep_variant sweep_cl = {nullptr, nullptr, solve};
+
 } // namespace
 
-const karst_fgbilu_factor_variant karst_fgbilu_factor_cl_cuda = {nullptr, nullptr, launch_factor};
-const karst_fgbilu_sweep_variant karst_fgbilu_sweep_cl_cuda = {nullptr, nullptr, solve};
+/* A thread for each element of a block, in thread blocks of 1024 at most. */
+const karst_fgbilu_variant karst_fgbilu_baselines_cuda[KARST_FGBILU_BASELINES] = {
+    {KARST_FGBILU_CL, "cl", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda, &factor_cl,
+     &sweep_cl},
+    {KARST_FGBILU_MIXED, "mixed", 32, karst_fgbilu_list_hyperplanes_cuda, karst_fgbilu_forget_hyperplanes_cuda,
+     &factor_cl, &karst_fgbilu_sweep_acc_cuda},
+};

@@ -1,4 +1,4 @@
-/* naive.c - the repeated red-black method with every node where it is in the grid. See naive.h.
+/* rrb_naive.c - the repeated red-black method with every node where it is in the grid. See cpu/rrb/naive.h.
  *
  * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level takes out
  * those with i / s + j / s odd, whose neighbours are s away along an axis; the skew level after it eliminates those of
@@ -94,7 +94,7 @@ static void number_rest(const karst_rrb *rrb, karst_rrb_naive *naive)
   }
 }
 
-karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive)
+static karst_status create(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive)
 {
   const karst_index *size = rrb->shape[rrb->grouped].size;
   karst_status status = karst_allocate_zero(context, naive, 1, sizeof **naive, "rrb");
@@ -111,7 +111,7 @@ karst_status karst_rrb_naive_create(karst_context *context, const karst_rrb *rrb
   return KARST_SUCCESS;
 }
 
-void karst_rrb_naive_destroy(karst_context *context, karst_rrb_naive *naive)
+static void destroy(karst_context *context, karst_rrb_naive *naive)
 {
   if (!naive) return;
   karst_release(context, naive->memory);
@@ -247,7 +247,7 @@ static karst_index factor_rest(karst_rrb_naive *naive, double *const *stencil)
   return naive->node[bad];
 }
 
-void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *node)
+static void factor_nodes(karst_rrb_naive *naive, int *level, karst_index *node)
 {
   double *const *from = naive->stencil;
   *node = -1;
@@ -262,6 +262,41 @@ void karst_rrb_naive_factor(karst_rrb_naive *naive, int *level, karst_index *nod
   if (*node >= 0) return;
   *level = naive->levels + 1;
   *node = factor_rest(naive, from);
+}
+
+static bool load(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const karst_index nx = rrb->size[0];
+  double *lines[2] = {plan->lines, plan->lines + 2 * KARST_RRB_SLOTS * rrb->shape[0].pitch};
+  karst_index not_finite = -1;
+  for (karst_index j = 0; j < rrb->size[1]; j++) {
+    double *line = lines[j % 2], *below = j > 0 ? lines[1 - j % 2] : NULL;
+    karst_rrb_line_read(A, rrb, j, line);
+    outcome->unsymmetric = karst_rrb_line_check(A, rrb, j, line, below, outcome->unsymmetric);
+    if (not_finite < 0) not_finite = karst_rrb_line_not_finite(rrb, j, line);
+    for (int part = 0; part < KARST_RRB_PARTS; part++) {
+      const double *even = karst_rrb_line_part(rrb, line, part, 0), *odd = karst_rrb_line_part(rrb, line, part, 1);
+      double *row = plan->naive->stencil[part] + (int64_t)j * nx;
+      for (karst_index i = 0; i < nx; i++) row[i] = i % 2 ? odd[i / 2] : even[i / 2];
+    }
+  }
+  if (outcome->unsymmetric >= 0) return false;
+  if (not_finite >= 0) *outcome = karst_rrb_entry_outcome(not_finite);
+  return not_finite < 0;
+}
+
+static void factor(const karst_rrb *rrb, karst_rrb_outcome *outcome)
+{
+  const karst_rrb_cpu *plan = rrb->plan;
+  const int m = rrb->grouped;
+  const karst_index nx = rrb->shape[m].size[0];
+  int level = 0;
+  karst_index node = -1;
+  factor_nodes(plan->naive, &level, &node);
+  if (node < 0) return;
+  *outcome = (karst_rrb_outcome){karst_rrb_pivot_reason(plan->naive->refused), 2 * m + level,
+                                 karst_rrb_node(rrb, m, node % nx, node / nx), -1};
 }
 
 /* ---- its application ---- */
@@ -321,9 +356,9 @@ static void solve_from(const karst_rrb_naive *naive, int first, double *z)
       backward(naive, (struct level){false, level_of(k).stride}, z);
 }
 
-void karst_rrb_naive_solve(const karst_rrb_naive *naive, double *z) { solve_from(naive, 0, z); }
+static void solve(const karst_rrb_naive *naive, double *z) { solve_from(naive, 0, z); }
 
-void karst_rrb_naive_solve_black(const karst_rrb_naive *naive, double *z) { solve_from(naive, 1, z); }
+static void solve_black(const karst_rrb_naive *naive, double *z) { solve_from(naive, 1, z); }
 
 /* Row (i, j) of S x. */
 KARST_INLINE double multiply_row(const karst_rrb_naive *naive, const double *x, int64_t i, int64_t j)
@@ -339,7 +374,7 @@ KARST_INLINE double multiply_row(const karst_rrb_naive *naive, const double *x, 
   return sum;
 }
 
-double karst_rrb_naive_multiply(const karst_rrb_naive *naive, const double *x, double *y)
+static double multiply(const karst_rrb_naive *naive, const double *x, double *y)
 {
   double dot = 0;
   for (int64_t j = 0; j < naive->size[1]; j++)
@@ -351,3 +386,57 @@ double karst_rrb_naive_multiply(const karst_rrb_naive *naive, const double *x, d
     }
   return dot;
 }
+
+/* ---- the first elimination, which is exact ---- */
+
+/* Coupling c of a red node times a value of its neighbour or its own: west, east, south or
+ * north. */
+static double coupled(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
+{
+  return naive->factor[coupling][node] * value;
+}
+
+static void enter(const karst_rrb_naive *naive, const double *b, double *z)
+{
+  const int64_t nx = naive->size[0], ny = naive->size[1];
+  for (int64_t j = 0; j < ny; j++)
+    for (int64_t i = 0; i < nx; i++) {
+      const int64_t node = j * nx + i;
+      double sum = 0;
+      if ((i + j) % 2 == 0) {
+        sum = b[node];
+        if (i > 0) sum -= coupled(naive, 1, node - 1, b[node - 1]);
+        if (i + 1 < nx) sum -= coupled(naive, 0, node + 1, b[node + 1]);
+        if (j > 0) sum -= coupled(naive, 3, node - nx, b[node - nx]);
+        if (j + 1 < ny) sum -= coupled(naive, 2, node + nx, b[node + nx]);
+      }
+      z[node] = sum;
+    }
+}
+
+static void leave(const karst_rrb_naive *naive, const double *x, double *b)
+{
+  const int64_t nx = naive->size[0], ny = naive->size[1];
+  for (int64_t j = 0; j < ny; j++)
+    for (int64_t i = (j + 1) % 2; i < nx; i += 2) {
+      const int64_t node = j * nx + i;
+      double sum = coupled(naive, KARST_RRB_INVERSE, node, b[node]);
+      if (i > 0) sum -= coupled(naive, 0, node, x[node - 1]);
+      if (i + 1 < nx) sum -= coupled(naive, 1, node, x[node + 1]);
+      if (j > 0) sum -= coupled(naive, 2, node, x[node - nx]);
+      if (j + 1 < ny) sum -= coupled(naive, 3, node, x[node + nx]);
+      b[node] = sum;
+    }
+}
+
+const struct karst_rrb_naive_kernels karst_rrb_naive_kernels = {
+    .create = create,
+    .destroy = destroy,
+    .load = load,
+    .factor = factor,
+    .solve = solve,
+    .solve_black = solve_black,
+    .multiply = multiply,
+    .enter = enter,
+    .leave = leave,
+};

@@ -1,5 +1,6 @@
-/* nodes.cu - the repeated red-black method on grids that are stored node by node: the reference for what the storage in
- * groups gains. A thread takes a node of grid m, which are 2^(m - grouped) apart in memory, and looks where it ends. */
+/* rrb_nodes.cu - the repeated red-black method on grids that are stored node by node: the reference for what the
+ * storage in groups gains. A thread takes a node of grid m, which are 2^(m - grouped) apart in memory, and looks where
+ * it ends. */
 #include "gpu/rrb/apply.h"
 
 namespace
@@ -190,15 +191,13 @@ void solve_levels(karst_context *context, const karst_rrb *rrb, int first)
   }
 }
 
-} // namespace
-
-int64_t karst_rrb_nodes_elements_cuda(const karst_rrb *rrb)
+int64_t elements(const karst_rrb *rrb)
 {
   const karst_index *size = rrb->shape[rrb->grouped].size;
   return rrb->grouped < rrb->grids ? ARRAYS * (int64_t)size[0] * size[1] : 0;
 }
 
-void karst_rrb_spread_cuda(karst_context *context, const karst_rrb *rrb)
+void spread_factors(karst_context *context, const karst_rrb *rrb)
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const int p = KARST_RRB_PARTS;
@@ -216,7 +215,7 @@ void karst_rrb_spread_cuda(karst_context *context, const karst_rrb *rrb)
   }
 }
 
-void karst_rrb_nodes_grids_cuda(karst_context *context, const karst_rrb *rrb)
+void solve_grids(karst_context *context, const karst_rrb *rrb)
 {
   const int m = rrb->grouped;
   const plane g = plane_of(rrb, m);
@@ -226,15 +225,15 @@ void karst_rrb_nodes_grids_cuda(karst_context *context, const karst_rrb *rrb)
   launch(context, copy_out, count(g), g, groups_of(rrb, m), vector);
 }
 
-void karst_rrb_nodes_solve_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z)
+void solve(karst_context *context, const karst_rrb *rrb, const double *r, double *z)
 {
   launch(context, scatter, rrb->rows, rrb->rows, karst_rrb_cuda_of(rrb)->cell, r, left(rrb));
   solve_levels(context, rrb, 1);
   launch(context, gather, rrb->rows, rrb->rows, karst_rrb_cuda_of(rrb)->cell, left(rrb), z);
 }
 
-void karst_rrb_nodes_enter_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *x,
-                                double *reduced_b, double *reduced_x)
+void enter(karst_context *context, const karst_rrb *rrb, const double *b, const double *x, double *reduced_b,
+           double *reduced_x)
 {
   const plane g = plane_of(rrb, 0);
   const karst_index *cell = karst_rrb_cuda_of(rrb)->cell;
@@ -247,8 +246,7 @@ void karst_rrb_nodes_enter_cuda(karst_context *context, const karst_rrb *rrb, co
   launch(context, merge, count(g), g, left(rrb), none, reduced_b);
 }
 
-void karst_rrb_nodes_leave_cuda(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x,
-                                double *x)
+void leave(karst_context *context, const karst_rrb *rrb, const double *b, const double *reduced_x, double *x)
 {
   const plane g = plane_of(rrb, 0);
   const karst_index *cell = karst_rrb_cuda_of(rrb)->cell;
@@ -258,19 +256,22 @@ void karst_rrb_nodes_leave_cuda(karst_context *context, const karst_rrb *rrb, co
   launch(context, gather, rrb->rows, rrb->rows, cell, left(rrb), x);
 }
 
-void karst_rrb_nodes_multiply_cuda(karst_context *context, const karst_rrb *rrb, const double *x, double *y,
-                                   double *dot)
+void multiply_schur(karst_context *context, const karst_rrb *rrb, const double *x, double *y, double *dot)
 {
   const plane g = plane_of(rrb, 0);
   launch(context, multiply, count(g), g, x, y);
   if (dot) karst_dots_cuda(context, rrb->reduced, 1, &x, y, dot);
 }
 
-void karst_rrb_nodes_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
-                                        double *dot)
+void solve_reduced(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot)
 {
   copy(context, rrb->reduced, r, left(rrb));
   solve_levels(context, rrb, 2);
   copy(context, rrb->reduced, left(rrb), z);
   if (dot) karst_dots_cuda(context, rrb->reduced, 1, &r, z, dot);
 }
+
+} // namespace
+
+const karst_rrb_nodes_kernels karst_rrb_nodes_kernels_cuda = {elements, spread_factors, solve_grids,    solve,
+                                                              enter,    leave,          multiply_schur, solve_reduced};
