@@ -58,11 +58,11 @@ KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, cons
 KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_index diagonal)
 {
   const int64_t bb = (int64_t)b * b;
-  double zero[b], poison[b], all = 0;
-  for (int r = 0; r < b; r++) zero[r] = poison[r] = 0;
+  double zero[b], not_finite[b], all = 0;
+  for (int r = 0; r < b; r++) zero[r] = not_finite[r] = 0;
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
-    if (e != diagonal) karst_block_add_product(b, A->value + e * bb, zero, poison);
-  for (int r = 0; r < b; r++) all += poison[r];
+    if (e != diagonal) karst_block_add_product(b, A->value + e * bb, zero, not_finite);
+  for (int r = 0; r < b; r++) all += not_finite[r];
   return all == 0;
 }
 

@@ -17,8 +17,8 @@ static void find(karst_fgbilu_workspace *w, karst_reason reason, karst_index cel
 }
 
 /* Makes product = D_j^-1 F_ji. */
-KARST_INLINE void divide(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index j, const double *F,
-                         double *product)
+KARST_INLINE void divide_product(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index j, const double *F,
+                                 double *product)
 {
   const int64_t bb = (int64_t)b * b;
   const double *diagonal = pass->factor + j * bb;
@@ -84,14 +84,14 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
       const karst_index below = i + pass->stride[face], j = cells->row ? cells->row[below] : below;
       const int back = karst_place(cells->place[below], KARST_FACES - 1 - face);
       if (back == KARST_PLACE_NONE) continue;
-      divide(b, triangles, pass, j, A->value + (A->row_start[j] + back) * bb, product);
+      divide_product(b, triangles, pass, j, A->value + (A->row_start[j] + back) * bb, product);
       karst_block_subtract_multiply(b, value + karst_place(place, face) * bb, product, D);
       karst_block_add_size(b, D, size);
     }
     karst_reason reason = eliminate(b, triangles, pass, row);
-    double poison = 0; /* stays 0 unless an entry of the row is NaN or infinite, also one that has no part in D */
-    for (const double *entry = value; entry < end; entry++) poison += *entry * 0;
-    if (poison != 0) reason = KARST_NOT_FINITE;
+    double not_finite = 0; /* stays 0 unless an entry of the row is NaN or infinite, also one that has no part in D */
+    for (const double *entry = value; entry < end; entry++) not_finite += *entry * 0;
+    if (not_finite != 0) reason = KARST_NOT_FINITE;
     if (reason != KARST_SOUND) find(pass->workspace, reason, i);
   }
 }

@@ -22,8 +22,8 @@ KARST_INLINE void prefetch(int b, const double *value, int direction)
 }
 
 /* Makes y = D_i^-1 sum. */
-KARST_INLINE void divide(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i, const double *sum,
-                         double *y)
+KARST_INLINE void multiply_inverse(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i,
+                                   const double *sum, double *y)
 {
   const double *diagonal = pass->factor + (int64_t)i * b * b;
   for (int c = 0; c < b; c++) y[c] = triangles ? sum[c] : 0;
@@ -56,7 +56,7 @@ KARST_INLINE void forward_line(int b, bool triangles, const karst_fgbilu_pass *p
       const karst_index there = i + pass->stride[face], j = cells->row ? cells->row[there] : there;
       karst_block_subtract_product(b, value + at * bb, z + (int64_t)j * b, sum);
     }
-    divide(b, triangles, pass, row, sum, y);
+    multiply_inverse(b, triangles, pass, row, sum, y);
     for (int c = 0; c < b; c++) z[(int64_t)row * b + c] = y[c];
   }
 }
@@ -83,7 +83,7 @@ KARST_INLINE void backward_line(int b, bool triangles, const karst_fgbilu_pass *
       const karst_index there = i + pass->stride[face], j = cells->row ? cells->row[there] : there;
       karst_block_add_product(b, value + at * bb, z + (int64_t)j * b, sum);
     }
-    divide(b, triangles, pass, row, sum, y);
+    multiply_inverse(b, triangles, pass, row, sum, y);
     for (int c = 0; c < b; c++) z[(int64_t)row * b + c] -= y[c];
   }
 }

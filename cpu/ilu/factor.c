@@ -186,19 +186,19 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
 {
   const int64_t bb = (int64_t)b * b;
   const double *entry = w->row;
-  double poison = 0; /* stays 0 unless an entry is NaN or infinite */
+  double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
   for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++, entry += bb) {
     double *stored = ilu->lower + k * bb;
     karst_block_multiply(b, entry, ilu->inverse_diagonal + ilu->lower_column[k] * bb, stored);
-    for (int64_t v = 0; v < bb; v++) poison += stored[v] * 0;
+    for (int64_t v = 0; v < bb; v++) not_finite += stored[v] * 0;
   }
   entry += bb;
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
     double *stored = ilu->upper + k * bb;
     karst_block_multiply(b, ilu->inverse_diagonal + i * bb, entry, stored);
-    for (int64_t v = 0; v < bb; v++) poison += stored[v] * 0;
+    for (int64_t v = 0; v < bb; v++) not_finite += stored[v] * 0;
   }
-  if (poison != 0) karst_ilu_find(f, KARST_NOT_FINITE, i);
+  if (not_finite != 0) karst_ilu_find(f, KARST_NOT_FINITE, i);
 }
 
 /* Sums row i of U' where other rows may want the sum. */

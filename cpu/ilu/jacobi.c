@@ -22,8 +22,8 @@ static karst_matrix triangle(const karst_ilu *ilu, karst_index *start, karst_ind
 
 /* Takes the sweeps, from x_0 = b on. Their results alternate between the arrays other and last, so that the final one
  * is in last. Returns the array that has the result, which for 0 sweeps is b itself. */
-static const double *sweep(karst_context *context, const karst_matrix *strict, int sweeps, const double *b,
-                           double *other, double *last)
+static const double *sweep_by_jacobi(karst_context *context, const karst_matrix *strict, int sweeps, const double *b,
+                                     double *other, double *last)
 {
   const double *x = b;
   for (int left = sweeps; left > 0; left--) {
@@ -41,8 +41,8 @@ void karst_ilu_solve_jacobi_cpu(karst_context *context, const karst_ilu *ilu, co
   double *g = plan->jacobi, *other = plan->jacobi + n;
   const karst_matrix lower = triangle(ilu, ilu->lower_start, ilu->lower_column, ilu->lower);
   const karst_matrix upper = triangle(ilu, ilu->upper_start, ilu->upper_column, ilu->upper);
-  const double *y = sweep(context, &lower, plan->jacobi_sweeps, r, other, z);
+  const double *y = sweep_by_jacobi(context, &lower, plan->jacobi_sweeps, r, other, z);
   karst_multiply_diagonal_cpu(context, ilu->rows, ilu->block_size, ilu->inverse_diagonal, y, g);
-  const double *x = sweep(context, &upper, plan->jacobi_sweeps, g, other, z);
+  const double *x = sweep_by_jacobi(context, &upper, plan->jacobi_sweeps, g, other, z);
   if (x != z) karst_copy_cpu(context, n, x, z);
 }

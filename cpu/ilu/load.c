@@ -40,10 +40,10 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     const int64_t lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
     const double *entry = value + ((int64_t)ilu->lower_start[i] + i + ilu->upper_start[i]) * bb;
     double *to = ilu->lower + ilu->lower_start[i] * bb, *inverse = ilu->inverse_diagonal + i * bb;
-    double poison = 0; /* stays 0 unless an entry is NaN or infinite */
+    double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
     for (int64_t v = 0; v < lower * bb; v++) {
       to[v] = *entry++;
-      poison += to[v] * 0;
+      not_finite += to[v] * 0;
     }
     measure_pivot(b, A, value, ilu, i, entry, w->block, w->block + bb);
     karst_reason reason = karst_block_inverse(b, entry, w->block + bb, inverse, w->block + 2 * bb, w->pivot);
@@ -51,9 +51,10 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
       to = ilu->upper + k * bb;
       karst_block_multiply(b, inverse, entry, to);
-      for (int64_t v = 0; v < bb; v++) poison += to[v] * 0;
+      for (int64_t v = 0; v < bb; v++) not_finite += to[v] * 0;
     }
-    if (reason != KARST_SOUND || poison != 0) karst_ilu_find(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
+    if (reason != KARST_SOUND || not_finite != 0)
+      karst_ilu_find(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
   }
 }
 

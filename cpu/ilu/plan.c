@@ -5,7 +5,7 @@
 #include "cpu/cpu.h"
 
 /* Returns the number of blocks of the widest row of L, D and U. */
-static int64_t widest_row(const karst_ilu_analysis *ilu)
+static int64_t widest_factor_row(const karst_ilu_analysis *ilu)
 {
   int64_t widest = 1;
   for (karst_index i = 0; i < ilu->rows; i++) {
@@ -93,7 +93,7 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
   made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
   made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
   made->modified = analysis->modified;
-  made->widest = widest_row(analysis);
+  made->widest = widest_factor_row(analysis);
   analysis->plan_memory = karst_schedule_memory(&made->lower) + karst_schedule_memory(&made->upper);
   return KARST_SUCCESS;
 }

@@ -12,7 +12,7 @@ static int64_t scalar_rows(const karst_matrix *F) { return (int64_t)F->block_row
 
 /* Returns the number of blocks of the widest row of L U. Row i of it has the columns of row i of F and, for each row k
  * that row i has on the left of its diagonal, those of row k from the diagonal on. mark [rows] is work space. */
-static int64_t widest_row(const karst_matrix *F, const karst_index *diagonal, karst_index *mark)
+static int64_t widest_product_row(const karst_matrix *F, const karst_index *diagonal, karst_index *mark)
 {
   int64_t widest = 1;
   for (karst_index i = 0; i < F->block_rows; i++) mark[i] = -1;
@@ -45,7 +45,7 @@ static karst_status create(const karst_matrix *F, const karst_index *diagonal, k
     status =
         context->backend->download(context, work->diagonal, diagonal, (size_t)F->block_rows * sizeof *work->diagonal);
   if (status) return status;
-  const int64_t widest = widest_row(F, work->diagonal, work->position);
+  const int64_t widest = widest_product_row(F, work->diagonal, work->position);
   for (karst_index i = 0; i < F->block_rows; i++) work->position[i] = -1;
   status = karst_allocate(context, &work->row, bb * widest, sizeof *work->row, what);
   return status ? status : karst_allocate(context, &work->column, widest, sizeof *work->column, what);

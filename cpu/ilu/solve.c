@@ -78,8 +78,8 @@ KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, k
 }
 
 /* Takes the runs of one level in parallel, level after level. A single thread takes the rows as they come. */
-static void sweep(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,
-                  const karst_ilu *ilu, const double *r, double *z)
+static void sweep_runs(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,
+                       const karst_ilu *ilu, const double *r, double *z)
 {
   karst_piece piece = karst_ilu_begin(context, kind, ilu, schedule);
   karst_barrier barrier = {0};
@@ -106,6 +106,6 @@ void karst_ilu_solve_cpu(karst_context *context, const karst_ilu *ilu, const dou
 #undef BACKWARD
   const karst_ilu_plan *plan = ilu->plan;
   int instance = ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0;
-  sweep(context, KARST_KIND_FORWARD, &plan->lower, forwards[instance], ilu, r, z);
-  sweep(context, KARST_KIND_BACKWARD, &plan->upper, backwards[instance], ilu, r, z);
+  sweep_runs(context, KARST_KIND_FORWARD, &plan->lower, forwards[instance], ilu, r, z);
+  sweep_runs(context, KARST_KIND_BACKWARD, &plan->upper, backwards[instance], ilu, r, z);
 }

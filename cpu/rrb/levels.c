@@ -195,7 +195,7 @@ void karst_rrb_factor_diagonal(const karst_rrb *rrb, int m, int64_t J, karst_rrb
 }
 
 /* Writes a row of the stencil of grid m + 1 to where that is stored. */
-static void put_row(const karst_rrb *rrb, int m, int64_t J, double *const row[KARST_RRB_PARTS])
+static void store_next_row(const karst_rrb *rrb, int m, int64_t J, double *const row[KARST_RRB_PARTS])
 {
   const karst_rrb_shape *shape = &rrb->shape[m];
   const karst_rrb_cpu *plan = rrb->plan;
@@ -233,5 +233,5 @@ void karst_rrb_next_grid(const karst_rrb *rrb, int m, int64_t J, karst_rrb_rows 
     point_at_double(rrb, m, KARST_RRB_FACTOR_B1, J, l);
     karst_rrb_next_double(shape->coarse[0], shape->pitch, (const double *const *)b2, l, to);
   }
-  put_row(rrb, m, J, to);
+  store_next_row(rrb, m, J, to);
 }

@@ -63,7 +63,7 @@ static karst_rrb_sweep sweep_of(const karst_rrb_pass *pass)
 }
 
 /* Row J of b2 of this grid as row J of the next one, places first to first + n - 1, first even. */
-static void put_row(const struct next *next, int64_t J, int64_t first, int64_t n, const double *row)
+static void pass_down_row(const struct next *next, int64_t J, int64_t first, int64_t n, const double *row)
 {
   const int64_t array = next->shape->array, at = J / 2 * next->shape->pitch + first / 2;
   if (next->natural)
@@ -111,7 +111,7 @@ static void forward_b2(const karst_rrb_pass *pass, const karst_rrb_sweep *sweep,
     const int64_t n = count - first < TILE ? count - first : TILE;
     if (pass->red) karst_rrb_red_to_b2(sweep, at + first, n, tile);
     karst_rrb_b1_to_b2(sweep, at + first, n, pass->red ? tile : sweep->from[KARST_RRB_B2] + at + first, tile);
-    put_row(next, J, first, n, tile);
+    pass_down_row(next, J, first, n, tile);
   }
 }
 

@@ -99,7 +99,7 @@ static void sort_row(karst_index count, karst_index *row)
 }
 
 /* The entries that are looked at, about: those of A, in each further level some more for each of them. */
-static int64_t work_of(const struct graph *A, int level)
+static int64_t estimate_work(const struct graph *A, int level)
 {
   enum { MORE = 4, DEEPEST = 8 };
   return A->start[A->n] * (int64_t)(1 + MORE * (level < DEEPEST ? level : DEEPEST));
@@ -112,7 +112,7 @@ static bool search_all(karst_context *context, const struct graph *A, int level,
 {
   atomic_bool given_up = false;
   double walk_an_entry = MOST_ROWS_AN_ENTRY * (1 + (double)A->start[A->n] / (double)A->n);
-  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, work_of(A, level), threads);
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, estimate_work(A, level), threads);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, A->n);
@@ -143,7 +143,7 @@ static karst_status upper_factor(karst_context *context, const struct graph *A, 
 {
   karst_index *memory = NULL;
   karst_status status;
-  int threads = karst_threads_for(context, work_of(A, level));
+  int threads = karst_threads_for(context, estimate_work(A, level));
   if (threads > MOST_THREADS) threads = MOST_THREADS;
   if (A->n / ROWS_AT_A_TIME < threads) threads = 1 + (int)(A->n / ROWS_AT_A_TIME);
   if ((status = karst_allocate(context, &memory, 2 * (int64_t)A->n * threads, sizeof *memory, "the search for fill")) ||
@@ -229,7 +229,7 @@ static void meet(struct merge *merge, karst_index i, karst_index j, karst_index 
 }
 
 /* Finds row i, with its entries in order of ascending level. */
-static void merge_row(struct merge *merge, const struct graph *A, int level, karst_index i)
+static void merge_pivot_rows(struct merge *merge, const struct graph *A, int level, karst_index i)
 {
   merge->left_count = merge->right_count = merge->active_count = 0;
   merge->seen[i] = i;
@@ -257,7 +257,7 @@ static karst_status merge_rows(karst_context *context, struct merge *merge, cons
   for (karst_index i = 0; i < A->n; i++) merge->seen[i] = A->n;
   for (karst_index i = 0; i < A->n; i++) {
     karst_status status;
-    merge_row(merge, A, level, i);
+    merge_pivot_rows(merge, A, level, i);
     sort_row(merge->left_count, merge->left);
     if (__builtin_add_overflow(merge->lower_start[i], merge->left_count, &merge->lower_start[i + 1]) ||
         __builtin_add_overflow(merge->upper_start[i], merge->right_count, &merge->upper_start[i + 1]))

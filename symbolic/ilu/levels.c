@@ -18,8 +18,8 @@ void karst_levels_group(karst_index count, const karst_index *level, karst_index
 }
 
 /* Finds the level of each row, and returns how many levels there are. */
-static karst_index find_levels(karst_index rows, const karst_index *start, const karst_index *column, bool lower,
-                               karst_index *level)
+static karst_index level_rows(karst_index rows, const karst_index *start, const karst_index *column, bool lower,
+                              karst_index *level)
 {
   karst_index count = 0;
   for (karst_index step = 0; step < rows; step++) {
@@ -42,7 +42,7 @@ karst_status karst_levels_create(karst_context *context, karst_index rows, const
   if ((status = karst_allocate(context, &level, rows, sizeof *level, "the level sets")) ||
       (status = karst_allocate(context, &levels->row, rows, sizeof *levels->row, "the level sets")))
     goto finish;
-  const karst_index count = find_levels(rows, start, column, lower, level);
+  const karst_index count = level_rows(rows, start, column, lower, level);
   if ((status = karst_allocate(context, &levels->level_start, (int64_t)count + 1, sizeof *levels->level_start,
                                "the level sets")))
     goto finish;
@@ -68,7 +68,7 @@ karst_status karst_levels_count(karst_context *context, karst_index rows, const 
   karst_index *level;
   karst_status status = karst_allocate(context, &level, rows, sizeof *level, "the level sets");
   if (status) return status;
-  *count = find_levels(rows, start, column, lower, level);
+  *count = level_rows(rows, start, column, lower, level);
   karst_release(context, level);
   return KARST_SUCCESS;
 }

@@ -153,8 +153,8 @@ finish:
 
 /* Merges the ascending columns of row i of A and of A^T, except i, into merged unless that is NULL; returns their
  * number. */
-static karst_index merge_row(karst_index i, const karst_index *a, const karst_index *a_end, const karst_index *b,
-                             const karst_index *b_end, karst_index *merged)
+static karst_index merge_sorted_rows(karst_index i, const karst_index *a, const karst_index *a_end,
+                                     const karst_index *b, const karst_index *b_end, karst_index *merged)
 {
   karst_index count = 0;
   while (a < a_end || b < b_end) {
@@ -173,7 +173,7 @@ static karst_index symmetrise_row(karst_index i, const karst_index *row_start, c
                                   const karst_index *t_start, const karst_index *t_column, karst_index *merged)
 {
   const karst_index *b = t_start ? t_column + t_start[i] : NULL, *b_end = t_start ? t_column + t_start[i + 1] : NULL;
-  return merge_row(i, column + row_start[i], column + row_start[i + 1], b, b_end, merged);
+  return merge_sorted_rows(i, column + row_start[i], column + row_start[i + 1], b, b_end, merged);
 }
 
 karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, const karst_index *row_start,

@@ -37,7 +37,7 @@ static karst_index row_at(const struct sweep *sweep, karst_index position)
 }
 
 /* Returns the entries of the rows at positions begin .. end - 1, with the diagonal. */
-static int64_t work_of(const struct sweep *sweep, karst_index begin, karst_index end)
+static int64_t run_work_of(const struct sweep *sweep, karst_index begin, karst_index end)
 {
   const karst_index first = sweep->lower ? begin : sweep->rows - end, last = first + (end - begin);
   return (int64_t)(sweep->start[last] - sweep->start[first]) + (last - first);
@@ -97,8 +97,8 @@ static karst_index most_runs(karst_index rows, const karst_tiling *tiling)
 
 /* Computes run_level, the level of each run, which is one more than the highest level that the run depends on, and
  * returns the number of levels. row_level: [rows] work space. */
-static karst_index find_levels(const struct sweep *sweep, karst_index runs, const karst_index *cut,
-                               karst_index *row_level, karst_index *run_level)
+static karst_index level_runs(const struct sweep *sweep, karst_index runs, const karst_index *cut,
+                              karst_index *row_level, karst_index *run_level)
 {
   karst_index levels = 0;
   for (karst_index r = 0; r < runs; r++) {
@@ -121,10 +121,10 @@ static karst_index find_levels(const struct sweep *sweep, karst_index runs, cons
 static karst_index join_runs(const struct sweep *sweep, int threads, karst_index levels, karst_index runs,
                              karst_index *cut, karst_index *run_level)
 {
-  const int64_t most = work_of(sweep, 0, sweep->rows) / ((int64_t)levels * threads * SHARES);
+  const int64_t most = run_work_of(sweep, 0, sweep->rows) / ((int64_t)levels * threads * SHARES);
   karst_index joined = 0;
   for (karst_index r = 1; r < runs; r++)
-    if (run_level[r] != run_level[joined] || work_of(sweep, cut[joined], cut[r + 1]) > most) {
+    if (run_level[r] != run_level[joined] || run_work_of(sweep, cut[joined], cut[r + 1]) > most) {
       cut[++joined] = cut[r];
       run_level[joined] = run_level[r];
     }
@@ -141,7 +141,7 @@ static void list_runs(const struct sweep *sweep, karst_index runs, const karst_i
     const karst_index begin = cut[order[i]], end = cut[order[i] + 1];
     schedule->run_first[i] = sweep->lower ? begin : sweep->rows - end;
     schedule->run_last[i] = schedule->run_first[i] + (end - begin);
-    schedule->run_work[i + 1] = schedule->run_work[i] + work_of(sweep, begin, end);
+    schedule->run_work[i + 1] = schedule->run_work[i] + run_work_of(sweep, begin, end);
   }
 }
 
@@ -204,7 +204,7 @@ static karst_status plan_levels(karst_context *context, const struct sweep *swee
   if ((status = karst_allocate(context, &run_level, runs, sizeof *run_level, what)) ||
       (status = karst_allocate(context, &order, runs, sizeof *order, what)))
     goto finish;
-  karst_index levels = find_levels(sweep, runs, cut, row_level, run_level);
+  karst_index levels = level_runs(sweep, runs, cut, row_level, run_level);
   if (tiling && levels > 0) runs = join_runs(sweep, threads, levels, runs, cut, run_level);
   if ((status = allocate_schedule(context, levels, runs, schedule))) goto finish;
   karst_levels_group(runs, run_level, levels, schedule->level_start, order);

@@ -131,7 +131,7 @@ static void visit(const struct walk *walk, struct trail *t, karst_index g, karst
 }
 
 /* Finds the groups around group g. */
-static void search(const struct walk *walk, struct trail *t, karst_index g)
+static void search_groups(const struct walk *walk, struct trail *t, karst_index g)
 {
   const karst_index *front = walk->member + walk->first[g];
   karst_index size = walk->first[g + 1] - walk->first[g], head = 0;
@@ -162,7 +162,7 @@ static void search_share(const struct walk *walk, int thread, int team, karst_in
   }
   for (karst_index g = karst_share_rows(groups, walk->first, thread, team); g < end; g++) {
     if (neighbour) t->found = neighbour + start[g];
-    search(walk, t, g);
+    search_groups(walk, t, g);
     if (!neighbour) start[g + 1] = t->count;
     t->total += t->count;
     if (walk->distance > 1 && (t->total > walk->most || t->looks > walk->most_looks)) return;

@@ -78,7 +78,7 @@ static void rise(struct growth *g, karst_index v)
   set_place(g, v, place);
 }
 
-static void sink(struct growth *g, karst_index v, karst_index place)
+static void sift_down(struct growth *g, karst_index v, karst_index place)
 {
   for (karst_index child; place < g->waiting / 2; place = child) {
     child = 2 * place + 1;
@@ -93,7 +93,7 @@ static karst_index take_first(struct growth *g)
 {
   const karst_index first = g->heap[0], last = g->heap[--g->waiting];
   g->f->place[first] = -1;
-  if (g->waiting > 0) sink(g, last, 0);
+  if (g->waiting > 0) sift_down(g, last, 0);
   return first;
 }
 

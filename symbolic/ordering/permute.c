@@ -73,7 +73,7 @@ struct row {
 };
 
 /* Moves entry e down the heap of the first count entries, whose largest column is the first. */
-static void sink(const struct row *row, karst_index e, karst_index count)
+static void sift_entry(const struct row *row, karst_index e, karst_index count)
 {
   const karst_index column = row->column[e], block = row->block[e];
   for (karst_index child; e < count / 2; e = child) {
@@ -90,14 +90,14 @@ static void sink(const struct row *row, karst_index e, karst_index count)
 /* Sorts a long row by its columns (heap sort: Williams, "Algorithm 232", Comm. ACM 7 (1964)). */
 static void sort_long(const struct row *row)
 {
-  for (karst_index e = row->length / 2; e-- > 0;) sink(row, e, row->length);
+  for (karst_index e = row->length / 2; e-- > 0;) sift_entry(row, e, row->length);
   for (karst_index last = row->length; last-- > 1;) {
     const karst_index column = row->column[0], block = row->block[0];
     row->column[0] = row->column[last];
     row->block[0] = row->block[last];
     row->column[last] = column;
     row->block[last] = block;
-    sink(row, 0, last);
+    sift_entry(row, 0, last);
   }
 }
 

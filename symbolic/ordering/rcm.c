@@ -15,15 +15,18 @@ struct graph {
   karst_index *by_degree; /* [n] the vertices by ascending degree, then number */
 };
 
-static karst_index degree(const struct graph *graph, karst_index v) { return graph->start[v + 1] - graph->start[v]; }
+static karst_index row_degree(const struct graph *graph, karst_index v)
+{
+  return graph->start[v + 1] - graph->start[v];
+}
 
 /* Fills by_degree. count, [n + 1], is work space. */
 static void sort_vertices(struct graph *graph, karst_index *count)
 {
   for (karst_index d = 0; d <= graph->n; d++) count[d] = 0;
-  for (karst_index v = 0; v < graph->n; v++) count[degree(graph, v) + 1]++;
+  for (karst_index v = 0; v < graph->n; v++) count[row_degree(graph, v) + 1]++;
   for (karst_index d = 0; d < graph->n; d++) count[d + 1] += count[d];
-  for (karst_index v = 0; v < graph->n; v++) graph->by_degree[count[degree(graph, v)]++] = v;
+  for (karst_index v = 0; v < graph->n; v++) graph->by_degree[count[row_degree(graph, v)]++] = v;
 }
 
 /* Sorts the adjacency lists: appends each vertex, by ascending degree, to the lists of its neighbours. cursor, [n], is
@@ -39,8 +42,8 @@ static void sort_neighbours(struct graph *graph, const karst_index *unsorted, ka
 
 /* Searches breadth first from root. queue receives the vertices reached, *reached their number, and *last_level the
  * place in queue where the last level begins. Returns the number of levels. */
-static karst_index search(const struct graph *graph, karst_index root, bool *seen, karst_index *queue,
-                          karst_index *reached, karst_index *last_level)
+static karst_index breadth_first(const struct graph *graph, karst_index root, bool *seen, karst_index *queue,
+                                 karst_index *reached, karst_index *last_level)
 {
   karst_index head = 0, tail = 1, depth = 0;
   queue[0] = root;
@@ -66,13 +69,13 @@ static karst_index search(const struct graph *graph, karst_index root, bool *see
 static karst_index number_component(const struct graph *graph, karst_index root, bool *seen, karst_index *queue)
 {
   karst_index reached, last_level;
-  karst_index depth = search(graph, root, seen, queue, &reached, &last_level);
+  karst_index depth = breadth_first(graph, root, seen, queue, &reached, &last_level);
   for (karst_index deeper;; depth = deeper) {
     karst_index end = queue[last_level];
     for (karst_index i = last_level; i < reached; i++)
-      if (degree(graph, queue[i]) < degree(graph, end)) end = queue[i];
+      if (row_degree(graph, queue[i]) < row_degree(graph, end)) end = queue[i];
     for (karst_index i = 0; i < reached; i++) seen[queue[i]] = false;
-    deeper = search(graph, end, seen, queue, &reached, &last_level);
+    deeper = breadth_first(graph, end, seen, queue, &reached, &last_level);
     if (deeper <= depth) return reached;
   }
 }
