@@ -1,7 +1,8 @@
-/* choice.h - which kernels factor block ILU on a GPU, and which solve with its triangles: the rules alone. They are
- * functions of a few numbers and need no device. plan.cu lists the kernels in the same order. The header is C and C++.
+/* choice.h - rules that choose the GPU kernels of block ILU: one for the factorization, one for the triangular solves.
+ * They are functions of a few numbers and need no device. plan.cu lists the kernels in the order of the enums. The
+ * header is C and C++.
  *
- * The limits in it were measured on an H100. */
+ * The limits were measured on an H100. */
 #ifndef KARST_GPU_ILU_CHOICE_H
 #define KARST_GPU_ILU_CHOICE_H
 
@@ -20,50 +21,32 @@ typedef struct karst_ilu_shape {
   int64_t products, most_products; /* there are at most so many, and of one row; 0: not counted */
 } karst_ilu_shape;
 
-/* The ways to factor, in the order in which they are tried. */
+/* The ways to factor. */
 enum karst_ilu_factor_kind {
   KARST_ILU_FACTOR_ROW,      /* one warp makes one block row, or two, in shared memory: factor_row.cu */
   KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor_slice.cu */
   KARST_ILU_FACTOR_MMA,      /* one warp makes one block row on the matrix units: factor_mma.cu */
   KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
-  KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size, and never tried without them */
+  KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size */
   KARST_ILU_FACTOR_SEARCH,   /* either, without lists of the products: factor_search.cu */
   KARST_ILU_FACTORS
 };
 
-/* What each of them is for. Blocks of more than KARST_ILU_SLICE_LARGEST nearly fill a tile of 8 by 8. */
-typedef struct karst_ilu_factor_rule {
-  const char *name;
-  int largest_block; /* 0: any */
-  int average;       /* rows have more than so many neighbours on average; -1: any number */
-  int elements;      /* the longest row has at most so many, for each warp has so much shared memory; 0: any number */
-} karst_ilu_factor_rule;
+enum { KARST_ILU_ROW_ELEMENTS = 1536 }; /* of a row in shared memory with KARST_ILU_FACTOR_ROW, at most */
 
-static const karst_ilu_factor_rule karst_ilu_factor_rules[KARST_ILU_FACTORS] = {
-    {"row", KARST_ILU_SLICE_LARGEST, 10, 1536},
-    {"slice", KARST_ILU_SLICE_LARGEST, -1, 0},
-    {"mma", KARST_BLOCK_SIZE_LARGEST_INSTANCE, -1, 0},
-    {"large", 0, -1, 0},
-    {"modified", 0, -1, 0},
-    {"search", 0, -1, 0},
-};
-
-/* Tells whether the rule lets the shape pass. A limit on the longest row lets pass what has not been measured. */
-static inline bool karst_ilu_factor_fits(const karst_ilu_factor_rule *rule, const karst_ilu_shape *shape)
-{
-  const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
-  return (rule->largest_block == 0 || shape->block_size <= rule->largest_block) &&
-         shape->neighbours > rule->average * shape->rows && (rule->elements == 0 || elements <= rule->elements);
-}
-
-/* Returns the first way that fits of those that have lists of the products. Where its rule limits the longest row, and
- * this has not been measured, the caller measures it and asks again. */
+/* Returns the way to factor with lists of the products. A row that is not measured yet is taken to fit: where the
+ * answer is KARST_ILU_FACTOR_ROW, the caller measures the longest row with its padding and asks again. */
 static inline enum karst_ilu_factor_kind karst_ilu_choose_listed(const karst_ilu_shape *shape)
 {
-  int kind = 0;
-  if (shape->modified) return KARST_ILU_FACTOR_MODIFIED;
-  while (kind < KARST_ILU_FACTOR_LARGE && !karst_ilu_factor_fits(&karst_ilu_factor_rules[kind], shape)) kind++;
-  return (enum karst_ilu_factor_kind)kind;
+  enum { MANY = 10 }; /* neighbours of a row on average: fewer leave lanes of a warp without work */
+  const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
+  if (shape->modified) return KARST_ILU_FACTOR_MODIFIED; /* no other adds up the dropped products */
+  /* The others hold blocks in registers. */
+  if (shape->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return KARST_ILU_FACTOR_LARGE;
+  /* These blocks nearly fill a tile of 8 by 8. */
+  if (shape->block_size > KARST_ILU_SLICE_LARGEST) return KARST_ILU_FACTOR_MMA;
+  if (shape->neighbours <= MANY * shape->rows) return KARST_ILU_FACTOR_SLICE;
+  return elements <= KARST_ILU_ROW_ELEMENTS ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
 }
 
 /* Tells whether products are looked for, as KARST_ILU_FACTOR_SEARCH does: where lists of them would take much more
@@ -87,7 +70,7 @@ static inline bool karst_ilu_may_factor_tiles(const karst_ilu_shape *shape)
 static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
 {
   enum { MANY = 7 };
-  return shape->block_size == 1 && 2 * shape->longest <= karst_ilu_factor_rules[KARST_ILU_FACTOR_ROW].elements &&
+  return shape->block_size == 1 && 2 * shape->longest <= KARST_ILU_ROW_ELEMENTS &&
                  shape->rows > (int64_t)MANY * shape->multiprocessors * shape->levels
              ? 2
              : 1;

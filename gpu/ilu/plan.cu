@@ -277,7 +277,7 @@ karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool 
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   enum karst_ilu_factor_kind kind = searches ? KARST_ILU_FACTOR_SEARCH : karst_ilu_choose_listed(shape);
-  if (karst_ilu_factor_rules[kind].elements > 0) {
+  if (kind == KARST_ILU_FACTOR_ROW) {
     const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape->longest);
     if (status) return status;
     kind = karst_ilu_choose_listed(shape);

@@ -5,46 +5,7 @@
 
 enum { CASES = 20000, PROCESSORS = 132, LONG = 1000000 };
 
-/* Returns the kernel by an independent form of the rule, for a measured row. */
-static enum karst_ilu_factor_kind expected(const karst_ilu_shape *s)
-{
-  const int64_t elements = s->longest * s->block_size * s->block_size;
-  if (s->block_size > 8) return KARST_ILU_FACTOR_LARGE;
-  if (s->block_size > 6) return KARST_ILU_FACTOR_MMA;
-  return s->neighbours > 10 * s->rows && elements <= 1536 ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
-}
-
 static void test_factor(void)
-{
-  bool right = true, measured = true, pairs = true;
-  for (int c = 0; c < CASES; c++) {
-    karst_ilu_shape s = {1 + (int)tap_random_index(12),
-                         1 + tap_random_index(LONG),
-                         0,
-                         1 + tap_random_index(300),
-                         0,
-                         PROCESSORS,
-                         false,
-                         0,
-                         0};
-    s.neighbours = s.rows * (9 + tap_random_index(3)) + tap_random_index(3) - 1;
-    const bool measures = karst_ilu_factor_rules[karst_ilu_choose_listed(&s)].elements > 0;
-    measured = measured && measures == (s.block_size <= 6 && s.neighbours > 10 * s.rows);
-    s.longest = 1 + tap_random_index(2 * 1536 / (s.block_size * s.block_size) + 1);
-    const enum karst_ilu_factor_kind kind = karst_ilu_choose_listed(&s);
-    if (kind != expected(&s))
-      tap_note("b = %d, %lld rows, %lld neighbours, longest %lld: %s", s.block_size, (long long)s.rows,
-               (long long)s.neighbours, (long long)s.longest, karst_ilu_factor_rules[kind].name);
-    right = right && kind == expected(&s);
-    const bool two = s.block_size == 1 && s.longest <= 768 && s.rows > 7 * PROCESSORS * s.levels;
-    pairs = pairs && karst_ilu_choose_rows_of_warp(&s) == (two ? 2 : 1);
-  }
-  tap_ok(right, "the kernel that factors follows from block size, average and longest row");
-  tap_ok(measured, "the longest row is measured where the choice depends on it, and nowhere else");
-  tap_ok(pairs, "a warp makes two scalar rows where levels are wide and two rows fit");
-}
-
-static void test_limits(void)
 {
   const struct {
     karst_ilu_shape shape;
@@ -71,6 +32,10 @@ static void test_limits(void)
        "blocks of 9: a block of threads a row"},
       {{1024, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
       {{1, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
+      {{3, 1000, 10001, 100, 0, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "a row not measured yet is tried"},
+      {{2, 1000, 10001, 100, 384, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "blocks of 2: 384 of them fit"},
+      {{2, 1000, 10001, 100, 385, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 2: 385 do not"},
+      {{6, 1000, 10000, 100, 11, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6 with few neighbours"},
       {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0, 0},
        KARST_ILU_FACTOR_MODIFIED,
        "modified: the one kernel that is"},
@@ -78,6 +43,24 @@ static void test_limits(void)
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_listed(&of[i].shape) == of[i].kind, "%s", of[i].what);
+}
+
+static void test_rows_of_warp(void)
+{
+  enum { WIDE = 7 * PROCESSORS };
+  const struct {
+    karst_ilu_shape shape;
+    int rows;
+    const char *what;
+  } of[] = {
+      {{1, WIDE + 1, 0, 1, 768, PROCESSORS, false, 0, 0}, 2, "a warp makes two scalar rows where levels are wide"},
+      {{1, WIDE, 0, 1, 768, PROCESSORS, false, 0, 0}, 1, "and one where they are narrower"},
+      {{1, WIDE + 1, 0, 2, 768, PROCESSORS, false, 0, 0}, 1, "or more"},
+      {{1, WIDE + 1, 0, 1, 769, PROCESSORS, false, 0, 0}, 1, "or two rows do not fit"},
+      {{2, WIDE + 1, 0, 1, 7, PROCESSORS, false, 0, 0}, 1, "or rows are of blocks"},
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    tap_ok(karst_ilu_choose_rows_of_warp(&of[i].shape) == of[i].rows, "%s", of[i].what);
 }
 
 static void test_search(void)
@@ -223,7 +206,7 @@ static void test_long(void)
 int main(void)
 {
   test_factor();
-  test_limits();
+  test_rows_of_warp();
   test_search();
   test_factor_by_tiles();
   test_sweep();
