@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     for (int c = 0; c < B; c++) size[c] = karst_size_of_many(size[c], (int)(here.end - here.e));
     const karst_reason reason = karst_ilu_invert<B>(here.at, size, inverse);
     if (__any_sync(~0u, here.at.active && reason != KARST_SOUND)) {
-      const double replacement = karst_dilu_mend<B>(reason, m.start, m.value, m.shift, here.at, here.row, here.diagonal,
-                                                    largest, plan.finding);
+      const double replacement = karst_dilu_replace<B>(reason, m.start, m.value, m.shift, here.at, here.row,
+                                                       here.diagonal, largest, plan.finding);
 #pragma unroll
       for (int c = 0; c < B; c++)
         if (reason != KARST_SOUND) inverse[c] = c == here.at.r ? replacement : 0;

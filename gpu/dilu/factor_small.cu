@@ -188,8 +188,8 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
     whole[c] = karst_size_of_many(whole[c], (int)(here.end - here.e));
   }
   const karst_reason reason = karst_ilu_invert<B>(at, whole, row);
-  const double replacement = karst_dilu_mend<B>(sound ? KARST_SOUND : reason, m.start, m.value, m.shift, at, here.row,
-                                                here.diagonal, largest, plan.finding);
+  const double replacement = karst_dilu_replace<B>(sound ? KARST_SOUND : reason, m.start, m.value, m.shift, at,
+                                                   here.row, here.diagonal, largest, plan.finding);
 #pragma unroll
   for (int c = 0; c < B; c++) {
     if (reason != KARST_SOUND) row[c] = c == at.r ? replacement : 0;

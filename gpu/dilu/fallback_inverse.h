@@ -1,24 +1,25 @@
-/* fallback_inverse.h - what stands for the inverse of a D_i that has none. */
+/* fallback_inverse.h - what replaces the inverse of a D_i that has none, for lanes that have a scalar row each. */
 #ifndef KARST_GPU_DILU_FALLBACK_INVERSE_H
 #define KARST_GPU_DILU_FALLBACK_INVERSE_H
 
 #include "gpu/dilu/dilu_cuda.h"
 
+#include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 
 /* Reports the row of a block outside the diagonal that is not finite: poison is then not 0. */
 static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &plan, karst_index row, double poison)
 {
-  if (poison != 0) atomicMin(&plan.finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
+  if (poison != 0) karst_ilu_report_row(plan.finding, row, KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Returns the diagonal of what stands for the inverse of a block that has none, and reports the block. The size of a
+/* Returns the diagonal of what replaces the inverse of a block that has none, and reports the block. The size of a
  * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of
  * D_i. */
 template <int B>
 static __device__ __noinline__ double
-karst_dilu_mend(karst_reason reason, const karst_index *start, const double *value, double shift, karst_ilu_place at,
-                karst_index row, karst_index diagonal, double own, karst_ilu_finding_cuda *finding)
+karst_dilu_replace(karst_reason reason, const karst_index *start, const double *value, double shift, karst_ilu_place at,
+                   karst_index row, karst_index diagonal, double own, karst_ilu_finding_cuda *finding)
 {
   double largest = 0, all = 0;
   if (at.active && shift > 0) {
@@ -28,15 +29,8 @@ karst_dilu_mend(karst_reason reason, const karst_index *start, const double *val
         if (block != diagonal) largest = fmax(largest, fabs(value[(int64_t)block * (B * B) + c * B + at.r]));
   }
   for (int j = 0; j < B; j++) all = fmax(all, __shfl_sync(~0u, largest, at.q * B + j));
-  if (all == 0) all = finding->norm;
   if (!at.active || reason == KARST_SOUND) return 0;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && all > 0;
-  if (at.r == 0 && replace) atomicAdd(&finding->shifted, 1ull);
-  if (at.r == 0 && !replace)
-    atomicMin(&finding->first,
-              4 * (unsigned long long)row +
-                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
-  return replace ? 1 / (shift * all) : 0;
+  return karst_ilu_replace_pivot(reason, shift, all, row, at.r == 0, finding);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "gpu/dilu/dilu_cuda.h"
 
 #include "gpu/block_inverse.h"
+#include "gpu/ilu/pivot.h"
 
 namespace
 {
@@ -187,20 +188,13 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
       subtract(b, m.value + t.source[number] * bb, m.inverse + pivot * bb, mirror >= 0 ? m.value + mirror * bb : NULL,
                m.modified, plan.modified ? plan.sum + pivot * bb : NULL, block, size, line);
     }
-    double largest = m.shift > 0 ? largest_of_row(b, m, row, diagonal, block, line) : 0;
-    if (largest == 0) largest = plan.finding->norm;
+    const double largest = m.shift > 0 ? largest_of_row(b, m, row, diagonal, block, line) : 0;
     for (int64_t v = threadIdx.x; v < bb; v += THREADS) kept[v] = block[v];
     const karst_reason reason = karst_cuda_invert(b, block, kept, size, line);
     __syncthreads();
     if (reason != KARST_SOUND) {
-      const bool replace = reason == KARST_SINGULAR_BLOCK && m.shift > 0 && largest > 0;
-      for (int64_t v = threadIdx.x; v < bb; v += THREADS)
-        block[v] = replace && v / b == v % b ? 1 / (m.shift * largest) : 0;
-      if (threadIdx.x == 0 && replace) atomicAdd(&plan.finding->shifted, 1ull);
-      if (threadIdx.x == 0 && !replace)
-        atomicMin(&plan.finding->first,
-                  4 * (unsigned long long)row +
-                      (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+      const double replacement = karst_ilu_replace_pivot(reason, m.shift, largest, row, threadIdx.x == 0, plan.finding);
+      for (int64_t v = threadIdx.x; v < bb; v += THREADS) block[v] = v / b == v % b ? replacement : 0;
     }
     __threadfence();
     __syncthreads();

@@ -1,5 +1,6 @@
 /* table.cu - the CUDA instance of the DILU kernels. */
 #include "gpu/dilu/dilu_cuda.h"
+#include "gpu/ilu/pivot.h"
 
 namespace
 {
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   for (karst_index block = start[i]; block < start[i + 1]; block++)
     for (int64_t v = threadIdx.x % 32; v < bb && column[block] != i; v += 32)
       finite = finite && fabs(value[block * bb + v]) <= DBL_MAX;
-  if (!finite) atomicMin(&finding->first, 4 * (unsigned long long)i + KARST_FAULT_ROW_NOT_FINITE);
+  if (!finite) karst_ilu_report_row(finding, (karst_index)i, KARST_FAULT_ROW_NOT_FINITE);
 }
 
 karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,

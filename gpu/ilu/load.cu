@@ -1,7 +1,7 @@
 /* load.cu - brings factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i stands for A_ii - sum_k L_ik U_ki and is judged as that
  * sum. Rows need nothing of each other's results. */
-#include "gpu/ilu/ilu_cuda.h"
+#include "gpu/ilu/pivot.h"
 
 #include "gpu/block_inverse.h"
 
@@ -27,17 +27,6 @@ __device__ __forceinline__ place place_of(const karst_triangle &t, int b, int64_
 __device__ __forceinline__ double *entry_at(const karst_triangle &t, int b, const place &at, int64_t e)
 {
   return t.value + e * b * at.stride + at.q * b;
-}
-
-__device__ void record(karst_ilu_finding_cuda *finding, karst_index row, karst_ilu_fault fault)
-{
-  atomicMin(&finding->first, 4 * (unsigned long long)row + fault);
-}
-
-__device__ void record_pivot(karst_ilu_finding_cuda *finding, karst_index row, karst_reason reason)
-{
-  if (reason != KARST_SOUND)
-    record(finding, row, reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
 }
 
 /* The triangles without values, and the values of A and of the factors, which have one pattern. */
@@ -99,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
                                   sum);
   });
   const karst_reason reason = karst_block_inverse(B, block, size, inverse, work, pivot);
-  record_pivot(finding, upper.row[slot], reason);
+  if (reason != KARST_SOUND) karst_ilu_report_pivot(finding, upper.row[slot], reason);
 #pragma unroll
   for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? inverse[v] : 0;
 }
@@ -126,7 +115,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     __syncthreads();
     for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
       to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;
-    if (threadIdx.x == 0) record_pivot(finding, upper.row[slot], reason);
+    if (threadIdx.x == 0 && reason != KARST_SOUND) karst_ilu_report_pivot(finding, upper.row[slot], reason);
     __syncthreads();
   }
 }
@@ -157,7 +146,7 @@ __global__ void __launch_bounds__(THREADS)
       poison += element * 0;
     }
   }
-  if (poison != 0) record(finding, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
+  if (poison != 0) karst_ilu_report_row(finding, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
 }
 
 } // namespace

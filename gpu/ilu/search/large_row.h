@@ -4,7 +4,7 @@
 #ifndef KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 #define KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 
-#include "gpu/ilu/ilu_cuda.h"
+#include "gpu/ilu/pivot.h"
 
 #include "gpu/block_inverse.h"
 
@@ -161,7 +161,7 @@ __device__ void mark_done(int *done, karst_index slot)
 /* Returns the sizes of the diagonal block that this block of threads has under way. */
 __device__ __forceinline__ double *size_here(const large_call &f) { return f.size + 2LL * blockIdx.x * f.b * f.b; }
 
-/* Inverts the diagonal block of a row, or shifts it or blames it. */
+/* Inverts the diagonal block of a row. One that has no inverse is replaced or reported. */
 __device__ void invert_pivot(const large_call &f, const large_row &row, block_view inverse, double *line)
 {
   double largest = 0;
@@ -169,7 +169,6 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
     largest = largest_of_threads(fmax(largest_of_blocks(f.lower, f.b, row.lower, row.lower_length),
                                       largest_of_blocks(f.upper, f.b, row.upper, row.upper_length)),
                                  line);
-  if (largest == 0) largest = f.finding->norm;
   double *size = size_here(f), *kept = size + f.b * f.b;
   for (int v = (int)threadIdx.x; v < f.b * f.b; v += (int)blockDim.x)
     kept[v] = inverse.at[v / f.b * inverse.stride + v % f.b];
@@ -177,14 +176,10 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
   const karst_reason reason = karst_cuda_invert(diagonal);
   __syncthreads();
   if (reason == KARST_SOUND) return;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && f.shift > 0 && largest > 0;
+  const double replacement =
+      karst_ilu_replace_pivot(reason, f.shift, largest, f.lower.row[row.slot], threadIdx.x == 0, f.finding);
   for (int64_t v = threadIdx.x; v < (int64_t)f.b * f.b; v += blockDim.x)
-    inverse.at[v / f.b * inverse.stride + v % f.b] = replace && v / f.b == v % f.b ? 1 / (f.shift * largest) : 0;
-  if (threadIdx.x == 0 && replace) atomicAdd(&f.finding->shifted, 1ull);
-  if (threadIdx.x == 0 && !replace)
-    atomicMin(&f.finding->first,
-              4 * (unsigned long long)f.lower.row[row.slot] +
-                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+    inverse.at[v / f.b * inverse.stride + v % f.b] = v / f.b == v % f.b ? replacement : 0;
   __syncthreads();
 }
 
@@ -238,7 +233,7 @@ __device__ void finish_row(const large_call &f, const large_row &row, double *li
   mark_done(f.done, row.slot);
   bad += finish_lower(f, row, line);
   if (__syncthreads_or(bad != 0) && threadIdx.x == 0)
-    atomicMin(&f.finding->first, 4 * (unsigned long long)f.lower.row[row.slot] + KARST_FAULT_ROW_NOT_FINITE);
+    karst_ilu_report_row(f.finding, f.lower.row[row.slot], KARST_FAULT_ROW_NOT_FINITE);
 }
 
 /* Bytes of the line of a block of threads. */

@@ -11,7 +11,7 @@
  * so that blocks are fetched in the shape in which they are used, and sums are stored as they are. Beyond the block a
  * tile is 0. Four lanes for each row of a block instead of one make the chain of a level a quarter as long: a wait, the
  * products of the diagonal block, an inversion, one product. */
-#include "gpu/ilu/ilu_cuda.h"
+#include "gpu/ilu/pivot.h"
 
 #include "gpu/block_inverse.h"
 #include "gpu/size.h"
@@ -317,20 +317,15 @@ __device__ double largest_of_row(const karst_triangle &lower, const karst_triang
 
 /* Returns what stands for the inverse of a pivot that has none, and reports the pivot. */
 template <int B>
-__device__ tile mend_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
-                           karst_reason reason, const block_row &row, const place &p, karst_ilu_finding_cuda *finding)
+__device__ tile replace_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
+                              karst_reason reason, const block_row &row, const place &p,
+                              karst_ilu_finding_cuda *finding)
 {
-  double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
-  if (largest == 0) largest = finding->norm;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+  const double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
+  const double replacement =
+      karst_ilu_replace_pivot(reason, shift, largest, row.number, threadIdx.x % 32 == 0, finding);
   tile inverse;
-  for (int s = 0; s < 2; s++)
-    inverse.at[s] = replace && p.row < B && p.row == p.column + 4 * s ? 1 / (shift * largest) : 0;
-  if (threadIdx.x % 32 == 0 && replace) atomicAdd(&finding->shifted, 1ull);
-  if (threadIdx.x % 32 == 0 && !replace)
-    atomicMin(&finding->first,
-              4 * (unsigned long long)row.number +
-                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+  for (int s = 0; s < 2; s++) inverse.at[s] = p.row < B && p.row == p.column + 4 * s ? replacement : 0;
   return inverse;
 }
 
@@ -439,7 +434,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       reason = karst_cuda_attempt(pivot, attempt);
       inverse = pivot.a;
     }
-    if (reason != KARST_SOUND) inverse = mend_pivot<B>(lower, upper, A, shift, reason, row, p, finding);
+    if (reason != KARST_SOUND) inverse = replace_pivot<B>(lower, upper, A, shift, reason, row, p, finding);
 #pragma unroll
     for (int k = 0; k < EARLY; k++) {
       const int64_t e = row.upper_length - 1 - k;
@@ -454,8 +449,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       bad += publish_product<B>(upper, row.upper + e * R, p, inverse,
                                 accumulate<B>(lower, upper, upper, A, row.upper + e * R, p));
     bad += finish_lower<B>(lower, upper, row, p);
-    if (__any_sync(~0u, bad != 0) && lane == 0)
-      atomicMin(&finding->first, 4 * (unsigned long long)row.number + KARST_FAULT_ROW_NOT_FINITE);
+    if (__any_sync(~0u, bad != 0) && lane == 0) karst_ilu_report_row(finding, row.number, KARST_FAULT_ROW_NOT_FINITE);
   }
 }
 

@@ -32,6 +32,7 @@
  * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
  * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
  * Between the last wait of a row and its U' nothing is loaded but shared memory. */
+#include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 
 namespace
@@ -371,8 +372,8 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
 /* Makes row r of what stands for the inverse of a pivot that has none, and reports the pivot. All lanes of the warp
  * take part, whether the pivot of their row is bad or not. */
 template <int B, int ROWS>
-__device__ void mend_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
-                           const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
+__device__ void replace_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
+                              const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (task.place.lower_length + task.place.upper_length) * (B * B);
@@ -380,17 +381,11 @@ __device__ void mend_pivot(karst_reason reason, double shift, const matrices &m,
   for (int v = (int)threadIdx.x % LANES; v < elements && shift > 0; v += LANES) largest = fmax(largest, fabs(row[v]));
   for (int distance = LANES / 2; distance > 0; distance /= 2)
     largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
-  if (largest == 0) largest = finding->norm;
   if (reason == KARST_SOUND || !task.there) return;
-  const bool singular = reason == KARST_SINGULAR_BLOCK, replace = singular && largest > 0;
+  const double replacement =
+      karst_ilu_replace_pivot(reason, shift, largest, m.lower.row[task.slot], threadIdx.x % LANES == 0, finding);
 #pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = replace && c == r ? 1 / (shift * largest) : 0;
-  if (threadIdx.x % LANES > 0) return;
-  if (replace)
-    atomicAdd(&finding->shifted, 1ull);
-  else
-    atomicMin(&finding->first, 4 * (unsigned long long)m.lower.row[task.slot] +
-                                   (singular ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+  for (int c = 0; c < B; c++) inverse[c] = c == r ? replacement : 0;
 }
 
 /* Publishes U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is
@@ -509,13 +504,12 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     eliminate<B, ROWS>(m, task, now, row, size);
     const karst_reason reason = invert<B, ROWS>(at, task, diagonal, size, inverse);
     if (__any_sync(~0u, reason != KARST_SOUND))
-      mend_pivot<B, ROWS>(reason, shift, m, task, row, at.r, finding, inverse);
+      replace_pivot<B, ROWS>(reason, shift, m, task, row, at.r, finding, inverse);
     double bad = publish_upper<B, ROWS>(m.upper, task, at.r, inverse, diagonal);
     product = fetch<B, ROWS>(m.product, next.first, next.end);
     found = find_sources<B, ROWS>(m, next.place);
     bad += finish_lower<B, ROWS>(m, task.place, from, pivot_inverse, row);
-    if (bad != 0)
-      atomicMin(&finding->first, 4 * (unsigned long long)m.lower.row[task.slot] + KARST_FAULT_ROW_NOT_FINITE);
+    if (bad != 0) karst_ilu_report_row(finding, m.lower.row[task.slot], KARST_FAULT_ROW_NOT_FINITE);
     __syncwarp(); /* the next row takes the place of this one */
     task = next;
   }

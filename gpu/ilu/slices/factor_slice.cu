@@ -8,6 +8,7 @@
  * complete, each is summed up over its own list of products (lists.cu).
  *
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
+#include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 
 namespace
@@ -197,18 +198,13 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     accumulate_block<B, true>(lower, upper, upper, A, upper_block, at.active, at, inverse, size);
     const karst_reason reason = karst_ilu_invert<B>(at, size, inverse);
     if (__any_sync(~0u, at.active && reason != KARST_SOUND)) {
-      double largest =
+      const double largest =
           shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;
-      if (largest == 0) largest = finding->norm;
-      const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+      const bool reports = at.active && at.r == 0 && reason != KARST_SOUND;
+      const double replacement = karst_ilu_replace_pivot(reason, shift, largest, row, reports, finding);
 #pragma unroll
       for (int c = 0; c < B; c++)
-        if (reason != KARST_SOUND) inverse[c] = replace && c == at.r ? 1 / (shift * largest) : 0;
-      if (at.active && at.r == 0 && replace) atomicAdd(&finding->shifted, 1ull);
-      if (at.active && at.r == 0 && reason != KARST_SOUND && !replace)
-        atomicMin(&finding->first,
-                  4 * (unsigned long long)row +
-                      (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
+        if (reason != KARST_SOUND) inverse[c] = c == at.r ? replacement : 0;
     }
 #pragma unroll
     for (int k = 0; k < EARLY; k++) {
@@ -246,7 +242,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       bad += poison<B>(out);
     }
     if (karst_any_of_group(at, bad != 0) && at.active && at.r == 0)
-      atomicMin(&finding->first, 4 * (unsigned long long)row + KARST_FAULT_ROW_NOT_FINITE);
+      karst_ilu_report_row(finding, row, KARST_FAULT_ROW_NOT_FINITE);
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 #define KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 
+#include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 #include "gpu/ilu/tiles/tile_factor.h"
 #include "gpu/ilu/tiles/tile_steps.h"
@@ -166,19 +167,12 @@ template <int B> __device__ double largest_of_row(const double *block, int first
 /* Returns what stands on the diagonal of the inverse of a pivot that has none, and reports the pivot if the thread is
  * the first of its row. row: of the tile; number: of the row. */
 template <int B>
-__device__ __noinline__ double mend_pivot(const unsigned short *row, const double *block, karst_index number,
-                                          karst_reason reason, bool first, double shift,
-                                          karst_ilu_finding_cuda *finding)
+__device__ __noinline__ double replace_pivot(const unsigned short *row, const double *block, karst_index number,
+                                             karst_reason reason, bool first, double shift,
+                                             karst_ilu_finding_cuda *finding)
 {
-  double largest = shift > 0 ? largest_of_row<B>(block, row[0], row[1]) : 0;
-  if (largest == 0) largest = finding->norm;
-  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
-  if (first && replace) atomicAdd(&finding->shifted, 1ull);
-  if (first && !replace)
-    atomicMin(&finding->first,
-              4 * (unsigned long long)number +
-                  (reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE));
-  return replace ? 1 / (shift * largest) : 0;
+  const double largest = shift > 0 ? largest_of_row<B>(block, row[0], row[1]) : 0;
+  return karst_ilu_replace_pivot(reason, shift, largest, number, first, finding);
 }
 
 /* Makes the thread's row of left times block, in out. Returns whether an entry is NaN or infinite. */
@@ -205,7 +199,7 @@ __device__ __noinline__ void report_block(const unsigned short *row, int block, 
     row++;
     number++;
   }
-  atomicMin(&finding->first, 4 * (unsigned long long)number + KARST_FAULT_ROW_NOT_FINITE);
+  karst_ilu_report_row(finding, number, KARST_FAULT_ROW_NOT_FINITE);
 }
 
 /* Subtracts a product from the thread's scalar row of a block. inner: both blocks are of the tile, and the right one is
@@ -327,10 +321,10 @@ invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_
   if (!trace) return !karst_any_of_block<B>(at, lost || reason != KARST_SOUND);
   reason = karst_ilu_invert_again<B>(at, reason, row, inverse);
   if (!at.active || reason == KARST_SOUND) return true;
-  const double mended =
-      mend_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);
+  const double replacement =
+      replace_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);
 #pragma unroll
-  for (int c = 0; c < B; c++) inverse[c] = c == at.r ? mended : 0;
+  for (int c = 0; c < B; c++) inverse[c] = c == at.r ? replacement : 0;
   return true;
 }
 

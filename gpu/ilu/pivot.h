@@ -1,0 +1,39 @@
+/* pivot.h - how a factorization reports rows that fail, and what replaces a pivot block that has no inverse: with a
+ * shift R a multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A where
+ * the row has none but zeros. */
+#ifndef KARST_GPU_ILU_PIVOT_H
+#define KARST_GPU_ILU_PIVOT_H
+
+#include "gpu/ilu/ilu_cuda.h"
+
+#ifdef __CUDACC__
+/* Reports a row. The first of all rows stays; of its faults, that of the smallest number. */
+static __device__ __forceinline__ void karst_ilu_report_row(karst_ilu_finding_cuda *finding, karst_index row,
+                                                            karst_ilu_fault fault)
+{
+  atomicMin(&finding->first, 4 * (unsigned long long)row + fault);
+}
+
+/* Reports the row of a pivot that has no inverse, for that reason. */
+static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_finding_cuda *finding, karst_index row,
+                                                              karst_reason reason)
+{
+  karst_ilu_report_row(finding, row,
+                       reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
+}
+
+/* Returns the diagonal elements of what replaces the inverse of a pivot that has none, 0 where nothing does. One thread
+ * of the row reports that. largest: of the row, may be 0 without a shift. */
+static __device__ __forceinline__ double karst_ilu_replace_pivot(karst_reason reason, double shift, double largest,
+                                                                 karst_index row, bool reports,
+                                                                 karst_ilu_finding_cuda *finding)
+{
+  if (largest == 0) largest = finding->norm;
+  const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
+  if (reports && replace) atomicAdd(&finding->shifted, 1ull);
+  if (reports && !replace) karst_ilu_report_pivot(finding, row, reason);
+  return replace ? 1 / (shift * largest) : 0;
+}
+#endif
+
+#endif
