@@ -1,6 +1,7 @@
 /* load.cu - the pattern of A inspected, and its values brought into the groups of grid 0, with the first level of the
  * repeated red-black method, which needs no other row. A thread has a row of A. See rrb_kernels.h for the arrays. */
 #include "gpu/rrb/rrb_cuda.h"
+#include "lib/base/search.h"
 
 #include <cstdint>
 
@@ -168,15 +169,7 @@ matrix see(const karst_matrix *A, const karst_rrb *rrb, const karst_index *cell)
 /* The block row that entry k stands in. */
 karst_index row_of(const karst_matrix *A, karst_index k)
 {
-  karst_index low = 0, high = A->block_rows;
-  while (high - low > 1) {
-    const karst_index middle = low + (high - low) / 2;
-    if (A->row_start[middle] <= k)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return karst_lower_bound(A->row_start, 0, A->block_rows, k + 1) - 1;
 }
 
 } // namespace

@@ -5,6 +5,7 @@
  * For each block of L, D and U that is: which block of A it starts from, and a list of pairs (block of L, block of U');
  * or, where a warp makes a row (factor_row.cu), one list for the row. p comes in the order in which L has its
  * neighbours (ilu_cuda.h). The factorization then searches nothing. */
+#include "gpu/bisect.h"
 #include "gpu/ilu/ilu_cuda.h"
 #include "lib/base/search.h"
 
@@ -38,15 +39,8 @@ __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
   if (end - begin > s.t.sorted) return s.before ? end - k : k - begin;
   const karst_index wanted = s.slot[s.column[k]];
   const karst_index *column = s.t.column + first_block(s, i);
-  karst_index low = s.before, high = s.before + (end - begin) - 1;
-  while (low < high) {
-    const karst_index middle = low + (high - low) / 2;
-    if (column[(int64_t)middle * s.t.group] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return karst_cuda_bisect(s.before, s.before + (end - begin) - 1,
+                           [&](karst_index place) { return column[(int64_t)place * s.t.group] >= wanted; });
 }
 
 __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)

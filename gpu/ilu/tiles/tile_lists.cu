@@ -1,5 +1,6 @@
 /* tile_lists.cu - the records of the factorization by tiles (tile_factor.h), once their products are measured
  * (tile_products.cu). */
+#include "gpu/bisect.h"
 #include "gpu/ilu/tiles/tile_products.h"
 
 namespace
@@ -81,16 +82,9 @@ __device__ int take_place(bool wanted, int *cursor)
 __device__ int find_pivot(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const unsigned short *row,
                           int block)
 {
-  int low = 0, high = tile.rows; /* row[low] <= block < row[high] */
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    if (row[middle] <= block)
-      low = middle;
-    else
-      high = middle;
-  }
-  const karst_index i = tile.row + low;
-  return block - row[low] == (int)(v.lower.start[i + 1] - v.lower.start[i]) ? low : (int)KARST_ILU_NO_BLOCK;
+  const int q = karst_cuda_bisect(1, tile.rows, [&](int next) { return row[next] > block; }) - 1;
+  const karst_index i = tile.row + q;
+  return block - row[q] == (int)(v.lower.start[i + 1] - v.lower.start[i]) ? q : (int)KARST_ILU_NO_BLOCK;
 }
 
 /* Lists the jobs of one kind; in the place of their first product, the kind. */

@@ -2,6 +2,7 @@
  * shared memory, in what order tiles are taken, and their records.
  *
  * A warp walks through the steps of a tile twice: to count, and to fill. */
+#include "gpu/bisect.h"
 #include "gpu/ilu/tiles/tile_walk.h"
 
 namespace
@@ -44,14 +45,7 @@ __device__ int64_t find_pair(const karst_ilu_halos_cuda &halos, int64_t tile, ka
                              int64_t high)
 {
   const unsigned long long wanted = (unsigned long long)tile << halos.row_bits | (unsigned long long)row;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (halos.pair[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return karst_cuda_bisect(low, high, [&](int64_t k) { return halos.pair[k] >= wanted; });
 }
 
 /* Returns how many pairs belong to the tiles before this one. */
