@@ -1,6 +1,7 @@
 /* tile_halo.cu - which rows of other tiles each tile needs, its halo, and which tiles it waits for (tile_sweep.h): by
  * sorting pairs of tile and row. */
 #include "gpu/ilu/tiles/tile_sweep.h"
+#include "gpu/warp_scan.h"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
@@ -17,14 +18,10 @@ typedef unsigned long long pair;
 /* Returns the first of count places for this lane, of those that *taken counts. All of its warp asks at once. */
 __device__ unsigned long long take_places(unsigned count, unsigned long long *taken)
 {
-  const int lane = (int)threadIdx.x % 32;
-  unsigned long long up_to = count, first = 0;
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const unsigned long long other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
-    if (lane >= distance) up_to += other;
-  }
-  if (lane == 31 && up_to > 0) first = atomicAdd(taken, up_to);
-  return __shfl_sync(~0u, first, 31) + up_to - count;
+  unsigned long long all, first = 0;
+  const unsigned long long before = karst_cuda_sum_before<unsigned long long>(count, &all);
+  if (threadIdx.x % 32 == 0 && all > 0) first = atomicAdd(taken, all);
+  return __shfl_sync(~0u, first, 0) + before;
 }
 
 /* Stores the pairs of all rows, in any order and as often as they are met; pair NULL: counts them. */

@@ -2,6 +2,7 @@
  * (tile_products.cu). */
 #include "gpu/bisect.h"
 #include "gpu/ilu/tiles/tile_products.h"
+#include "gpu/warp_scan.h"
 
 namespace
 {
@@ -55,7 +56,7 @@ __device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
     const bool there = k <= m.waves;
     const int2 count = there ? __ldcg((const int2 *)(wave + k)) : int2{0, 0}; /* as atomics have left it */
     int some;
-    const int job = jobs + sum_before(count.x + count.y, &some);
+    const int job = jobs + karst_cuda_sum_before(count.x + count.y, &some);
     if (there) wave[k] = {job, job + count.x};
     jobs += some;
   }
@@ -111,7 +112,8 @@ __device__ void start_products(const karst_ilu_products_view &v, int64_t first_o
   for (int k = lane; k - lane < jobs; k += 32) {
     const karst_ilu_job now = k < jobs ? job[k] : karst_ilu_job{0, 0, 0};
     int *count = v.count + 2 * (first_of_tile + now.block) + now.product, sum;
-    const int begin = products + sum_before(k < jobs ? *count * karst_ilu_product_length(now.product) : 0, &sum);
+    const int begin =
+        products + karst_cuda_sum_before(k < jobs ? *count * karst_ilu_product_length(now.product) : 0, &sum);
     if (k < jobs) *count = job[k].product = begin;
     products += sum;
   }
@@ -205,7 +207,7 @@ __device__ void write_outside(const karst_ilu_products_view &v, const tile_view 
   for (int k = 0; k < t.tile.halos; k += 32) {
     const bool there = k + lane < t.tile.halos;
     int sum;
-    const int before = all + sum_before(there ? count_outside(v, t, k + lane) : 0, &sum);
+    const int before = all + karst_cuda_sum_before(there ? count_outside(v, t, k + lane) : 0, &sum);
     if (there) {
       t.outside[k + lane] = first + before;
       list_outside(v, t.halo[k + lane], t.used[k + lane], to + before);

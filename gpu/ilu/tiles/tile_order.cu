@@ -6,6 +6,7 @@
  * and large ones cut, for their rows are to fit into shared memory. Its rows stay consecutive, so that tiles taken in
  * the order of elimination are an order of elimination, whatever the fill ties together. */
 #include "gpu/ilu/tiles/tile_sweep.h"
+#include "gpu/warp_scan.h"
 
 namespace
 {
@@ -143,13 +144,10 @@ __global__ void __launch_bounds__(THREADS) sort_tiles(const karst_ilu_tiling_cud
   karst_index sum = 0;
   for (karst_index k = 0; k < rows; k += 32) {
     const karst_index count = k + lane < rows ? next[k + lane] : 0;
-    karst_index up_to = count;
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const karst_index other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
-      if (lane >= distance) up_to += other;
-    }
-    if (k + lane < rows) next[k + lane] = sum + up_to - count;
-    sum += __shfl_sync(~0u, up_to, 31);
+    karst_index some;
+    const karst_index before = karst_cuda_sum_before(count, &some);
+    if (k + lane < rows) next[k + lane] = sum + before;
+    sum += some;
   }
   __syncwarp();
   for (karst_index k = 0; k < rows; k += 32) {

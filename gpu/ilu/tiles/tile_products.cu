@@ -2,6 +2,8 @@
  * the waves in which blocks are made, the blocks of other tiles, and with them whether every tile finds room. */
 #include "gpu/ilu/tiles/tile_products.h"
 
+#include <cub/warp/warp_reduce.cuh>
+
 namespace
 {
 
@@ -82,7 +84,14 @@ __device__ bool too_large(const karst_ilu_products_view &v, const karst_ilu_tile
   return __any_sync(~0u, large);
 }
 
-/* The products of a tile, its waves, and the blocks of other tiles. */
+/* Returns the sum over the warp in its first lane. */
+__device__ int sum_of_warp(int mine)
+{
+  __shared__ cub::WarpReduce<int>::TempStorage none; /* empty, for whole warps exchange by shuffles */
+  return cub::WarpReduce<int>(none).Sum(mine);
+}
+
+/* The products of a tile, its waves, and the blocks of other tiles. The first lane has them all. */
 __device__ void measure_products(const karst_ilu_products_view &v, const tile_view &t, karst_ilu_making *m)
 {
   const range blocks = blocks_of(v, t.tile);

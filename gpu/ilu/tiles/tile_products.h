@@ -125,25 +125,6 @@ __device__ __forceinline__ void use(uint64_t *used, int e)
   atomicOr((unsigned long long *)used, 1ull << (e < LAST_BIT ? e : (int)LAST_BIT));
 }
 
-__device__ __forceinline__ int sum_of_warp(int mine)
-{
-  for (int distance = 16; distance > 0; distance /= 2) mine += __shfl_xor_sync(~0u, mine, distance);
-  return mine;
-}
-
-/* Returns the sum of what the lanes before this one have, and of all in *sum. */
-__device__ __forceinline__ int sum_before(int mine, int *sum)
-{
-  const int lane = (int)threadIdx.x % 32;
-  int up_to = mine;
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const int other = __shfl_up_sync(~0u, up_to, (unsigned)distance);
-    if (lane >= distance) up_to += other;
-  }
-  *sum = __shfl_sync(~0u, up_to, 31);
-  return up_to - mine;
-}
-
 /* A tile of the lower triangle, and the rows of other tiles that it needs. */
 struct tile_view {
   karst_ilu_tile tile;
