@@ -1,4 +1,4 @@
-/* reduce.h - sums over the threads of a thread block, in a fixed order, and over thread blocks. */
+/* reduce.h - sums over the threads of a thread block, in a fixed order, and over thread blocks; maxima. */
 #ifndef KARST_GPU_REDUCE_H
 #define KARST_GPU_REDUCE_H
 
@@ -30,6 +30,23 @@ static __device__ __forceinline__ double karst_cuda_block_sum(int count, const d
 }
 
 enum { KARST_CUDA_PARTS = KARST_CUDA_BATCH * KARST_CUDA_SUMS / 2 };
+
+/* Returns the largest of the values of a block's threads, whose number is a power of two. part: [threads] shared
+ * memory. Ties and NaN do not matter to the callers. */
+static __device__ __forceinline__ double karst_cuda_block_largest(double value, double *part)
+{
+  const int t = (int)threadIdx.x;
+  __syncthreads();
+  part[t] = value;
+  for (int half = (int)blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (t < half) part[t] = fmax(part[t], part[t + half]);
+  }
+  __syncthreads();
+  const double largest = part[0];
+  __syncthreads();
+  return largest;
+}
 
 /* sums.cu: result[v] = the sum of so many parts of it, which begin at partial[v * parts] in the work space of the
  * reductions; count <= 2, parts <= KARST_CUDA_PARTS. */

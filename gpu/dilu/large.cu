@@ -4,6 +4,7 @@
 #include "gpu/dilu/dilu_cuda.h"
 
 #include "gpu/block_inverse.h"
+#include "gpu/reduce.h"
 #include "gpu/ilu/pivot.h"
 
 namespace
@@ -96,21 +97,6 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Returns the largest of the threads' values, which line, [THREADS] in shared memory, is for. */
-__device__ double largest_of_threads(double mine, double *line)
-{
-  __syncthreads();
-  line[threadIdx.x] = mine;
-  for (int half = THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) line[threadIdx.x] = fmax(line[threadIdx.x], line[threadIdx.x + half]);
-  }
-  __syncthreads();
-  const double largest = line[0];
-  __syncthreads();
-  return largest;
-}
-
 /* Waits for a row; what its block of threads has stored can be read then. */
 __device__ void await_row(const int *done)
 {
@@ -162,7 +148,7 @@ __device__ double largest_of_row(int b, const karst_dilu_matrix &m, karst_index 
     const double *entry = number == diagonal ? block : m.value + number * bb;
     for (int64_t v = threadIdx.x; v < bb; v += THREADS) largest = fmax(largest, fabs(entry[v]));
   }
-  return largest_of_threads(largest, line);
+  return karst_cuda_block_largest(largest, line);
 }
 
 __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda plan, const karst_dilu_matrix m)

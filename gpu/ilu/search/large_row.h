@@ -7,6 +7,7 @@
 #include "gpu/ilu/pivot.h"
 
 #include "gpu/block_inverse.h"
+#include "gpu/reduce.h"
 
 namespace
 {
@@ -60,21 +61,6 @@ __device__ block_view view(const karst_triangle &t, int b, int64_t block)
  * or columns of a block, or for the parts of a maximum or of sums. While a block is inverted, the work space of the
  * inversion takes its place. */
 int line_length(int b, int threads) { return b < threads ? threads : b; }
-
-/* Returns the largest of the threads' values. Ties and NaN do not matter to the callers. */
-__device__ double largest_of_threads(double mine, double *line)
-{
-  __syncthreads();
-  line[threadIdx.x] = mine;
-  for (int half = (int)blockDim.x / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if ((int)threadIdx.x < half) line[threadIdx.x] = fmax(line[threadIdx.x], line[threadIdx.x + half]);
-  }
-  __syncthreads();
-  double largest = line[0];
-  __syncthreads();
-  return largest;
-}
 
 /* Multiplies block by right from the right, as many rows at a time as line has room for. Returns 0 unless an element is
  * not finite. */
@@ -166,9 +152,9 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
 {
   double largest = 0;
   if (f.shift > 0)
-    largest = largest_of_threads(fmax(largest_of_blocks(f.lower, f.b, row.lower, row.lower_length),
-                                      largest_of_blocks(f.upper, f.b, row.upper, row.upper_length)),
-                                 line);
+    largest = karst_cuda_block_largest(fmax(largest_of_blocks(f.lower, f.b, row.lower, row.lower_length),
+                                            largest_of_blocks(f.upper, f.b, row.upper, row.upper_length)),
+                                       line);
   double *size = size_here(f), *kept = size + f.b * f.b;
   for (int v = (int)threadIdx.x; v < f.b * f.b; v += (int)blockDim.x)
     kept[v] = inverse.at[v / f.b * inverse.stride + v % f.b];
