@@ -97,8 +97,8 @@ typedef struct karst_ilu_cuda {
   double modified; /* R of the factorization that is under way */
   karst_ilu_finding_cuda *finding;
   const struct karst_ilu_factor_variant *factor;
+  int factor_grid; /* blocks of threads that factor, all resident together; not of the factorization by tiles */
   void *factor_state, *factor_work;
-  int sizes; /* diagonal blocks whose sizes (lib/backend/dense.h) factor_work has room for, first in it: large_row.h */
   const struct karst_ilu_sweep_variant *sweep;
   void *sweep_state, *sweep_work;
 } karst_ilu_cuda;
@@ -128,8 +128,9 @@ typedef struct karst_ilu_pattern_cuda {
 
 /* A way to factor. The rule by which one is chosen is in choice.h; tile_factor.cu is tried before. */
 typedef struct karst_ilu_factor_variant {
-  /* Makes what launch needs besides the triangles, from their pattern, that of A and the shape, into factor_state: the
-   * lists of products, the grid. What an analyse that fails has taken, forget gives back. */
+  /* Makes what launch needs besides the triangles, from their pattern, that of A and the shape: the lists of products,
+   * the grid, and factor_state. What an analyse that fails has taken, forget gives back; NULL where there is no
+   * factor_state. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
@@ -221,7 +222,7 @@ enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* 
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
                                      enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
 /* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
-void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
+void karst_ilu_launch_cuda(karst_context *context, const void *kernel, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
 /* lists.cu: what bounds the lists of the rows, into the shape; source of both triangles; the blocks of the longest row,
  * padding included; list and product of both triangles; the same by rows, as many a task as rows_of_warp; the products

@@ -164,8 +164,8 @@ void karst_ilu_load_cuda(karst_context *context, const double *A, const double *
       invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->finding);
     } else {
       const size_t block = upper.group > 1 ? (size_t)karst_block_offset(b, 1) * sizeof(double) : 0;
-      /* A block of this size is factored by large_row.h, whose work space has room for the sizes. */
-      const unsigned rows = (unsigned)(upper.rows < plan->sizes ? upper.rows : plan->sizes);
+      /* A block of this size is factored by large_row.h, whose work space has room for the sizes of factor_grid. */
+      const unsigned rows = (unsigned)(upper.rows < plan->factor_grid ? upper.rows : plan->factor_grid);
       invert_large<<<rows, KARST_CUDA_THREADS, block + karst_cuda_invert_shared(b), stream>>>(
           from, b, static_cast<double *>(plan->factor_work), plan->finding);
     }

@@ -388,7 +388,7 @@ void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis 
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   if (!plan) return;
-  if (plan->factor) plan->factor->forget(context, plan);
+  if (plan->factor && plan->factor->forget) plan->factor->forget(context, plan);
   if (plan->sweep && plan->sweep->forget) plan->sweep->forget(context, plan);
   karst_ilu_release_triangle_cuda(context, &plan->lower);
   karst_ilu_release_triangle_cuda(context, &plan->upper);

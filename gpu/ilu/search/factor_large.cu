@@ -85,7 +85,6 @@ __global__ void __launch_bounds__(THREADS) factor_large(const large_call f, cons
 
 /* factor_state */
 struct large_state {
-  int grid; /* blocks of threads that are resident together */
   karst_ilu_dropped_list dropped;
 };
 
@@ -98,16 +97,17 @@ karst_status analyse_large(karst_context *context, const karst_matrix *A, const 
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   (void)A;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   large_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
-  karst_ilu_cuda_of(analysis)->factor_state = state;
+  plan->factor_state = state;
   status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (!status && shape->modified) status = karst_ilu_list_dropped_cuda(context, pattern, analysis, &state->dropped);
   if (status) return status;
   /* A row counts as many times as it has warps. */
   return karst_ilu_resident_cuda(context, kernel_for(shape->modified), shared_bytes(shape->block_size, THREADS),
-                                 KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &state->grid);
+                                 KARST_ILU_HELD_SLICES, shape->rows * THREADS / 32, shape->levels, &plan->factor_grid);
 }
 
 void forget_large(karst_context *context, karst_ilu_cuda *plan)
@@ -124,22 +124,17 @@ void launch_large(karst_context *context, const karst_matrix *A, double shift, c
 {
   const large_state *state = static_cast<const large_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  large_call call = call_of(A, shift, plan, state->grid);
+  large_call call = call_of(A, shift, plan);
   karst_ilu_dropped_list dropped = state->dropped;
   void *arguments[] = {&call, &dropped};
   cudaMemsetAsync(call.done, 0, (size_t)call.lower.rows * sizeof *call.done, stream);
-  cudaLaunchCooperativeKernel(kernel_for(MODIFIED), dim3((unsigned)state->grid), dim3(THREADS), arguments,
+  cudaLaunchCooperativeKernel(kernel_for(MODIFIED), dim3((unsigned)plan->factor_grid), dim3(THREADS), arguments,
                               shared_bytes(call.b, THREADS), stream);
-}
-
-karst_status plan_large(karst_context *context, karst_ilu *ilu)
-{
-  return plan_work(context, ilu, static_cast<const large_state *>(karst_ilu_cuda_of(ilu)->factor_state)->grid);
 }
 
 } // namespace
 
 const karst_ilu_factor_variant karst_ilu_factor_large_cuda = {analyse_large, forget_large, launch_large<false>,
-                                                              plan_large,    destroy_work, false};
+                                                              plan_work,     destroy_work, false};
 const karst_ilu_factor_variant karst_ilu_factor_modified_cuda = {analyse_large, forget_large, launch_large<true>,
-                                                                 plan_large,    destroy_work, false};
+                                                                 plan_work,     destroy_work, false};

@@ -27,7 +27,6 @@ enum { THREADS = 256 };
 
 /* factor_state */
 struct search_state {
-  int grid; /* blocks of threads that are resident together */
   bool modified;
   strict_columns lower, upper;
 };
@@ -307,11 +306,12 @@ karst_status analyse_search(karst_context *context, const karst_matrix *A, const
                             const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   (void)A;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   search_state *state;
   int64_t *bytes = &analysis->plan_memory;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
-  karst_ilu_cuda_of(analysis)->factor_state = state;
+  plan->factor_state = state;
   state->modified = shape->modified;
   status = keep_columns(context, analysis->rows, analysis->lower_blocks, pattern->lower_start, pattern->lower_column,
                         &state->lower, bytes);
@@ -319,7 +319,7 @@ karst_status analyse_search(karst_context *context, const karst_matrix *A, const
     status = keep_columns(context, analysis->rows, analysis->upper_blocks, pattern->upper_start, pattern->upper_column,
                           &state->upper, bytes);
   if (status) return status;
-  return choose_grid(context, shape, &state->grid);
+  return choose_grid(context, shape, &plan->factor_grid);
 }
 
 void forget_search(karst_context *context, karst_ilu_cuda *plan)
@@ -337,19 +337,14 @@ void launch_search(karst_context *context, const karst_matrix *A, double shift, 
 {
   const search_state *state = static_cast<const search_state *>(plan->factor_state);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  search_call call = {call_of(A, shift, plan, state->grid), state->lower, state->upper};
+  search_call call = {call_of(A, shift, plan), state->lower, state->upper};
   void *arguments[] = {&call};
   cudaMemsetAsync(call.f.done, 0, (size_t)call.f.lower.rows * sizeof *call.f.done, stream);
-  cudaLaunchCooperativeKernel(kernel_for(call.f.b, state->modified), dim3((unsigned)state->grid), dim3(THREADS),
+  cudaLaunchCooperativeKernel(kernel_for(call.f.b, state->modified), dim3((unsigned)plan->factor_grid), dim3(THREADS),
                               arguments, shared_bytes(call.f.b, THREADS), stream);
-}
-
-karst_status plan_search(karst_context *context, karst_ilu *ilu)
-{
-  return plan_work(context, ilu, static_cast<const search_state *>(karst_ilu_cuda_of(ilu)->factor_state)->grid);
 }
 
 } // namespace
 
 const karst_ilu_factor_variant karst_ilu_factor_search_cuda = {analyse_search, forget_search, launch_search,
-                                                               plan_search,    destroy_work,  false};
+                                                               plan_work,      destroy_work,  false};

@@ -232,21 +232,20 @@ size_t shared_bytes(int b, int threads)
 /* The work space of a factorization, factor_work: size, then done. */
 int64_t doubles_of_size(int b, int grid) { return 2LL * grid * b * b; }
 
-large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *plan, int grid)
+large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
   double *size = static_cast<double *>(plan->factor_work);
-  int *done = reinterpret_cast<int *>(size + doubles_of_size(plan->block_size, grid));
+  int *done = reinterpret_cast<int *>(size + doubles_of_size(plan->block_size, plan->factor_grid));
   return {plan->lower, plan->upper, plan->block_size, A->value, shift, plan->modified, size, done, plan->finding};
 }
 
-karst_status plan_work(karst_context *context, karst_ilu *ilu, int grid)
+karst_status plan_work(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
-  const int64_t doubles = doubles_of_size(plan->block_size, grid) + ((int64_t)ilu->rows + 1) / 2;
+  const int64_t doubles = doubles_of_size(plan->block_size, plan->factor_grid) + ((int64_t)ilu->rows + 1) / 2;
   double *work;
   const karst_status status = karst_ilu_take(context, doubles, "block ILU", &work, &ilu->plan_memory);
   plan->factor_work = work;
-  plan->sizes = grid;
   return status;
 }
 

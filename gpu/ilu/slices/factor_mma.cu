@@ -453,11 +453,6 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
   }
 }
 
-/* factor_state */
-struct mma_state {
-  int grid; /* blocks of threads that are resident together */
-};
-
 const void *kernel_for(int block_size) { return block_size == 7 ? (const void *)factor<7> : (const void *)factor<8>; }
 
 karst_status analyse_mma(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
@@ -465,24 +460,17 @@ karst_status analyse_mma(karst_context *context, const karst_matrix *A, const ka
 {
   (void)A;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  mma_state *state;
-  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
-  if (status) return status;
-  plan->factor_state = state;
-  status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
+  const karst_status status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_ROWS, shape->rows,
-                                 shape->levels, &state->grid);
+                                 shape->levels, &plan->factor_grid);
 }
 
 void launch_mma(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
-  const mma_state *state = static_cast<const mma_state *>(plan->factor_state);
-  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
+  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), A, shift, plan);
 }
-
-void forget_mma(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_mma, forget_mma, launch_mma, NULL, NULL, false};
+const karst_ilu_factor_variant karst_ilu_factor_mma_cuda = {analyse_mma, NULL, launch_mma, NULL, NULL, false};

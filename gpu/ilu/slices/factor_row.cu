@@ -517,7 +517,6 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
 
 /* factor_state */
 struct row_state {
-  int grid;         /* blocks of threads that are resident together */
   int longest;      /* blocks of the longest row of L, D and U' */
   int rows_of_warp; /* at a time at most, 1 or 2 */
   karst_ilu_row_lists lists;
@@ -546,16 +545,17 @@ karst_status analyse_rows(karst_context *context, const karst_matrix *A, const k
 {
   (void)A;
   const int b = shape->block_size;
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   row_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
-  karst_ilu_cuda_of(analysis)->factor_state = state;
+  plan->factor_state = state;
   state->longest = (int)shape->longest;
   state->rows_of_warp = karst_ilu_choose_rows_of_warp(shape);
   status = karst_ilu_list_by_rows_cuda(context, pattern, state->rows_of_warp, analysis, &state->lists);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(b, state->rows_of_warp), shared_bytes(b, state),
-                                 KARST_ILU_HELD_ROWS, state->lists.tasks, shape->levels, &state->grid);
+                                 KARST_ILU_HELD_ROWS, state->lists.tasks, shape->levels, &plan->factor_grid);
 }
 
 void launch_rows(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
@@ -569,8 +569,8 @@ void launch_rows(karst_context *context, const karst_matrix *A, double shift, co
   int longest = state->longest;
   void *arguments[] = {&all, &longest, &shift, &finding};
   cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);
-  cudaLaunchCooperativeKernel(kernel_for(b, state->rows_of_warp), dim3((unsigned)state->grid), dim3(KARST_ILU_THREADS),
-                              arguments, shared_bytes(b, state), stream);
+  cudaLaunchCooperativeKernel(kernel_for(b, state->rows_of_warp), dim3((unsigned)plan->factor_grid),
+                              dim3(KARST_ILU_THREADS), arguments, shared_bytes(b, state), stream);
 }
 
 void forget_rows(karst_context *context, karst_ilu_cuda *plan)

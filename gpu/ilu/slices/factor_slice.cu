@@ -246,11 +246,6 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   }
 }
 
-/* factor_state */
-struct slice_state {
-  int grid; /* blocks of threads that are resident together */
-};
-
 const void *kernel_for(int block_size)
 {
   static const void *const table[KARST_ILU_SLICE_LARGEST + 1] = {NULL,
@@ -268,25 +263,17 @@ karst_status analyse_slices(karst_context *context, const karst_matrix *A, const
 {
   (void)A;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  slice_state *state;
-  karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
-  if (status) return status;
-  plan->factor_state = state;
-  status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
+  const karst_status status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
   if (status) return status;
   return karst_ilu_resident_cuda(context, kernel_for(shape->block_size), 0, KARST_ILU_HELD_SLICES, plan->lower.tasks,
-                                 shape->levels, &state->grid);
+                                 shape->levels, &plan->factor_grid);
 }
 
 void launch_slices(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
-  const slice_state *state = static_cast<const slice_state *>(plan->factor_state);
-  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), state->grid, A, shift, plan);
+  karst_ilu_launch_cuda(context, kernel_for(plan->block_size), A, shift, plan);
 }
-
-void forget_slices(karst_context *context, karst_ilu_cuda *plan) { karst_release(context, plan->factor_state); }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {analyse_slices, forget_slices, launch_slices,
-                                                              NULL,           NULL,          false};
+const karst_ilu_factor_variant karst_ilu_factor_slice_cuda = {analyse_slices, NULL, launch_slices, NULL, NULL, false};

@@ -18,7 +18,7 @@ karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel,
   return karst_cuda_status(context, error, "the launch of block ILU");
 }
 
-void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid, const karst_matrix *A, double shift,
+void karst_ilu_launch_cuda(karst_context *context, const void *kernel, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -28,5 +28,5 @@ void karst_ilu_launch_cuda(karst_context *context, const void *kernel, int grid,
   void *arguments[] = {&lower, &upper, &value, &shift, &finding};
   cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),
                   stream);
-  cudaLaunchCooperativeKernel(kernel, dim3((unsigned)grid), dim3(KARST_ILU_THREADS), arguments, 0, stream);
+  cudaLaunchCooperativeKernel(kernel, dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS), arguments, 0, stream);
 }
