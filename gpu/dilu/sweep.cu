@@ -16,11 +16,10 @@
  * these by shuffles. */
 #include "lib/backend/dense.h"
 #include "gpu/dilu/stage.h"
+#include "gpu/ilu/sweeps/parts.h"
 
 namespace
 {
-
-template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
 
 /* What a lane does of a task: row r of the block row that is number q of its slice, in that slot, and of its neighbours
  * every PARTS-th from number part on. */
@@ -119,15 +118,6 @@ __device__ __forceinline__ work<B> find_work(const karst_triangle &t, const kars
   return found;
 }
 
-/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
-template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
-{
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
-  return sum;
-}
-
 /* in: r forward, the forward sweep's vector backward. inverse: D^-1. reset: the vector to leave absent. out: z,
  * backward. */
 template <int B, int PARTS, bool upper>
@@ -204,37 +194,19 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
-/* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
-template <int B, bool upper, int PARTS = KARST_ILU_PARTS> const void *sweep_by(int parts)
-{
-  if constexpr (PARTS > 1) {
-    if constexpr (B * PARTS <= 32)
-      if (parts == PARTS) return (const void *)sweep<B, PARTS, upper>;
-    return sweep_by<B, upper, PARTS / 2>(parts);
-  }
-  return (const void *)sweep<B, 1, upper>;
-}
-
 /* NULL for block sizes without an instance. */
 const void *kernel_for(int block_size, int parts, bool upper)
 {
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0) kernel = upper ? sweep_by<B, true>(parts) : sweep_by<B, false>(parts);
+    if constexpr (B > 0)
+      kernel = sweep_by<B>(parts, [&](auto of) {
+        constexpr int PARTS = decltype(of)::value;
+        return upper ? (const void *)sweep<B, PARTS, true> : (const void *)sweep<B, PARTS, false>;
+      });
   });
   return kernel;
-}
-
-/* Lanes and blocks of threads of one of the two sweeps. */
-karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
-{
-  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
-  t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
-  const int rows = 32 / (b * t->parts); /* of a warp */
-  const int64_t pieces = (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
-                                 levels, grid);
 }
 
 } // namespace
@@ -243,8 +215,10 @@ karst_status karst_dilu_analyse_sweeps_cuda(karst_context *context, const karst_
                                             karst_dilu_cuda *plan)
 {
   const int b = plan->block_size;
-  karst_status status = analyse_sweep(context, b, false, analysis->levels_lower, &plan->lower, &plan->lower_grid);
-  if (!status) status = analyse_sweep(context, b, true, analysis->levels_upper, &plan->upper, &plan->upper_grid);
+  karst_status status =
+      analyse_sweep(context, kernel_for, b, false, analysis->levels_lower, &plan->lower, &plan->lower_grid);
+  if (!status)
+    status = analyse_sweep(context, kernel_for, b, true, analysis->levels_upper, &plan->upper, &plan->upper_grid);
   return status;
 }
 

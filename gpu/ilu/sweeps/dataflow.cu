@@ -58,17 +58,6 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
-/* The instance for so many parts, a power of two; block rows take no more lanes than a warp has. */
-template <int B, bool upper, int PARTS = KARST_ILU_PARTS> const void *sweep_by(int parts)
-{
-  if constexpr (PARTS > 1) {
-    if constexpr (B * PARTS <= 32)
-      if (parts == PARTS) return (const void *)sweep<B, PARTS, upper>;
-    return sweep_by<B, upper, PARTS / 2>(parts);
-  }
-  return (const void *)sweep<B, 1, upper>;
-}
-
 const void *kernel_for(int block_size, int parts, bool upper)
 {
   const void *kernel = NULL;
@@ -77,7 +66,10 @@ const void *kernel_for(int block_size, int parts, bool upper)
     if constexpr (B == 0)
       kernel = upper ? (const void *)sweep_any<true> : (const void *)sweep_any<false>;
     else
-      kernel = upper ? sweep_by<B, true>(parts) : sweep_by<B, false>(parts);
+      kernel = sweep_by<B>(parts, [&](auto of) {
+        constexpr int PARTS = decltype(of)::value;
+        return upper ? (const void *)sweep<B, PARTS, true> : (const void *)sweep<B, PARTS, false>;
+      });
   });
   return kernel;
 }
@@ -87,17 +79,6 @@ struct dataflow_state {
   int lower_grid, upper_grid; /* blocks of threads that are resident together */
   karst_ilu_long_cuda lower_long, upper_long;
 };
-
-/* Lanes and blocks of threads of one of the two sweeps. */
-karst_status analyse_sweep(karst_context *context, int b, bool upper, int64_t levels, karst_triangle *t, int *grid)
-{
-  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
-  t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
-  const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
-  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
-                                 levels, grid);
-}
 
 karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                               karst_ilu_analysis *analysis)
@@ -109,8 +90,10 @@ karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cu
   if (status) return status;
   plan->sweep_state = state;
   status = karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
-  if (!status) status = analyse_sweep(context, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
-  if (!status) status = analyse_sweep(context, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
+  if (!status)
+    status = analyse_sweep(context, kernel_for, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+  if (!status)
+    status = analyse_sweep(context, kernel_for, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
   return status;
 }
 

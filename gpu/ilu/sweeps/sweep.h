@@ -13,11 +13,10 @@
 #include "lib/backend/dense.h"
 #include "gpu/ilu/ilu_cuda.h"
 #include "gpu/ilu/sweeps/long.h"
+#include "gpu/ilu/sweeps/parts.h"
 
 namespace
 {
-
-template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
 
 template <int B> struct chunk {
   const double *from[at_once<B>];
@@ -45,15 +44,6 @@ __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_
     for (int c = 0; c < B; c++)
       next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
   }
-}
-
-/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
-template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
-{
-  double sum = 0;
-#pragma unroll
-  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
-  return sum;
 }
 
 template <typename... rounds>

@@ -1,0 +1,49 @@
+/* parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h, and
+ * gpu/dilu/sweep.cu. */
+#ifndef KARST_GPU_ILU_SWEEPS_PARTS_H
+#define KARST_GPU_ILU_SWEEPS_PARTS_H
+
+#include "gpu/ilu/ilu_cuda.h"
+
+namespace
+{
+
+/* Neighbours that a lane waits for at once. */
+template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
+
+/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
+template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
+{
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
+  return sum;
+}
+
+/* Returns the instance for so many parts, a power of two; block rows take no more lanes than a warp has. kernel_of is
+ * called with the number as a constant. */
+template <int B, int PARTS = KARST_ILU_PARTS, typename instances>
+const void *sweep_by(int parts, const instances &kernel_of)
+{
+  if constexpr (B * PARTS <= 32)
+    if (parts == PARTS) return kernel_of(std::integral_constant<int, PARTS>());
+  if constexpr (PARTS > 2) return sweep_by<B, PARTS / 2>(parts, kernel_of);
+  return kernel_of(std::integral_constant<int, 1>());
+}
+
+/* Chooses how many lanes share the neighbours of a row in one of the two sweeps, and how many blocks of threads take
+ * part. kernel_for(b, parts, upper): the kernel. */
+inline karst_status analyse_sweep(karst_context *context, const void *(*kernel_for)(int, int, bool), int b, bool upper,
+                                  int64_t levels, karst_triangle *t, int *grid)
+{
+  const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
+  t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
+  const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
+  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
+}
+
+} // namespace
+
+#endif
