@@ -23,12 +23,10 @@ typedef struct karst_ilu_shape {
 
 /* The ways to factor. */
 enum karst_ilu_factor_kind {
-  KARST_ILU_FACTOR_ROW,      /* one warp makes one block row, or two, in shared memory: factor_row.cu */
-  KARST_ILU_FACTOR_SLICE,    /* one warp makes as many block rows as it has lanes for: factor_slice.cu */
-  KARST_ILU_FACTOR_MMA,      /* one warp makes one block row on the matrix units: factor_mma.cu */
-  KARST_ILU_FACTOR_LARGE,    /* one block of threads makes one block row: factor_large.cu */
-  KARST_ILU_FACTOR_MODIFIED, /* the same with the dropped products, for any block size */
-  KARST_ILU_FACTOR_SEARCH,   /* either, without lists of the products: factor_search.cu */
+  KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: factor_row.cu */
+  KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: factor_slice.cu */
+  KARST_ILU_FACTOR_MMA,   /* one warp makes one block row on the matrix units: factor_mma.cu */
+  KARST_ILU_FACTOR_BLOCK, /* one block of threads makes one block row of any block size: factor_search.cu */
   KARST_ILU_FACTORS
 };
 
@@ -40,17 +38,17 @@ static inline enum karst_ilu_factor_kind karst_ilu_choose_listed(const karst_ilu
 {
   enum { MANY = 10 }; /* neighbours of a row on average: fewer leave lanes of a warp without work */
   const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
-  if (shape->modified) return KARST_ILU_FACTOR_MODIFIED; /* no other adds up the dropped products */
+  if (shape->modified) return KARST_ILU_FACTOR_BLOCK; /* no other adds up the dropped products */
   /* The others hold blocks in registers. */
-  if (shape->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return KARST_ILU_FACTOR_LARGE;
+  if (shape->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return KARST_ILU_FACTOR_BLOCK;
   /* These blocks nearly fill a tile of 8 by 8. */
   if (shape->block_size > KARST_ILU_SLICE_LARGEST) return KARST_ILU_FACTOR_MMA;
   if (shape->neighbours <= MANY * shape->rows) return KARST_ILU_FACTOR_SLICE;
   return elements <= KARST_ILU_ROW_ELEMENTS ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
 }
 
-/* Tells whether products are looked for, as KARST_ILU_FACTOR_SEARCH does: where lists of them would take much more
- * memory than the factors, or where a few lanes would go through a long one alone. */
+/* Tells whether products are looked for, which KARST_ILU_FACTOR_BLOCK alone does: where lists of them would take much
+ * more memory than the factors, or where a few lanes would go through a long one alone. */
 static inline bool karst_ilu_searches(const karst_ilu_shape *shape)
 {
   enum { MANY = 64, LONG = 4096 };

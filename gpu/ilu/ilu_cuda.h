@@ -165,9 +165,7 @@ typedef struct karst_ilu_sweep_variant {
 extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor_slice.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_large_cuda;
-extern const karst_ilu_factor_variant karst_ilu_factor_modified_cuda; /* factor_large.cu */
-extern const karst_ilu_factor_variant karst_ilu_factor_search_cuda;   /* factor_search.cu */
+extern const karst_ilu_factor_variant karst_ilu_factor_block_cuda; /* factor_search.cu */
 /* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
  * then another has to be taken. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;

@@ -218,8 +218,7 @@ void drop_rows(karst_context *context, karst_ilu_analysis *analysis)
 
 /* The kernels of choice.h, in its order. */
 const karst_ilu_factor_variant *const factor_variants[KARST_ILU_FACTORS] = {
-    &karst_ilu_factor_row_cuda,   &karst_ilu_factor_slice_cuda,    &karst_ilu_factor_mma_cuda,
-    &karst_ilu_factor_large_cuda, &karst_ilu_factor_modified_cuda, &karst_ilu_factor_search_cuda};
+    &karst_ilu_factor_row_cuda, &karst_ilu_factor_slice_cuda, &karst_ilu_factor_mma_cuda, &karst_ilu_factor_block_cuda};
 const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
     &karst_ilu_sweep_tiles_cuda};
@@ -276,7 +275,7 @@ karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool 
                             const karst_ilu_pattern_cuda *pattern, karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  enum karst_ilu_factor_kind kind = searches ? KARST_ILU_FACTOR_SEARCH : karst_ilu_choose_listed(shape);
+  enum karst_ilu_factor_kind kind = searches ? KARST_ILU_FACTOR_BLOCK : karst_ilu_choose_listed(shape);
   if (kind == KARST_ILU_FACTOR_ROW) {
     const karst_status status = karst_ilu_measure_rows_cuda(context, plan, &shape->longest);
     if (status) return status;

@@ -28,18 +28,16 @@ static void test_factor(void)
        "blocks of 7: the matrix units, however many"},
       {{8, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_MMA, "blocks of 8: a single row too"},
       {{9, 1000, 6000, 28, 7, PROCESSORS, false, 0, 0},
-       KARST_ILU_FACTOR_LARGE,
+       KARST_ILU_FACTOR_BLOCK,
        "blocks of 9: a block of threads a row"},
-      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_LARGE, "the largest blocks"},
+      {{1024, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_BLOCK, "the largest blocks"},
       {{1, 1, 0, 1, 1, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "one scalar"},
       {{3, 1000, 10001, 100, 0, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "a row not measured yet is tried"},
       {{2, 1000, 10001, 100, 384, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_ROW, "blocks of 2: 384 of them fit"},
       {{2, 1000, 10001, 100, 385, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 2: 385 do not"},
       {{6, 1000, 10000, 100, 11, PROCESSORS, false, 0, 0}, KARST_ILU_FACTOR_SLICE, "blocks of 6 with few neighbours"},
-      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0, 0},
-       KARST_ILU_FACTOR_MODIFIED,
-       "modified: the one kernel that is"},
-      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0, 0}, KARST_ILU_FACTOR_MODIFIED, "modified with blocks of 8"},
+      {{1, 1000, 26000, 100, 27, PROCESSORS, true, 0, 0}, KARST_ILU_FACTOR_BLOCK, "modified: the one kernel that is"},
+      {{8, 1000, 6000, 28, 7, PROCESSORS, true, 0, 0}, KARST_ILU_FACTOR_BLOCK, "modified with blocks of 8"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_listed(&of[i].shape) == of[i].kind, "%s", of[i].what);

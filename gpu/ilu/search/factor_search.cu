@@ -1,9 +1,13 @@
-/* factor_search.cu - block ILU on a given pattern as in factor_large.cu, without lists of the products, which take many
- * times the memory of the factors where rows are long: memplus with k = 1 has 120 of them for each entry. They are
- * looked for in each factorization.
+/* factor_search.cu - block ILU on a given pattern as in factor_slice.cu, for blocks of any size. A block of threads
+ * makes a block row, in the level order of L. With the option modified it adds R times the products that have no place
+ * in the pattern to the diagonal block:
  *
- * A block of threads makes a block row. Pivot after pivot, in the order of elimination, it waits until the pivot's row
- * is marked as done, and subtracts the products with the blocks of that row of U', an element by each thread:
+ *     D_i = a_ii - R sum_p a_ip U'_pj        over all (i, j) that are not in the pattern
+ *
+ * It has lists of the products (listed_row.h), unless these would take many times the memory of the factors, as where
+ * rows are long: memplus with k = 1 has 120 of them for each entry. Then they are looked for in each factorization.
+ * Pivot after pivot, in the order of elimination, the threads wait until the pivot's row is marked as done, and
+ * subtract the products with the blocks of that row of U', an element by each thread:
  *
  *     a_ij = a_ij - a_ip U'_pj        for all j > p in row p of U' that are in row i
  *
@@ -12,7 +16,7 @@
  *
  * Products without a place, for modified ILU, are looked for once all a_ip are known. Neighbours stand in the order of
  * elimination in all rows (ilu_cuda.h), so that entry k of a row has its place without a search. */
-#include "gpu/ilu/search/large_row.h"
+#include "gpu/ilu/search/listed_row.h"
 #include "lib/base/search.h"
 
 namespace
@@ -23,17 +27,19 @@ struct strict_columns {
   karst_index *start, *column;
 };
 
-enum { THREADS = 256 };
+enum { THREADS = 256 }; /* where products are looked for */
 
 /* factor_state */
 struct search_state {
-  bool modified;
-  strict_columns lower, upper;
+  bool listed, modified;
+  strict_columns lower, upper;    /* unless listed */
+  karst_ilu_dropped_list dropped; /* where listed and modified */
 };
 
 struct search_call {
   large_call f;
   strict_columns lower, upper;
+  karst_ilu_dropped_list dropped;
 };
 
 /* A pivot of a row: its slot in lower, block number left of L, the entries begin to end - 1 of its row of U, and the
@@ -250,26 +256,51 @@ __device__ void subtract_dropped(const search_call &call, const search_row &row,
   }
 }
 
-template <int B, bool MODIFIED> __global__ void __launch_bounds__(THREADS) factor_search(const search_call call)
+/* Makes the sums of all blocks of a row, whose products are looked for. line: shared memory, as for finish_row. */
+template <int B, bool MODIFIED>
+__device__ __forceinline__ void sum_searched(const search_call &call, const search_row &row, double *line)
 {
-  extern __shared__ double line[]; /* shared_bytes(b, THREADS) */
   __shared__ pivot_row some[THREADS];
   const large_call &f = call.f;
+  start_blocks(f, f.lower, row.at.lower, row.at.lower_length, NULL);
+  start_blocks(f, f.upper, row.at.upper, row.at.upper_length, size_here(f));
+  __syncthreads();
+  eliminate<B>(call, row, some);
+  if (MODIFIED) subtract_dropped<B>(call, row, some, line);
+}
+
+template <bool LISTED> constexpr int threads_of = LISTED ? (int)LISTED_THREADS : (int)THREADS;
+
+template <int B, bool LISTED, bool MODIFIED>
+__global__ void __launch_bounds__(threads_of<LISTED>) factor(const search_call call)
+{
+  extern __shared__ double line[]; /* shared_bytes(b, threads) */
+  const large_call &f = call.f;
   for (karst_index slot = (karst_index)blockIdx.x; slot < f.lower.rows; slot += (karst_index)gridDim.x) {
-    const search_row row = row_to_search(call, slot);
-    start_blocks(f, f.lower, row.at.lower, row.at.lower_length, NULL);
-    start_blocks(f, f.upper, row.at.upper, row.at.upper_length, size_here(f));
-    __syncthreads();
-    eliminate<B>(call, row, some);
-    if (MODIFIED) subtract_dropped<B>(call, row, some, line);
-    finish_row(f, row.at, line);
+    if constexpr (LISTED) {
+      const large_row row = row_in(f, slot);
+      sum_listed<MODIFIED>(f, row, call.dropped);
+      finish_row(f, row, line);
+    } else {
+      const search_row row = row_to_search(call, slot);
+      sum_searched<B, MODIFIED>(call, row, line);
+      finish_row(f, row.at, line);
+    }
   }
 }
 
-const void *kernel_for(int b, bool modified)
+/* An instance of the kernel. */
+struct instance {
+  const void *kernel;
+  int threads;
+};
+
+instance instance_for(int b, bool listed, bool modified)
 {
-  if (b == 1) return modified ? (const void *)factor_search<1, true> : (const void *)factor_search<1, false>;
-  return modified ? (const void *)factor_search<0, true> : (const void *)factor_search<0, false>;
+  if (listed)
+    return {modified ? (const void *)factor<0, true, true> : (const void *)factor<0, true, false>, LISTED_THREADS};
+  if (b == 1) return {modified ? (const void *)factor<1, false, true> : (const void *)factor<1, false, false>, THREADS};
+  return {modified ? (const void *)factor<0, false, true> : (const void *)factor<0, false, false>, THREADS};
 }
 
 /* A copy of the columns, for a pattern does not outlive the analysis. */
@@ -286,17 +317,22 @@ karst_status keep_columns(karst_context *context, karst_index rows, int64_t bloc
   return KARST_SUCCESS;
 }
 
-/* As many blocks of threads as can be resident: rows of many levels are to be under way at a time. */
-karst_status choose_grid(karst_context *context, const karst_ilu_shape *shape, int *grid)
+/* Of rows with lists, those of a few levels are under way at a time, and a row counts as many times as it has warps.
+ * Where products are looked for, as many blocks of threads work as can be resident, for rows of many levels are to be
+ * under way. */
+karst_status choose_grid(karst_context *context, const karst_ilu_shape *shape, bool listed, int *grid)
 {
   int each = 0;
-  const int b = shape->block_size;
-  const void *kernel = kernel_for(b, shape->modified);
+  const instance use = instance_for(shape->block_size, listed, shape->modified);
+  const size_t shared = shared_bytes(shape->block_size, use.threads);
+  if (listed)
+    return karst_ilu_resident_cuda(context, use.kernel, shared, KARST_ILU_HELD_SLICES, shape->rows * use.threads / 32,
+                                   shape->levels, grid);
   /* The same for every plan, for the limit is the kernel's. */
-  const int limit = (int)shared_bytes(KARST_BLOCK_SIZE_MAX, THREADS);
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
+  const int limit = (int)shared_bytes(KARST_BLOCK_SIZE_MAX, use.threads);
+  cudaError_t error = cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
   if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared_bytes(b, THREADS));
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, use.kernel, use.threads, shared);
   const int64_t most = (int64_t)each * shape->multiprocessors;
   *grid = (int)(shape->rows < most ? shape->rows : most);
   return karst_cuda_status(context, error, "the launch of block ILU");
@@ -312,14 +348,19 @@ karst_status analyse_search(karst_context *context, const karst_matrix *A, const
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, "the plan of block ILU");
   if (status) return status;
   plan->factor_state = state;
+  state->listed = !karst_ilu_searches(shape);
   state->modified = shape->modified;
-  status = keep_columns(context, analysis->rows, analysis->lower_blocks, pattern->lower_start, pattern->lower_column,
-                        &state->lower, bytes);
-  if (!status)
-    status = keep_columns(context, analysis->rows, analysis->upper_blocks, pattern->upper_start, pattern->upper_column,
-                          &state->upper, bytes);
-  if (status) return status;
-  return choose_grid(context, shape, &plan->factor_grid);
+  if (state->listed) {
+    status = karst_ilu_list_by_blocks_cuda(context, pattern, analysis);
+    if (!status && state->modified) status = karst_ilu_list_dropped_cuda(context, pattern, analysis, &state->dropped);
+  } else {
+    status = keep_columns(context, analysis->rows, analysis->lower_blocks, pattern->lower_start, pattern->lower_column,
+                          &state->lower, bytes);
+    if (!status)
+      status = keep_columns(context, analysis->rows, analysis->upper_blocks, pattern->upper_start,
+                            pattern->upper_column, &state->upper, bytes);
+  }
+  return status ? status : choose_grid(context, shape, state->listed, &plan->factor_grid);
 }
 
 void forget_search(karst_context *context, karst_ilu_cuda *plan)
@@ -330,21 +371,24 @@ void forget_search(karst_context *context, karst_ilu_cuda *plan)
     context->backend->release(context, columns->start);
     context->backend->release(context, columns->column);
   }
+  context->backend->release(context, state->dropped.list);
+  context->backend->release(context, state->dropped.product);
   karst_release(context, state);
 }
 
 void launch_search(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan)
 {
   const search_state *state = static_cast<const search_state *>(plan->factor_state);
+  const instance use = instance_for(plan->block_size, state->listed, state->modified);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  search_call call = {call_of(A, shift, plan), state->lower, state->upper};
+  search_call call = {call_of(A, shift, plan), state->lower, state->upper, state->dropped};
   void *arguments[] = {&call};
   cudaMemsetAsync(call.f.done, 0, (size_t)call.f.lower.rows * sizeof *call.f.done, stream);
-  cudaLaunchCooperativeKernel(kernel_for(call.f.b, state->modified), dim3((unsigned)plan->factor_grid), dim3(THREADS),
-                              arguments, shared_bytes(call.f.b, THREADS), stream);
+  cudaLaunchCooperativeKernel(use.kernel, dim3((unsigned)plan->factor_grid), dim3((unsigned)use.threads), arguments,
+                              shared_bytes(call.f.b, use.threads), stream);
 }
 
 } // namespace
 
-const karst_ilu_factor_variant karst_ilu_factor_search_cuda = {analyse_search, forget_search, launch_search,
-                                                               plan_work,      destroy_work,  false};
+const karst_ilu_factor_variant karst_ilu_factor_block_cuda = {analyse_search, forget_search, launch_search,
+                                                              plan_work,      destroy_work,  false};

@@ -1,6 +1,5 @@
-/* large_row.h - what the kernels share in which a block of threads makes a block row: factor_large.cu, which has lists
- * of the products, and factor_search.cu, which looks for them. Blocks are worked on where they are stored, element
- * after element. */
+/* large_row.h - what a block of threads does with a block row whether it has lists of the products or looks for them
+ * (factor_search.cu). Blocks are worked on where they are stored, element after element. */
 #ifndef KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 #define KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 
