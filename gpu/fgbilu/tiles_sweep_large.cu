@@ -85,8 +85,134 @@ template <int WIDTH> __device__ __forceinline__ double row_times(const double (&
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* LINES lines of cells with blocks of up to WIDTH; exact: of just that. wide: whether blocks are copied in pieces of 16
- * bytes. The tile is LINES by 1 lines, so that all its cells have their neighbours at b - 1 in another tile. */
+/* Where a lane works: on scalar row u of the cells of line p of the tile, which makes cell i in step i + p. */
+struct course {
+  int n, p, u;
+  bool own;                        /* whether there is such a line and row */
+  karst_index lines, steps;        /* of the tile */
+  const karst_fgbilu_cell *corner; /* its first cell */
+  bool mail;                       /* whether other tiles send values to this one, */
+  bool takes_a, takes_b;           /* to the lane, which waits for them */
+  bool gives_a, gives_b;           /* whether the lane sends values */
+  int places;                      /* of a step in an inbox */
+  double *from_a, *from_b, *to_a, *to_b;
+};
+
+template <int LINES>
+__device__ __forceinline__ course find_course(const karst_fgbilu_march &m, const karst_fgbilu_tile &tile, int n)
+{
+  constexpr int LANES = 32 / LINES; /* of a line */
+  const int lane = (int)threadIdx.x % 32;
+  course c;
+  c.n = n;
+  c.p = min(lane / LANES, LINES - 1);
+  c.u = lane - c.p * LANES;
+  const int64_t line_a = (int64_t)tile.a * LINES + c.p;
+  c.lines = min((karst_index)LINES, m.across[0] - tile.a * LINES);
+  c.steps = m.length + LINES - 1;
+  c.corner = m.cell + m.first + (int64_t)tile.a * LINES * m.beside[0] + tile.b * m.beside[1];
+  c.own = c.u < n && c.p < c.lines;
+  c.mail = tile.a > 0 || tile.b > 0;
+  c.takes_a = c.own && c.p == 0 && tile.a > 0;
+  c.takes_b = c.own && tile.b > 0;
+  c.gives_a = c.own && c.p == LINES - 1 && line_a + 1 < m.across[0];
+  c.gives_b = c.own && tile.b + 1 < m.across[1];
+  c.places = (LINES + 1) * n;
+  const int64_t box = (int64_t)c.steps * c.places;
+  double *inbox = m.inbox + ((int64_t)tile.b * m.tiles[0] + tile.a) * box;
+  c.from_a = inbox + c.u;
+  c.from_b = inbox + n + c.p * n + c.u;
+  /* The line at a = 0 of the next tile makes cell i in step i, which is p steps earlier than this one. */
+  c.to_a = inbox + box + c.u - (int64_t)c.p * c.places;
+  c.to_b = inbox + m.tiles[0] * box + n + c.p * n + c.u;
+  return c;
+}
+
+/* What a lane needs for a step besides the blocks and the step before. */
+struct stage {
+  bool behind[3]; /* whether the cell couples with those behind it */
+  double right;   /* r downward, y upward */
+  double mail[2]; /* looked at early; 0 where none is due */
+  karst_index row;
+};
+
+/* Finds the cells of all lines in a step. */
+template <int LINES>
+__device__ __forceinline__ void find_cells(const karst_fgbilu_march &m, const course &c, karst_index s,
+                                           karst_fgbilu_cell (&next)[LINES])
+{
+#pragma unroll
+  for (int q = 0; q < LINES; q++) {
+    const karst_index i = s - q;
+    next[q] = {0, -1, ~0U};
+    if (q < c.lines && i >= 0 && i < m.length) next[q] = c.corner[q * m.beside[0] + i * m.step];
+  }
+}
+
+/* Begins to copy the blocks of the cells of a step to the warp's shared memory, and fetches what else it needs. wide:
+ * whether blocks are copied in pieces of 16 bytes. */
+template <int LINES>
+__device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course &c, karst_index s,
+                                      const karst_fgbilu_cell (&next)[LINES], const double *in, uint32_t to_block,
+                                      bool wide, stage &now)
+{
+  const int lane = (int)threadIdx.x % 32, size = c.n * c.n;
+  const karst_index i = s - c.p;
+  const bool here = i >= 0 && i < m.length;
+  const auto copy = [&](int number, const double *from) {
+    const uint32_t to = to_block + (uint32_t)(number * size * (int)sizeof(double));
+    if (wide)
+      begin_copy<16>(to, from, size * (int)sizeof(double), lane);
+    else
+      begin_copy<8>(to, from, size * (int)sizeof(double), lane);
+  };
+  karst_fgbilu_cell mine = next[0];
+#pragma unroll
+  for (int q = 1; q < LINES; q++)
+    if (q == c.p) mine = next[q];
+  now.row = c.u < c.n ? mine.row : -1;
+  now.right = karst_load(now.row >= 0, in + (int64_t)now.row * c.n + c.u);
+  now.mail[0] = c.takes_a && here ? karst_look(c.from_a + (int64_t)s * c.places) : 0;
+  now.mail[1] = c.takes_b && here ? karst_look(c.from_b + (int64_t)s * c.places) : 0;
+#pragma unroll
+  for (int f = 0; f < 3; f++) now.behind[f] = karst_place(mine.place, m.face[f]) != KARST_PLACE_NONE;
+#pragma unroll
+  for (int q = 0; q < LINES; q++) {
+    if (next[q].row < 0) continue;
+#pragma unroll
+    for (int f = 0; f < 3; f++) {
+      const int at = karst_place(next[q].place, m.face[f]);
+      if (at != KARST_PLACE_NONE) copy(q * BLOCKS + f, m.value + ((int64_t)next[q].start + at) * size);
+    }
+    copy(q * BLOCKS + INVERSE, m.factor + (int64_t)next[q].row * size);
+  }
+}
+
+/* Waits for the mail that a step takes, and puts it where the lanes of the warp find it. */
+__device__ __forceinline__ void await_mail(const course &c, karst_index s, const stage &now, double *from_mail)
+{
+  double x_a = now.mail[0], x_b = now.mail[1];
+  while (c.mail && __any_sync(~0U, karst_is_absent(x_a) || karst_is_absent(x_b))) {
+    if (karst_is_absent(x_a)) x_a = karst_look(c.from_a + (int64_t)s * c.places);
+    if (karst_is_absent(x_b)) x_b = karst_look(c.from_b + (int64_t)s * c.places);
+  }
+  from_mail[threadIdx.x % 32] = x_a;
+  from_mail[32 + threadIdx.x % 32] = x_b;
+  __syncwarp();
+}
+
+/* Stores the result of a step, sends it to other tiles, and leaves the mail that the step took absent. */
+__device__ __forceinline__ void store(const course &c, karst_index s, karst_index row, double result, double *out)
+{
+  if (c.gives_a) karst_publish(c.to_a + (int64_t)s * c.places, result);
+  if (c.gives_b) karst_publish(c.to_b + (int64_t)s * c.places, result);
+  if (row >= 0) out[(int64_t)row * c.n + c.u] = result;
+  if (c.takes_a) c.from_a[(int64_t)s * c.places] = karst_absent();
+  if (c.takes_b) c.from_b[(int64_t)s * c.places] = karst_absent();
+}
+
+/* LINES lines of cells with blocks of up to WIDTH; exact: of just that. The tile is LINES by 1 lines, so that all its
+ * cells have their neighbours at b - 1 in another tile. */
 template <int LINES, int WIDTH, bool exact, bool upward>
 __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
     sweep(const __grid_constant__ karst_fgbilu_march m, bool wide, const double *in, double *out)
@@ -98,126 +224,51 @@ __global__ void __launch_bounds__(32 * warps_of_tile<WIDTH>, 2)
   __shared__ uint64_t done[RING];
   __shared__ karst_fgbilu_tile taken;
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const int n = exact ? WIDTH : m.n, size = n * n, places = (LINES + 1) * n;
-  const int p = min(lane / LANES, LINES - 1), u = lane - p * LANES;
+  const int n = exact ? WIDTH : m.n, size = n * n;
   if (threadIdx.x == 0) taken = karst_next_tile(m);
   if (threadIdx.x < RING) karst_step_init(done + threadIdx.x);
   __syncthreads();
 
-  const karst_fgbilu_tile tile = taken;
-  const int64_t line_a = (int64_t)tile.a * LINES + p;
-  const karst_index steps = m.length + LINES - 1;
-  const karst_index lines = min((karst_index)LINES, m.across[0] - tile.a * LINES);
-  const karst_fgbilu_cell *corner = m.cell + m.first + (int64_t)tile.a * LINES * m.beside[0] + tile.b * m.beside[1];
-  const bool own = u < n && p < lines;
-  const int64_t box = (int64_t)steps * places;
-  double *inbox = m.inbox + ((int64_t)tile.b * m.tiles[0] + tile.a) * box;
-  const bool takes_a = own && p == 0 && tile.a > 0, takes_b = own && tile.b > 0;
-  const bool gives_a = own && p == LINES - 1 && line_a + 1 < m.across[0], gives_b = own && tile.b + 1 < m.across[1];
-  const bool mail = tile.a > 0 || tile.b > 0;
-  double *from_a = inbox + u, *from_b = inbox + n + p * n + u;
-  /* The line at a = 0 of the next tile makes cell i in step i, which is p steps earlier than this one. */
-  double *to_a = inbox + box + u - (int64_t)p * places, *to_b = inbox + m.tiles[0] * box + n + p * n + u;
-
+  const course c = find_course<LINES>(m, taken, n);
   double *made = (double *)memory, *from_mail = made + RING * 32 + warp * (VECTORS * 32), *sums = from_mail + 64;
   double *block = made + (RING + WARPS * VECTORS) * 32 + warp * (LINES * BLOCKS * size);
   const uint32_t to_block = karst_shared_address(block);
-  const double *rows = block + p * (BLOCKS * size) + min(u, n - 1);
-
+  const double *rows = block + c.p * (BLOCKS * size) + min(c.u, n - 1);
   karst_fgbilu_cell next[LINES];
-  struct {
-    bool behind[3]; /* whether the cell couples with those behind it */
-    double right;   /* r downward, y upward */
-    double mail[2]; /* looked at early; 0 where none is due */
-    karst_index row;
-  } now;
-  auto find = [&](karst_index s) {
-#pragma unroll
-    for (int q = 0; q < LINES; q++) {
-      const karst_index i = s - q;
-      next[q] = {0, -1, ~0U};
-      if (q < lines && i >= 0 && i < m.length) next[q] = corner[q * m.beside[0] + i * m.step];
-    }
-  };
-  auto copy = [&](int number, const double *from) {
-    const uint32_t to = to_block + (uint32_t)(number * size * (int)sizeof(double));
-    if (wide)
-      begin_copy<16>(to, from, size * (int)sizeof(double), lane);
-    else
-      begin_copy<8>(to, from, size * (int)sizeof(double), lane);
-  };
-  auto fetch = [&](karst_index s) {
-    const karst_index i = s - p;
-    const bool here = i >= 0 && i < m.length;
-    karst_fgbilu_cell mine = next[0];
-#pragma unroll
-    for (int q = 1; q < LINES; q++)
-      if (q == p) mine = next[q];
-    now.row = u < n ? mine.row : -1;
-    now.right = karst_load(now.row >= 0, in + (int64_t)now.row * n + u);
-    now.mail[0] = takes_a && here ? karst_look(from_a + (int64_t)s * places) : 0;
-    now.mail[1] = takes_b && here ? karst_look(from_b + (int64_t)s * places) : 0;
-#pragma unroll
-    for (int f = 0; f < 3; f++) now.behind[f] = karst_place(mine.place, m.face[f]) != KARST_PLACE_NONE;
-#pragma unroll
-    for (int q = 0; q < LINES; q++) {
-      if (next[q].row < 0) continue;
-#pragma unroll
-      for (int f = 0; f < 3; f++) {
-        const int at = karst_place(next[q].place, m.face[f]);
-        if (at != KARST_PLACE_NONE) copy(q * BLOCKS + f, m.value + ((int64_t)next[q].start + at) * size);
-      }
-      copy(q * BLOCKS + INVERSE, m.factor + (int64_t)next[q].row * size);
-    }
-    find(s + WARPS);
-  };
-
-  find(warp);
-  fetch(warp);
-  for (karst_index s = warp; s < steps; s += WARPS) {
-    const karst_index i = s - p, before = (s - 1) & (RING - 1);
-    const bool here = i >= 0 && i < m.length;
-    double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH];
+  stage now;
+  find_cells(m, c, warp, next);
+  fetch(m, c, warp, next, in, to_block, wide, now);
+  find_cells(m, c, warp + WARPS, next);
+  for (karst_index s = warp; s < c.steps; s += WARPS) {
+    const karst_index i = s - c.p, before = (s - 1) & (RING - 1);
+    double along[WIDTH], beside_a[WIDTH], beside_b[WIDTH], inverse[WIDTH], product_a = 0;
     karst_await_copies();
     __syncwarp();
     load_row<exact>(rows, n, along);
     load_row<exact>(rows + INVERSE * size, n, inverse);
     if (EARLY) load_row<exact>(rows + size, n, beside_a);
     if (EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
-    double x_a = now.mail[0], x_b = now.mail[1];
-    while (mail && __any_sync(~0U, karst_is_absent(x_a) || karst_is_absent(x_b))) {
-      if (karst_is_absent(x_a)) x_a = karst_look(from_a + (int64_t)s * places);
-      if (karst_is_absent(x_b)) x_b = karst_look(from_b + (int64_t)s * places);
-    }
-    from_mail[lane] = x_a;
-    from_mail[32 + lane] = x_b;
-    __syncwarp();
-    const double *values = made + before * 32 + p * LANES;
-    double product_a = 0;
+    await_mail(c, s, now, from_mail);
+    const double *values = made + before * 32 + c.p * LANES;
     if (!EARLY) load_row<exact>(rows + size, n, beside_a);
     if (LINES == 1) product_a = row_times(beside_a, from_mail);
     if (!EARLY) load_row<exact>(rows + 2 * size, n, beside_b);
-    const double product_b = row_times(beside_b, from_mail + 32 + p * LANES);
+    const double product_b = row_times(beside_b, from_mail + 32 + c.p * LANES);
     if (s > 0) karst_step_await(done + before, (uint32_t)((s - 1) / RING) & 1U);
     const double product = row_times(along, values);
-    if (LINES > 1) product_a = row_times(beside_a, p == 0 ? from_mail : values - LANES);
+    if (LINES > 1) product_a = row_times(beside_a, c.p == 0 ? from_mail : values - LANES);
     double sum = upward ? 0 : now.right;
     sum -= (now.behind[1] ? product_a : 0) + (now.behind[2] ? product_b : 0);
     sum -= now.behind[0] ? product : 0;
-    sums[lane] = u < n ? sum : 0;
+    sums[lane] = c.u < n ? sum : 0;
     __syncwarp();
-    const double solved = (upward ? now.right : 0) + row_times(inverse, sums + p * LANES);
+    const double solved = (upward ? now.right : 0) + row_times(inverse, sums + c.p * LANES);
     const double result = now.row >= 0 ? solved : 0;
     made[(s & (RING - 1)) * 32 + lane] = result;
     karst_step_done(done + (s & (RING - 1)));
-    if (here) {
-      if (gives_a) karst_publish(to_a + (int64_t)s * places, result);
-      if (gives_b) karst_publish(to_b + (int64_t)s * places, result);
-      if (now.row >= 0) out[(int64_t)now.row * n + u] = result;
-      if (takes_a) from_a[(int64_t)s * places] = karst_absent();
-      if (takes_b) from_b[(int64_t)s * places] = karst_absent();
-    }
-    fetch(s + WARPS);
+    if (i >= 0 && i < m.length) store(c, s, now.row, result, out);
+    fetch(m, c, s + WARPS, next, in, to_block, wide, now);
+    find_cells(m, c, s + 2 * WARPS, next);
   }
 }
 
