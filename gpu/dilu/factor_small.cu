@@ -197,13 +197,108 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
   }
 }
 
+/* Begins the sums of a lane with A_ii, by the first of a block row, or with zeros. */
+template <int B, bool MODIFIED>
+__device__ __forceinline__ void start_sums(const staging<B, MODIFIED> &staged, int q, int r, double (&part)[B][B],
+                                           float (&size)[B][B])
+{
+#pragma unroll
+  for (int v = 0; v < B * B; v++) {
+    part[v % B][v / B] = r == 0 ? staged.value[(q * (K + 1) + K) * layout<B, MODIFIED>::STRIDE + v] : 0;
+    size[v % B][v / B] = karst_size(part[v % B][v / B]);
+  }
+}
+
+/* What a lane multiplies: column r of E_ik, the elements of D_k^-1 that stand at from, and F_ki. poison: 0 unless F_ki
+ * has an entry that is not finite. */
+template <int B> struct operands {
+  const double *from[K];
+  double left[K][B], right[K][B][B], poison[K];
+};
+
+/* Brings the blocks of the links into registers. own: 0 unless an entry of E_ik is not finite. */
+template <int B, bool MODIFIED>
+__device__ __forceinline__ void read_blocks(const karst_dilu_matrix &m, const links &link, int q, int r,
+                                            const staging<B, MODIFIED> &staged, operands<B> &to, double &own)
+{
+  using all = layout<B, MODIFIED>;
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    const bool there = MODIFIED ? link.pivot[k] >= 0 : link.mirror[k] >= 0;
+    const double *E = staged.value + (q * (K + 1) + k) * all::STRIDE,
+                 *F = staged.value + (all::OWN + q * K + k) * all::STRIDE;
+    to.from[k] = there ? m.inverse + karst_dilu_element<B>(link.pivot[k], r, 0) : NULL;
+    to.poison[k] = 0;
+#pragma unroll
+    for (int i = 0; i < B; i++) {
+      to.left[k][i] = E[r * B + i];
+      own += to.left[k][i] * 0;
+      to.poison[k] += F[r * B + i] * 0;
+    }
+#pragma unroll
+    for (int v = 0; v < B * B; v++) {
+      double entry = F[v];
+      if (MODIFIED) entry += m.modified * (F[v + K * all::R * all::STRIDE] - entry);
+      to.right[k][v % B][v / B] = entry;
+    }
+  }
+}
+
+/* Reports the rows of blocks F_ki that are not finite. */
+template <int B>
+__device__ __forceinline__ void check_mirrors(const karst_dilu_cuda &plan, const links &link, bool active,
+                                              const operands<B> &of)
+{
+#pragma unroll
+  for (int k = 0; k < K; k++)
+    if (__any_sync(~0u, of.poison[k] != 0 && active)) {
+      if (active && link.mirror[k] >= 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], of.poison[k]);
+    }
+}
+
+/* Subtracts the products, with row r of each D_k^-1. */
+template <int B>
+__device__ __forceinline__ void subtract(const operands<B> &of, const double (&inverse)[K][B], double (&part)[B][B],
+                                         float (&size)[B][B])
+{
+#pragma unroll
+  for (int k = 0; k < K; k++)
+#pragma unroll
+    for (int d = 0; d < B; d++) {
+      double factor = 0;
+#pragma unroll
+      for (int c = 0; c < B; c++) factor += inverse[k][c] * of.right[k][c][d];
+#pragma unroll
+      for (int i = 0; i < B; i++) {
+        part[i][d] -= of.left[k][i] * factor;
+        size[i][d] = karst_size_after(size[i][d], part[i][d]);
+      }
+    }
+}
+
+/* Makes row r of the inverse of D_i, of which each lane of the block row has all. size: of what the lane has added. */
+template <int B>
+__device__ __forceinline__ void invert(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const work &here, int r,
+                                       double (&sum)[B][B], const float (&size)[B][B], double (&y)[B])
+{
+  double block[B][B];
+#pragma unroll
+  for (int v = 0; v < B * B; v++) block[v / B][v % B] = sum[v / B][v % B];
+  karst_ilu_extent<B> extent;
+  bool sound = karst_ilu_solve_row<B>(sum, r, extent, y);
+  sound = sound && !is_lost<B>(size, extent);
+  const unsigned doubtful = __ballot_sync(~0u, here.active && !sound);
+  if (!doubtful) return;
+  sound = (doubtful >> (threadIdx.x % 32 / B * B) & ((1u << B) - 1)) == 0; /* the lanes of a block agree */
+  invert_with_care<B>(plan, m, here, block, size, sound, y);
+}
+
 template <int B, bool MODIFIED>
 __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_dilu_cuda plan, const karst_dilu_matrix m)
 {
-  using all = layout<B, MODIFIED>;
   __shared__ staging<B, MODIFIED> shared[KARST_ILU_THREADS / 32];
   staging<B, MODIFIED> &staged = shared[threadIdx.x / 32];
-  const int lane = (int)threadIdx.x % 32, r = lane % B, q = min(lane / B, all::R - 1);
+  const int lane = (int)threadIdx.x % 32, r = lane % B, q = min(lane / B, layout<B, MODIFIED>::R - 1);
   const int64_t warps = (int64_t)gridDim.x * (KARST_ILU_THREADS / 32), tasks = plan.lower.tasks;
   int64_t number = ((int64_t)blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32;
   auto record = [&](int64_t of) { return karst_dilu_find_task(plan.lower_task, plan.lower.tasks, of); };
@@ -217,38 +312,14 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
     float size[B][B]; /* of part */
     for (int64_t e = here.e;;) {
       const bool beginning = e == here.e;
-      const double *from[K];
-      double left[K][B], right[K][B][B], inverse[K][B], poison[K];
+      operands<B> of;
+      double inverse[K][B];
       e += K;
       const bool last = e >= here.end;
       karst_await_copies();
       __syncwarp();
-      if (beginning)
-#pragma unroll
-        for (int v = 0; v < B * B; v++) {
-          part[v % B][v / B] = r == 0 ? staged.value[(q * (K + 1) + K) * all::STRIDE + v] : 0;
-          size[v % B][v / B] = karst_size(part[v % B][v / B]);
-        }
-#pragma unroll
-      for (int k = 0; k < K; k++) {
-        const bool there = MODIFIED ? link.pivot[k] >= 0 : link.mirror[k] >= 0;
-        const double *E = staged.value + (q * (K + 1) + k) * all::STRIDE,
-                     *F = staged.value + (all::OWN + q * K + k) * all::STRIDE;
-        from[k] = there ? m.inverse + karst_dilu_element<B>(link.pivot[k], r, 0) : NULL;
-        poison[k] = 0;
-#pragma unroll
-        for (int i = 0; i < B; i++) {
-          left[k][i] = E[r * B + i];
-          own += left[k][i] * 0;
-          poison[k] += F[r * B + i] * 0;
-        }
-#pragma unroll
-        for (int v = 0; v < B * B; v++) {
-          double entry = F[v];
-          if (MODIFIED) entry += m.modified * (F[v + K * all::R * all::STRIDE] - entry);
-          right[k][v % B][v / B] = entry;
-        }
-      }
+      if (beginning) start_sums<B, MODIFIED>(staged, q, r, part, size);
+      read_blocks<B, MODIFIED>(m, link, q, r, staged, of, own);
       const links current = link;
       if (last)
         link = next.first;
@@ -260,40 +331,13 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS) factor_small(const karst_di
         next = find_work<B>(plan, ahead);
         ahead = record(number + 3 * warps);
       }
-#pragma unroll
-      for (int k = 0; k < K; k++)
-        if (__any_sync(~0u, poison[k] != 0 && here.active)) {
-          if (here.active && current.mirror[k] >= 0)
-            karst_dilu_check(plan, plan.lower.row[current.pivot[k]], poison[k]);
-        }
-      await_rows<B>(from, inverse);
-#pragma unroll
-      for (int k = 0; k < K; k++)
-#pragma unroll
-        for (int d = 0; d < B; d++) {
-          double factor = 0;
-#pragma unroll
-          for (int c = 0; c < B; c++) factor += inverse[k][c] * right[k][c][d];
-#pragma unroll
-          for (int i = 0; i < B; i++) {
-            part[i][d] -= left[k][i] * factor;
-            size[i][d] = karst_size_after(size[i][d], part[i][d]);
-          }
-        }
+      check_mirrors<B>(plan, current, here.active, of);
+      await_rows<B>(of.from, inverse);
+      subtract<B>(of, inverse, part, size);
       if (last) break;
     }
     if constexpr (B > 1) add_lanes<B, MODIFIED>(q, part, staged);
-    double block[B][B];
-#pragma unroll
-    for (int v = 0; v < B * B; v++) block[v / B][v % B] = part[v / B][v % B];
-    karst_ilu_extent<B> extent;
-    bool sound = karst_ilu_solve_row<B>(part, r, extent, y);
-    sound = sound && !is_lost<B>(size, extent);
-    const unsigned doubtful = __ballot_sync(~0u, here.active && !sound);
-    if (doubtful) {
-      sound = (doubtful >> (lane / B * B) & ((1u << B) - 1)) == 0; /* the lanes of a block agree */
-      invert_with_care<B>(plan, m, here, block, size, sound, y);
-    }
+    invert<B>(plan, m, here, r, part, size, y);
 #pragma unroll
     for (int c = 0; c < B; c++)
       if (here.active) karst_publish(m.inverse + karst_dilu_element<B>(here.slot, r, c), y[c]);
