@@ -63,6 +63,32 @@ template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
   return sum;
 }
 
+/* Returns what the sum of a row begins with in its first lanes: r forward, D^-1 y backward; and leaves its place in the
+ * vector to reset absent. e: the first entry of the row; row: the scalar row. */
+template <int B, bool upper, bool LONG>
+__device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index slot, int64_t e, const place &at,
+                                            bool first, int64_t row, const double *in, double *reset)
+{
+  constexpr int R = 32 / B;
+  const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
+  double sum = 0;
+  if (upper) {
+    double inverse[B];
+#pragma unroll
+    for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+    if (first) {
+      const int64_t from = (int64_t)t.other[slot] * B + at.r;
+      sum = in[from];
+      if (!LONG || reset) reset[from] = karst_absent();
+    }
+    sum = product<B>(inverse, sum, base);
+  } else if (first) {
+    sum = in[row];
+    if (!LONG || reset) reset[(int64_t)slot * B + at.r] = karst_absent();
+  }
+  return sum;
+}
+
 /* Makes the row in a slot with all warps of the block, which call this together. partial: [WARPS * B] shared memory,
  * which the call after the next may use again: warps are at most one call apart. */
 template <int B, bool upper>
@@ -75,23 +101,10 @@ __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index sl
   const bool first = warp == 0 && lane < B;
   const int64_t start = t.start[slot / R], end = start + (upper ? 1 : 0) + neighbours;
   int64_t e = end - neighbours;
-  double sum = 0;
   chunk<B> now, next;
   fetch<B, PARTS>(t, e, end, at, now);
-  if (upper) {
-    double inverse[B];
-#pragma unroll
-    for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(start * B + c) * (R * B) + at.q * B + at.r]) : 0;
-    if (first) {
-      const int64_t from = (int64_t)t.other[slot] * B + at.r;
-      sum = in[from];
-      if (reset) reset[from] = karst_absent();
-    }
-    sum = product<B>(inverse, sum, base);
-  } else if (first) {
-    sum = in[(int64_t)t.row[slot] * B + at.r];
-    if (reset) reset[(int64_t)slot * B + at.r] = karst_absent();
-  }
+  const int64_t row = first ? (int64_t)t.row[slot] * B + at.r : 0;
+  double sum = start_sum<B, upper, true>(t, slot, start, at, first, row, in, reset);
   while (e < end) {
     double x[K];
     e += K * PARTS;
@@ -113,7 +126,7 @@ __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index sl
 #pragma unroll
       for (int w = 0; w < distance; w++) all[w] += all[w + distance];
     karst_publish(&t.x[(int64_t)slot * B + at.r], all[0]);
-    if (upper && out) out[(int64_t)t.row[slot] * B + at.r] = all[0];
+    if (upper && out) out[row] = all[0];
   }
 }
 
@@ -178,25 +191,11 @@ __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PAR
     const int64_t end = LONG ? t.start[slice] + unit.length : t.start[slice + 1];
     int64_t e = t.start[slice];
     int64_t row = 0;
-    double sum = 0;
     chunk<B> now, next;
     fetch<B, PARTS>(t, upper ? e + 1 : e, end, at, now);
     if (first) row = (int64_t)t.row[slot] * B + at.r;
-    if (upper) {
-      double inverse[B];
-#pragma unroll
-      for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
-      if (first) {
-        int64_t from = (int64_t)t.other[slot] * B + at.r;
-        sum = in[from];
-        if (!LONG || reset) reset[from] = karst_absent();
-      }
-      sum = product<B>(inverse, sum, base);
-      e++;
-    } else if (first) {
-      sum = in[row];
-      if (!LONG || reset) reset[(int64_t)slot * B + at.r] = karst_absent();
-    }
+    double sum = start_sum<B, upper, LONG>(t, slot, e, at, first, row, in, reset);
+    if (upper) e++;
     while (e < end) {
       double x[K];
       e += K * PARTS;
