@@ -101,6 +101,7 @@ typedef struct karst_ilu_cuda {
   void *factor_state, *factor_work;
   const struct karst_ilu_sweep_variant *sweep;
   void *sweep_state, *sweep_work;
+  int trisolve_sweeps; /* of the kernel table, for KARST_ILU_SWEEP_JACOBI */
 } karst_ilu_cuda;
 
 /* The largest number that a karst_index holds. */
@@ -155,10 +156,9 @@ typedef struct karst_ilu_sweep_variant {
   void (*load)(karst_context *context, const karst_ilu_cuda *plan);
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
-  /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work; sweeps:
-   * the trisolve_sweeps of the kernel table. What a plan that fails has taken, destroy gives back. Both NULL where
-   * there is none. */
-  karst_status (*plan)(karst_context *context, int sweeps, karst_ilu *ilu);
+  /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work. What a
+   * plan that fails has taken, destroy gives back. Both NULL where there is none. */
+  karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;
 

@@ -329,7 +329,7 @@ template <typename maker> karst_status begin_analysis(karst_context *context, ka
   return status;
 }
 
-karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *ilu)
+karst_status make_plan(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   int64_t *bytes = &ilu->plan_memory;
@@ -337,7 +337,7 @@ karst_status make_plan(karst_context *context, int trisolve_sweeps, karst_ilu *i
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->lower, bytes);
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->upper, bytes);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
-  if (!status && plan->sweep->plan) status = plan->sweep->plan(context, trisolve_sweeps, ilu);
+  if (!status && plan->sweep->plan) status = plan->sweep->plan(context, ilu);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
@@ -402,8 +402,9 @@ karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysi
   karst_status status = karst_allocate(context, &plan, 1, sizeof *plan, "block ILU");
   if (status) return status;
   *plan = *karst_ilu_cuda_of(analysis);
+  plan->trisolve_sweeps = trisolve_sweeps;
   ilu->plan = plan;
-  return ilu->rows > 0 ? make_plan(context, trisolve_sweeps, ilu) : KARST_SUCCESS;
+  return ilu->rows > 0 ? make_plan(context, ilu) : KARST_SUCCESS;
 }
 
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)

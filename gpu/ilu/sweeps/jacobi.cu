@@ -47,36 +47,28 @@ __global__ void __launch_bounds__(THREADS) divide(const karst_triangle upper, in
   g[slot * b + r] = sum;
 }
 
-/* sweep_work */
-struct jacobi_work {
-  int sweeps;
-  double *vectors; /* [2][b*(slots + 1)] device memory */
-};
-
-karst_status plan_jacobi(karst_context *context, int sweeps, karst_ilu *ilu)
+/* sweep_work is two vectors, [2][b*(slots + 1)] in device memory. */
+karst_status plan_jacobi(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   /* The padding reads a block of zeros after the last slot. */
   const int64_t length = ((int64_t)plan->lower.slots + 1) * plan->block_size;
-  jacobi_work *work;
-  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "the plan of block ILU");
-  if (status) return status;
-  plan->sweep_work = work;
-  work->sweeps = sweeps;
-  status = karst_ilu_take(context, 2 * length, "the vectors of block ILU", &work->vectors, &ilu->plan_memory);
-  if (!status)
-    cudaMemsetAsync(work->vectors, 0, (size_t)(2 * length) * sizeof *work->vectors, karst_cuda_of(context)->stream);
+  double *vectors;
+  const karst_status status =
+      karst_ilu_take(context, 2 * length, "the vectors of block ILU", &vectors, &ilu->plan_memory);
+  plan->sweep_work = vectors;
+  if (!status) cudaMemsetAsync(vectors, 0, (size_t)(2 * length) * sizeof *vectors, karst_cuda_of(context)->stream);
   return status;
 }
 
 void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
-  const jacobi_work *work = static_cast<const jacobi_work *>(plan->sweep_work);
+  double *vectors = static_cast<double *>(plan->sweep_work);
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
-  const int b = plan->block_size, sweeps = work->sweeps;
+  const int b = plan->block_size, sweeps = plan->trisolve_sweeps;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
-  double *vector[2] = {work->vectors, work->vectors + ((int64_t)lower.slots + 1) * b};
+  double *vector[2] = {vectors, vectors + ((int64_t)lower.slots + 1) * b};
   context->backend->gather(context, lower.rows, b, lower.row, r, vector[0]);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
@@ -94,10 +86,7 @@ void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const doub
 
 void destroy_jacobi(karst_context *context, karst_ilu_cuda *plan)
 {
-  jacobi_work *work = static_cast<jacobi_work *>(plan->sweep_work);
-  if (!work) return;
-  context->backend->release(context, work->vectors);
-  karst_release(context, work);
+  context->backend->release(context, plan->sweep_work);
 }
 
 } // namespace

@@ -48,11 +48,6 @@ struct level_state {
   karst_ilu_long_cuda lower_long, upper_long;
 };
 
-/* sweep_work */
-struct level_work {
-  cudaGraphExec_t graph; /* both sweeps, from lower.x to upper.x */
-};
-
 karst_status copy_levels(karst_context *context, const karst_ilu_levels_cuda *from, karst_ilu_levels_cuda *to,
                          int64_t *bytes)
 {
@@ -127,29 +122,26 @@ void launch_levels(const karst_ilu_cuda *plan, cudaStream_t stream)
     launch_each<true>(upper, state->upper, b, lower.x, stream);
 }
 
-karst_status plan_levels(karst_context *context, int sweeps, karst_ilu *ilu)
+/* sweep_work is a graph of both sweeps, from lower.x to upper.x. */
+karst_status plan_levels(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   cudaStream_t stream = karst_cuda_of(context)->own; /* the default stream cannot be captured */
   cudaGraph_t graph = NULL;
-  level_work *work;
-  (void)sweeps;
-  karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "the plan of block ILU");
-  if (status) return status;
-  plan->sweep_work = work;
+  cudaGraphExec_t both = NULL;
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error == cudaSuccess) {
     launch_levels(plan, stream);
     error = cudaStreamEndCapture(stream, &graph);
   }
-  if (error == cudaSuccess) error = cudaGraphInstantiate(&work->graph, graph, 0);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&both, graph, 0);
+  plan->sweep_work = both;
   if (graph) cudaGraphDestroy(graph);
   return karst_cuda_status(context, error, "the graph of the triangular solves");
 }
 
 void solve_levels(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
 {
-  const level_work *work = static_cast<const level_work *>(plan->sweep_work);
   const level_state *state = static_cast<const level_state *>(plan->sweep_state);
   const karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -158,16 +150,14 @@ void solve_levels(karst_context *context, const karst_ilu_cuda *plan, const doub
     cudaMemcpyAsync(upper->x, r, bytes, cudaMemcpyDeviceToDevice, stream);
   else
     context->backend->gather(context, lower->rows, plan->block_size, lower->row, r, lower->x);
-  cudaGraphLaunch(work->graph, stream);
+  cudaGraphLaunch(static_cast<cudaGraphExec_t>(plan->sweep_work), stream);
   context->backend->scatter(context, upper->rows, plan->block_size, upper->row, upper->x, z);
 }
 
 void destroy_levels(karst_context *context, karst_ilu_cuda *plan)
 {
-  level_work *work = static_cast<level_work *>(plan->sweep_work);
-  if (!work) return;
-  if (work->graph) cudaGraphExecDestroy(work->graph);
-  karst_release(context, work);
+  (void)context;
+  if (plan->sweep_work) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(plan->sweep_work));
 }
 
 } // namespace

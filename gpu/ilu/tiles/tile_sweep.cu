@@ -236,14 +236,13 @@ void forget_tiles(karst_context *context, karst_ilu_cuda *plan)
   karst_release(context, state);
 }
 
-karst_status plan_tiles(karst_context *context, int sweeps, karst_ilu *ilu)
+karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
   const int b = plan->block_size;
   const int64_t marks = 2 * (int64_t)state->tiled.tiles + 1;
   tiles_work *work;
-  (void)sweeps;
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
   if (status) return status;
   plan->sweep_work = work;
