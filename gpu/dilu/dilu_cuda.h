@@ -49,7 +49,7 @@ typedef struct karst_dilu_cuda {
   int lower_grid, upper_grid; /* blocks of threads that are resident together */
   int factor_grid;            /* likewise */
   bool modified;              /* R may be other than 0 */
-  karst_ilu_finding_cuda *finding;
+  karst_ilu_statistics_cuda *statistics;
   double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
   double *size;              /* [factor_grid b*b] of the D_i under way (lib/backend/dense.h); NULL where done is */
   int *done;                 /* [rows] the rows whose D^-1 is there; NULL where its elements carry their own flag */

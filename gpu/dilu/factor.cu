@@ -92,7 +92,7 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
 {
   constexpr int K = at_once<B>;
   const double *from[K * B];
-  double left[K][B], right[K][B], inverse[K * B], poison[K], own = 0;
+  double left[K][B], right[K][B], inverse[K * B], nonfinite[K], own = 0;
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const bool there = MODIFIED ? link.pivot[k] >= 0 : link.mirror[k] >= 0;
@@ -106,11 +106,11 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
 #pragma unroll
   for (int k = 0; k < K; k++) {
     double pivot[B], product[B];
-    poison[k] = 0;
+    nonfinite[k] = 0;
 #pragma unroll
     for (int c = 0; c < B; c++) {
       own += left[k][c] * 0;
-      poison[k] += right[k][c] * 0;
+      nonfinite[k] += right[k][c] * 0;
       pivot[c] = inverse[k * B + c];
       product[c] = 0;
     }
@@ -127,7 +127,7 @@ __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const kars
   }
 #pragma unroll
   for (int k = 0; k < K; k++)
-    if (poison[k] != 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], poison[k]);
+    if (nonfinite[k] != 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], nonfinite[k]);
   karst_dilu_check(plan, row, own);
 }
 
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     const karst_reason reason = karst_ilu_invert<B>(here.at, size, inverse);
     if (__any_sync(~0u, here.at.active && reason != KARST_SOUND)) {
       const double replacement = karst_dilu_replace<B>(reason, m.start, m.value, m.shift, here.at, here.row,
-                                                       here.diagonal, largest, plan.finding);
+                                                       here.diagonal, largest, plan.statistics);
 #pragma unroll
       for (int c = 0; c < B; c++)
         if (reason != KARST_SOUND) inverse[c] = c == here.at.r ? replacement : 0;

@@ -189,7 +189,7 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
   }
   const karst_reason reason = karst_ilu_invert<B>(at, whole, row);
   const double replacement = karst_dilu_replace<B>(sound ? KARST_SOUND : reason, m.start, m.value, m.shift, at,
-                                                   here.row, here.diagonal, largest, plan.finding);
+                                                   here.row, here.diagonal, largest, plan.statistics);
 #pragma unroll
   for (int c = 0; c < B; c++) {
     if (reason != KARST_SOUND) row[c] = c == at.r ? replacement : 0;
@@ -209,11 +209,11 @@ __device__ __forceinline__ void start_sums(const staging<B, MODIFIED> &staged, i
   }
 }
 
-/* What a lane multiplies: column r of E_ik, the elements of D_k^-1 that stand at from, and F_ki. poison: 0 unless F_ki
- * has an entry that is not finite. */
+/* What a lane multiplies: column r of E_ik, the elements of D_k^-1 that stand at from, and F_ki. nonfinite: 0 unless
+ * an entry of F_ki is NaN or infinite. */
 template <int B> struct operands {
   const double *from[K];
-  double left[K][B], right[K][B][B], poison[K];
+  double left[K][B], right[K][B][B], nonfinite[K];
 };
 
 /* Brings the blocks of the links into registers. own: 0 unless an entry of E_ik is not finite. */
@@ -228,12 +228,12 @@ __device__ __forceinline__ void read_blocks(const karst_dilu_matrix &m, const li
     const double *E = staged.value + (q * (K + 1) + k) * all::STRIDE,
                  *F = staged.value + (all::OWN + q * K + k) * all::STRIDE;
     to.from[k] = there ? m.inverse + karst_dilu_element<B>(link.pivot[k], r, 0) : NULL;
-    to.poison[k] = 0;
+    to.nonfinite[k] = 0;
 #pragma unroll
     for (int i = 0; i < B; i++) {
       to.left[k][i] = E[r * B + i];
       own += to.left[k][i] * 0;
-      to.poison[k] += F[r * B + i] * 0;
+      to.nonfinite[k] += F[r * B + i] * 0;
     }
 #pragma unroll
     for (int v = 0; v < B * B; v++) {
@@ -251,8 +251,8 @@ __device__ __forceinline__ void check_mirrors(const karst_dilu_cuda &plan, const
 {
 #pragma unroll
   for (int k = 0; k < K; k++)
-    if (__any_sync(~0u, of.poison[k] != 0 && active)) {
-      if (active && link.mirror[k] >= 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], of.poison[k]);
+    if (__any_sync(~0u, of.nonfinite[k] != 0 && active)) {
+      if (active && link.mirror[k] >= 0) karst_dilu_check(plan, plan.lower.row[link.pivot[k]], of.nonfinite[k]);
     }
 }
 
@@ -287,9 +287,9 @@ __device__ __forceinline__ void invert(const karst_dilu_cuda &plan, const karst_
   karst_ilu_extent<B> extent;
   bool sound = karst_ilu_solve_row<B>(sum, r, extent, y);
   sound = sound && !is_lost<B>(size, extent);
-  const unsigned doubtful = __ballot_sync(~0u, here.active && !sound);
-  if (!doubtful) return;
-  sound = (doubtful >> (threadIdx.x % 32 / B * B) & ((1u << B) - 1)) == 0; /* the lanes of a block agree */
+  const unsigned unsound = __ballot_sync(~0u, here.active && !sound);
+  if (!unsound) return;
+  sound = (unsound >> (threadIdx.x % 32 / B * B) & ((1u << B) - 1)) == 0; /* the lanes of a block agree */
   invert_with_care<B>(plan, m, here, block, size, sound, y);
 }
 

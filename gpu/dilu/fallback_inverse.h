@@ -7,10 +7,10 @@
 #include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 
-/* Reports the row of a block outside the diagonal that is not finite: poison is then not 0. */
-static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &plan, karst_index row, double poison)
+/* Reports the row of a block outside the diagonal that is not finite: nonfinite is then not 0. */
+static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &plan, karst_index row, double nonfinite)
 {
-  if (poison != 0) karst_ilu_report_row(plan.finding, row, KARST_FAULT_ROW_NOT_FINITE);
+  if (nonfinite != 0) karst_ilu_report_row(plan.statistics, row, KARST_FAULT_ROW_NOT_FINITE);
 }
 
 /* Returns the diagonal of what replaces the inverse of a block that has none, and reports the block. The size of a
@@ -19,7 +19,7 @@ static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &p
 template <int B>
 static __device__ __noinline__ double
 karst_dilu_replace(karst_reason reason, const karst_index *start, const double *value, double shift, karst_ilu_place at,
-                   karst_index row, karst_index diagonal, double own, karst_ilu_finding_cuda *finding)
+                   karst_index row, karst_index diagonal, double own, karst_ilu_statistics_cuda *statistics)
 {
   double largest = 0, all = 0;
   if (at.active && shift > 0) {
@@ -30,7 +30,7 @@ karst_dilu_replace(karst_reason reason, const karst_index *start, const double *
   }
   for (int j = 0; j < B; j++) all = fmax(all, __shfl_sync(~0u, largest, at.q * B + j));
   if (!at.active || reason == KARST_SOUND) return 0;
-  return karst_ilu_replace_pivot(reason, shift, all, row, at.r == 0, finding);
+  return karst_ilu_replace_pivot(reason, shift, all, row, at.r == 0, statistics);
 }
 
 #endif

@@ -179,7 +179,8 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
     const karst_reason reason = karst_cuda_invert(b, block, kept, size, line);
     __syncthreads();
     if (reason != KARST_SOUND) {
-      const double replacement = karst_ilu_replace_pivot(reason, m.shift, largest, row, threadIdx.x == 0, plan.finding);
+      const double replacement =
+          karst_ilu_replace_pivot(reason, m.shift, largest, row, threadIdx.x == 0, plan.statistics);
       for (int64_t v = threadIdx.x; v < bb; v += THREADS) block[v] = v / b == v % b ? replacement : 0;
     }
     __threadfence();

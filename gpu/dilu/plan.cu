@@ -108,7 +108,7 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   karst_status status = karst_ilu_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
   if (!status) status = make_vector(context, b, &plan->lower, bytes);
   if (!status) status = make_vector(context, b, &plan->upper, bytes);
-  if (!status) status = karst_ilu_take(context, 1, "DILU", &plan->finding, bytes);
+  if (!status) status = karst_ilu_take(context, 1, "DILU", &plan->statistics, bytes);
   if (!status && plan->modified) status = karst_ilu_take(context, elements, "DILU", &plan->sum, bytes);
   const bool large = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   if (!status && large) status = karst_ilu_take(context, rows, "DILU", &plan->done, bytes);
@@ -211,7 +211,7 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
   context->backend->release(context, dilu->inverse);
   context->backend->release(context, plan->lower.x);
   context->backend->release(context, plan->upper.x);
-  context->backend->release(context, plan->finding);
+  context->backend->release(context, plan->statistics);
   context->backend->release(context, plan->sum);
   context->backend->release(context, plan->done);
   context->backend->release(context, plan->size);

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 /* Reports block rows that have something not finite outside the diagonal block, a row by each warp. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     check_rows(karst_index rows, int b, const karst_index *start, const karst_index *column, const double *value,
-               karst_ilu_finding_cuda *finding)
+               karst_ilu_statistics_cuda *statistics)
 {
   const int64_t bb = (int64_t)b * b, i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32;
   bool finite = true;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   for (karst_index block = start[i]; block < start[i + 1]; block++)
     for (int64_t v = threadIdx.x % 32; v < bb && column[block] != i; v += 32)
       finite = finite && fabs(value[block * bb + v]) <= DBL_MAX;
-  if (!finite) karst_ilu_report_row(finding, (karst_index)i, KARST_FAULT_ROW_NOT_FINITE);
+  if (!finite) karst_ilu_report_row(statistics, (karst_index)i, KARST_FAULT_ROW_NOT_FINITE);
 }
 
 karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
@@ -40,7 +40,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   *outcome = {KARST_SOUND, -1, 0};
   if (dilu->analysis->rows == 0) return KARST_SUCCESS;
   if (plan->tiles) return context->backend->ilu->factor(context, A, shift, modified, plan->tiles, outcome);
-  karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
+  karst_status status = karst_ilu_start_statistics_cuda(context, A, shift, plan->statistics);
   if (status) return status;
   const karst_index rows = dilu->analysis->rows, *start = A->device_row_start, *column = A->device_column;
   const bool large = plan->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
@@ -51,10 +51,10 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
     sum_rows<<<grid, THREADS, 0, stream>>>(rows, plan->block_size, start, column, A->value, plan->sum);
   }
   if (large || !plan->symmetric)
-    check_rows<<<karst_cuda_grid((int64_t)rows * 32, THREADS), THREADS, 0, stream>>>(rows, plan->block_size, start,
-                                                                                     column, A->value, plan->finding);
+    check_rows<<<karst_cuda_grid((int64_t)rows * 32, THREADS), THREADS, 0, stream>>>(
+        rows, plan->block_size, start, column, A->value, plan->statistics);
   (large ? karst_dilu_factor_large_cuda : karst_dilu_factor_cuda)(context, plan, &matrix);
-  return karst_ilu_report_cuda(context, plan->finding, outcome);
+  return karst_ilu_report_cuda(context, plan->statistics, outcome);
 }
 
 void solve(karst_context *context, const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z)

@@ -26,7 +26,7 @@ template <int N> constexpr int column_of = N + N % 2;
 
 /* The shared memory of a tile. Blocks are BLOCK elements apart, so that the cells of a warp, which read the same
  * element of their blocks at a time, find them in different banks. */
-template <int N, int TA, int TB, int W> struct alignas(16) desk {
+template <int N, int TA, int TB, int W> struct alignas(16) memory {
   static constexpr int BLOCK = N * column_of<N> + (N % 2 ? 0 : 2);
   static constexpr int LINES = TA * TB;
   static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
@@ -345,42 +345,45 @@ __device__ __forceinline__ inverse_row invert(const line &l, bool real, const fl
 template <int N, int TA, int TB, int W, bool flat, bool pivoting>
 __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_fgbilu_march m)
 {
-  using desk_type = desk<N, TA, TB, W>;
+  using memory_type = memory<N, TA, TB, W>;
   extern __shared__ double2 karst_tile_memory[];
-  desk_type *const desk = reinterpret_cast<desk_type *>(karst_tile_memory);
+  memory_type *const memory = reinterpret_cast<memory_type *>(karst_tile_memory);
   const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-  if (threadIdx.x == 0) desk->tile = karst_next_tile(m);
-  if (threadIdx.x < desk_type::STEPS) karst_step_init(desk->done + threadIdx.x);
-  for (int k = (int)threadIdx.x; k < 2 * desk_type::LINES * desk_type::BLOCK; k += WARP * W) desk->made[0][0][k] = 0;
-  for (int k = lane; k < OTHERS * desk_type::LINES * desk_type::BLOCK; k += WARP) desk->warp[warp].sent[0][0][k] = 0;
+  if (threadIdx.x == 0) memory->tile = karst_next_tile(m);
+  if (threadIdx.x < memory_type::STEPS) karst_step_init(memory->done + threadIdx.x);
+  for (int k = (int)threadIdx.x; k < 2 * memory_type::LINES * memory_type::BLOCK; k += WARP * W)
+    memory->made[0][0][k] = 0;
+  for (int k = lane; k < OTHERS * memory_type::LINES * memory_type::BLOCK; k += WARP)
+    memory->warp[warp].sent[0][0][k] = 0;
   __syncthreads();
-  const line l = find_line<N, TA, TB>(m, desk->tile);
+  const line l = find_line<N, TA, TB>(m, memory->tile);
   const karst_index steps = m.length + TA + TB - 2;
   const int p = l.p;
-  auto &own = desk->warp[warp];
+  auto &own = memory->warp[warp];
   double d[N], along[N], a[N], b[N];
   route now = fetch<N>(m, l, load_cells(m, l, warp), own, d, along, a, b);
   cells next = load_cells(m, l, warp + W);
   for (karst_index s = warp; s < steps; s += W) {
-    const double(*made)[desk_type::BLOCK] = desk->made[(s + 1) % 2];
+    const double(*made)[memory_type::BLOCK] = memory->made[(s + 1) % 2];
     collect<N>(l, now, own);
     karst_await_copies();
     __syncwarp();
-    if (s > 0) karst_step_await(desk->done + (s - 1) % desk_type::STEPS, (uint32_t)((s - 1) / desk_type::STEPS) % 2);
+    if (s > 0)
+      karst_step_await(memory->done + (s - 1) % memory_type::STEPS, (uint32_t)((s - 1) / memory_type::STEPS) % 2);
     float size[N];
 #pragma unroll
     for (int k = 0; k < N; k++) size[k] = karst_size(d[k]);
     subtract<N>(along, made[p], own.after[0][p], d, size);
     subtract<N>(a, l.a > 0 ? made[p - 1] : own.sent[0][p], own.after[1][p], d, size);
     if (!flat) subtract<N>(b, l.b > 0 ? made[p - TA] : own.sent[1][p], own.after[2][p], d, size);
-    double *result = desk->made[s % 2][p];
+    double *result = memory->made[s % 2][p];
     const bool real = now.row >= 0;
     const inverse_row inverse = invert<N, pivoting>(l, real, size, d, result, own.after[0][p]);
     double *to = m.factor + (real ? (int64_t)now.row * (N * N) : 0);
 #pragma unroll
     for (int k = 0; k < N; k++)
       if (l.active) result[(int)(inverse.columns >> 3 * k & 7U) * column_of<N> + inverse.row] = real ? d[k] : 0;
-    karst_step_done(desk->done + s % desk_type::STEPS);
+    karst_step_done(memory->done + s % memory_type::STEPS);
 #pragma unroll
     for (int k = 0; k < N; k++)
       if (real) karst_publish(to + (int)(inverse.columns >> 3 * k & 7U) * N + inverse.row, d[k]);
@@ -404,7 +407,7 @@ template <int N, bool flat> instance instance_of(bool pivoting)
   constexpr int W = warps_for(N);
   return {pivoting ? reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, flat, true>)
                    : reinterpret_cast<const void *>(factor<N, shape.a, shape.b, W, flat, false>),
-          WARP * W, sizeof(desk<N, shape.a, shape.b, W>)};
+          WARP * W, sizeof(memory<N, shape.a, shape.b, W>)};
 }
 
 instance find_instance(const karst_fgbilu *fgbilu)

@@ -73,12 +73,12 @@ typedef struct karst_triangle {
 } karst_triangle;
 
 /* What the factorization reports, in device memory. */
-typedef struct karst_ilu_finding_cuda {
+typedef struct karst_ilu_statistics_cuda {
   unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
   unsigned long long shifted;
   double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
                 * of zeros; else 0 */
-} karst_ilu_finding_cuda;
+} karst_ilu_statistics_cuda;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
 
@@ -89,13 +89,13 @@ struct karst_ilu_sweep_variant;
 
 /* The plan. The values of both triangles and what is found in them are common to all kernels; what one way of factoring
  * or of solving needs besides is its own state, which follows from the pattern, and work space, which no other file
- * knows. The plan of an analysis has no value, x, finding and work; that of a factorization has its own of these, and
- * refers to the analysis's arrays in all else. */
+ * knows. The plan of an analysis has no value, x, statistics and work; that of a factorization has its own of these,
+ * and refers to the analysis's arrays in all else. */
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
   double modified; /* R of the factorization that is under way */
-  karst_ilu_finding_cuda *finding;
+  karst_ilu_statistics_cuda *statistics;
   const struct karst_ilu_factor_variant *factor;
   int factor_grid; /* blocks of threads that factor, all resident together; not of the factorization by tiles */
   void *factor_state, *factor_work;
@@ -135,7 +135,7 @@ typedef struct karst_ilu_factor_variant {
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
-  /* Queues the factorization of A, which reports into finding. shift is that of the kernel table. */
+  /* Queues the factorization of A, which reports into statistics. shift is that of the kernel table. */
   void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
   /* Takes work space into factor_work, and gives back what it took, also when it failed; both NULL where there is
    * none. */
@@ -219,7 +219,8 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
 enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
                                      enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
-/* Launches a kernel that factors A with (lower, upper, values of A, shift, finding), the blocks of U' absent before. */
+/* Launches a kernel that factors A with (lower, upper, values of A, shift, statistics). The blocks of U' are absent
+ * before. */
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
 /* lists.cu: what bounds the lists of the rows, into the shape; source of both triangles; the blocks of the longest row,
@@ -235,10 +236,10 @@ karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu
                                          int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
 karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                          karst_ilu_analysis *analysis, karst_ilu_dropped_list *dropped);
-/* table.cu: prepares *finding for a factorization of A with that shift; tells the outcome by what has been found. */
-karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                          karst_ilu_finding_cuda *finding);
-karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+/* table.cu: prepares *statistics for a factorization of A with that shift; tells the outcome by what has been found. */
+karst_status karst_ilu_start_statistics_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                             karst_ilu_statistics_cuda *statistics);
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_statistics_cuda *statistics,
                                    karst_factor_outcome *outcome);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan);

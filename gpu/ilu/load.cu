@@ -66,7 +66,7 @@ __device__ double size_of_element(const loading &from, int b, int64_t slot, kars
 
 /* Makes D^-1, a block by each thread. A block that has no inverse becomes 0. */
 template <int B>
-__global__ void __launch_bounds__(THREADS) invert_small(const loading from, karst_ilu_finding_cuda *finding)
+__global__ void __launch_bounds__(THREADS) invert_small(const loading from, karst_ilu_statistics_cuda *statistics)
 {
   const karst_triangle &upper = from.upper;
   const int64_t slot = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
                                   sum);
   });
   const karst_reason reason = karst_block_inverse(B, block, size, inverse, work, pivot);
-  if (reason != KARST_SOUND) karst_ilu_report_pivot(finding, upper.row[slot], reason);
+  if (reason != KARST_SOUND) karst_ilu_report_pivot(statistics, upper.row[slot], reason);
 #pragma unroll
   for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? inverse[v] : 0;
 }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
 /* Makes D^-1, a block by each thread block. Where the columns are to be apart, the block is inverted in shared
  * memory first. sizes: [gridDim.x b*b] */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    invert_large(const loading from, int b, double *sizes, karst_ilu_finding_cuda *finding)
+    invert_large(const loading from, int b, double *sizes, karst_ilu_statistics_cuda *statistics)
 {
   extern __shared__ double shared[];
   const karst_triangle &upper = from.upper;
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     __syncthreads();
     for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x)
       to[v / b * at.stride + v % b] = reason == KARST_SOUND ? block[v] : 0;
-    if (threadIdx.x == 0 && reason != KARST_SOUND) karst_ilu_report_pivot(finding, upper.row[slot], reason);
+    if (threadIdx.x == 0 && reason != KARST_SOUND) karst_ilu_report_pivot(statistics, upper.row[slot], reason);
     __syncthreads();
   }
 }
@@ -123,12 +123,12 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 /* Stores L, or U' = D^-1 U. A thread makes one scalar row. */
 template <int B, bool is_upper>
 __global__ void __launch_bounds__(THREADS)
-    load_rows(const karst_triangle t, int size, const double *value, karst_ilu_finding_cuda *finding)
+    load_rows(const karst_triangle t, int size, const double *value, karst_ilu_statistics_cuda *statistics)
 {
   const int b = B ? B : size;
   const int64_t number = blockIdx.x * (int64_t)THREADS + threadIdx.x, slot = number / b;
   const int r = (int)(number % b);
-  double poison = 0; /* stays 0 unless an element is NaN or infinite */
+  double nonfinite = 0; /* stays 0 unless an element is NaN or infinite */
   if (slot >= t.rows) return;
   const place at = place_of(t, b, slot);
   const int64_t first = t.start[at.slice], end = t.start[at.slice + 1];
@@ -143,10 +143,10 @@ __global__ void __launch_bounds__(THREADS)
       if (source >= 0 && is_upper)
         for (int k = 0; k < b; k++) element += inverse[k * at.stride] * from[c * b + k];
       to[c * at.stride] = element;
-      poison += element * 0;
+      nonfinite += element * 0;
     }
   }
-  if (poison != 0) karst_ilu_report_row(finding, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
+  if (nonfinite != 0) karst_ilu_report_row(statistics, t.row[slot], KARST_FAULT_ROW_NOT_FINITE);
 }
 
 } // namespace
@@ -161,15 +161,15 @@ void karst_ilu_load_cuda(karst_context *context, const double *A, const double *
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0) {
-      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->finding);
+      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->statistics);
     } else {
       const size_t block = upper.group > 1 ? (size_t)karst_block_offset(b, 1) * sizeof(double) : 0;
       /* A block of this size is factored by large_row.h, whose work space has room for the sizes of factor_grid. */
       const unsigned rows = (unsigned)(upper.rows < plan->factor_grid ? upper.rows : plan->factor_grid);
       invert_large<<<rows, KARST_CUDA_THREADS, block + karst_cuda_invert_shared(b), stream>>>(
-          from, b, static_cast<double *>(plan->factor_work), plan->finding);
+          from, b, static_cast<double *>(plan->factor_work), plan->statistics);
     }
-    load_rows<B, false><<<grid, THREADS, 0, stream>>>(lower, b, value, plan->finding);
-    load_rows<B, true><<<grid, THREADS, 0, stream>>>(upper, b, value, plan->finding);
+    load_rows<B, false><<<grid, THREADS, 0, stream>>>(lower, b, value, plan->statistics);
+    load_rows<B, true><<<grid, THREADS, 0, stream>>>(upper, b, value, plan->statistics);
   });
 }

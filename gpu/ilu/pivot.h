@@ -8,17 +8,17 @@
 
 #ifdef __CUDACC__
 /* Reports a row. The first of all rows stays; of its faults, that of the smallest number. */
-static __device__ __forceinline__ void karst_ilu_report_row(karst_ilu_finding_cuda *finding, karst_index row,
+static __device__ __forceinline__ void karst_ilu_report_row(karst_ilu_statistics_cuda *statistics, karst_index row,
                                                             karst_ilu_fault fault)
 {
-  atomicMin(&finding->first, 4 * (unsigned long long)row + fault);
+  atomicMin(&statistics->first, 4 * (unsigned long long)row + fault);
 }
 
 /* Reports the row of a pivot that has no inverse, for that reason. */
-static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_finding_cuda *finding, karst_index row,
+static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_statistics_cuda *statistics, karst_index row,
                                                               karst_reason reason)
 {
-  karst_ilu_report_row(finding, row,
+  karst_ilu_report_row(statistics, row,
                        reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
 }
 
@@ -26,12 +26,12 @@ static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_finding_
  * of the row reports that. largest: of the row, may be 0 without a shift. */
 static __device__ __forceinline__ double karst_ilu_replace_pivot(karst_reason reason, double shift, double largest,
                                                                  karst_index row, bool reports,
-                                                                 karst_ilu_finding_cuda *finding)
+                                                                 karst_ilu_statistics_cuda *statistics)
 {
-  if (largest == 0) largest = finding->norm;
+  if (largest == 0) largest = statistics->norm;
   const bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0 && largest > 0;
-  if (reports && replace) atomicAdd(&finding->shifted, 1ull);
-  if (reports && !replace) karst_ilu_report_pivot(finding, row, reason);
+  if (reports && replace) atomicAdd(&statistics->shifted, 1ull);
+  if (reports && !replace) karst_ilu_report_pivot(statistics, row, reason);
   return replace ? 1 / (shift * largest) : 0;
 }
 #endif

@@ -333,7 +333,7 @@ karst_status make_plan(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   int64_t *bytes = &ilu->plan_memory;
-  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->finding, bytes);
+  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->statistics, bytes);
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->lower, bytes);
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->upper, bytes);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
@@ -414,6 +414,6 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu)
   if (plan->factor && plan->factor->destroy) plan->factor->destroy(context, plan);
   if (plan->sweep && plan->sweep->destroy) plan->sweep->destroy(context, plan);
   release_values(context, plan);
-  context->backend->release(context, plan->finding);
+  context->backend->release(context, plan->statistics);
   karst_release(context, plan);
 }

@@ -5,24 +5,24 @@
 namespace
 {
 
-/* Raises finding->norm, which starts as 0, to the largest absolute entry; NaNs are left out. The maximum is taken of
+/* Raises statistics->norm, which starts as 0, to the largest absolute entry; NaNs are left out. The maximum is taken of
  * the bits, which for numbers that are not negative ascend as the numbers do. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    measure(int64_t entries, const double *value, karst_ilu_finding_cuda *finding)
+    measure(int64_t entries, const double *value, karst_ilu_statistics_cuda *statistics)
 {
   double largest = 0;
   for (int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; v < entries; v += (int64_t)gridDim.x * blockDim.x)
     largest = fmax(largest, fabs(value[v]));
   for (int distance = 16; distance > 0; distance /= 2) largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
   if (threadIdx.x % 32 == 0)
-    atomicMax((unsigned long long *)&finding->norm, (unsigned long long)__double_as_longlong(largest));
+    atomicMax((unsigned long long *)&statistics->norm, (unsigned long long)__double_as_longlong(largest));
 }
 
 /* Queues what follows the values of the triangles, and reports on them. */
 karst_status finish(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
 {
   if (plan->sweep->load) plan->sweep->load(context, plan);
-  return karst_ilu_report_cuda(context, plan->finding, outcome);
+  return karst_ilu_report_cuda(context, plan->statistics, outcome);
 }
 
 /* Tells the outcome for a matrix of no rows. */
@@ -37,11 +37,11 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return report_nothing(outcome);
-  karst_status status = karst_ilu_start_finding_cuda(context, A, shift, plan->finding);
+  karst_status status = karst_ilu_start_statistics_cuda(context, A, shift, plan->statistics);
   if (status) return status;
   plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
-  return plan->factor->by_tiles ? karst_ilu_report_cuda(context, plan->finding, outcome)
+  return plan->factor->by_tiles ? karst_ilu_report_cuda(context, plan->statistics, outcome)
                                 : finish(context, plan, outcome);
 }
 
@@ -50,7 +50,7 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   if (ilu->rows == 0) return report_nothing(outcome);
-  const karst_status status = karst_ilu_start_finding_cuda(context, A, 0, plan->finding);
+  const karst_status status = karst_ilu_start_statistics_cuda(context, A, 0, plan->statistics);
   if (status) return status;
   karst_ilu_load_cuda(context, A->value, value, plan);
   return finish(context, plan, outcome);
@@ -64,23 +64,23 @@ void solve(karst_context *context, const karst_ilu *ilu, const double *r, double
 
 } // namespace
 
-karst_status karst_ilu_start_finding_cuda(karst_context *context, const karst_matrix *A, double shift,
-                                          karst_ilu_finding_cuda *finding)
+karst_status karst_ilu_start_statistics_cuda(karst_context *context, const karst_matrix *A, double shift,
+                                             karst_ilu_statistics_cuda *statistics)
 {
   const struct karst_cuda *cuda = karst_cuda_of(context);
-  const karst_ilu_finding_cuda nothing = {~0ull, 0, 0};
-  karst_status status = context->backend->upload(context, finding, &nothing, sizeof nothing);
+  const karst_ilu_statistics_cuda nothing = {~0ull, 0, 0};
+  karst_status status = context->backend->upload(context, statistics, &nothing, sizeof nothing);
   if (!status && shift > 0)
     measure<<<(unsigned)(4 * cuda->multiprocessors), KARST_CUDA_THREADS, 0, cuda->stream>>>(karst_entries(A), A->value,
-                                                                                            finding);
+                                                                                            statistics);
   return status;
 }
 
-karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_finding_cuda *finding,
+karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_statistics_cuda *statistics,
                                    karst_factor_outcome *outcome)
 {
-  karst_ilu_finding_cuda found = {~0ull, 0, 0};
-  karst_status status = context->backend->download(context, &found, finding, sizeof found);
+  karst_ilu_statistics_cuda found = {~0ull, 0, 0};
+  karst_status status = context->backend->download(context, &found, statistics, sizeof found);
   *outcome = {KARST_SOUND, -1, (int64_t)found.shifted};
   if (found.first == ~0ull) return status;
   outcome->reason = found.first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;

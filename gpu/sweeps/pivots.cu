@@ -66,7 +66,7 @@ __device__ bool invert_lower(int b, const double *l, double *inverse)
   return true;
 }
 
-__device__ void poison(int b, double *block)
+__device__ void fill_nan(int b, double *block)
 {
   __syncthreads();
   for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) block[v] = karst_parilu_nan();
@@ -84,11 +84,11 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     for (int v = (int)threadIdx.x; v < b * b; v += (int)blockDim.x) made[v] = from[at + v];
   __syncthreads();
   if (symmetric) {
-    if (!factored && !cholesky(b, made)) poison(b, made);
+    if (!factored && !cholesky(b, made)) fill_nan(b, made);
     double *inverted = inverse + karst_cuda_offset(b, i);
-    if (!invert_lower(b, made, inverted)) poison(b, inverted);
+    if (!invert_lower(b, made, inverted)) fill_nan(b, inverted);
   } else if (karst_cuda_invert(b, made, from + at, from + at, shared) != KARST_SOUND) {
-    poison(b, made);
+    fill_nan(b, made);
   }
 }
 

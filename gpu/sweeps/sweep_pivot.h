@@ -16,7 +16,7 @@ static __device__ __forceinline__ double karst_parilu_root(double x)
   return x > 0 && x <= DBL_MAX ? sqrt(x) : karst_parilu_nan();
 }
 
-template <int B> static __device__ __forceinline__ void karst_parilu_poison_cuda(double (&block)[B * B])
+template <int B> static __device__ __forceinline__ void karst_parilu_fill_nan_cuda(double (&block)[B * B])
 {
 #pragma unroll
   for (int v = 0; v < B * B; v++) block[v] = karst_parilu_nan();
@@ -29,13 +29,13 @@ static __device__ __forceinline__ void karst_parilu_pivot(bool factored, double 
                                                           double (&inverse)[B * B])
 {
   if constexpr (symmetric) {
-    if (!factored && !karst_block_cholesky(B, block)) karst_parilu_poison_cuda<B>(block);
-    if (!karst_block_invert_lower(B, block, inverse)) karst_parilu_poison_cuda<B>(inverse);
+    if (!factored && !karst_block_cholesky(B, block)) karst_parilu_fill_nan_cuda<B>(block);
+    if (!karst_block_invert_lower(B, block, inverse)) karst_parilu_fill_nan_cuda<B>(inverse);
   } else {
     double work[2 * B];
     int exchanged[B];
     if (karst_block_inverse(B, block, block, inverse, work, exchanged) != KARST_SOUND)
-      karst_parilu_poison_cuda<B>(inverse);
+      karst_parilu_fill_nan_cuda<B>(inverse);
   }
 }
 

@@ -19,7 +19,7 @@ struct large_call {
   double shift, modified;
   double *size; /* [grid 2 b*b] of the diagonal blocks under way (lib/backend/dense.h), and their copies; contiguous */
   int *done;    /* [rows] by the slots of lower: whether the row's D^-1 and U' can be read */
-  karst_ilu_finding_cuda *finding;
+  karst_ilu_statistics_cuda *statistics;
 };
 
 /* A row: its slot in lower, the numbers of its first blocks, and how many slots for blocks it has. The first of upper
@@ -66,7 +66,7 @@ int line_length(int b, int threads) { return b < threads ? threads : b; }
 __device__ double multiply_from_right(int b, block_view block, block_view right, double *line)
 {
   const int threads = (int)blockDim.x, at_once = b < threads ? threads / b : 1;
-  double poison = 0;
+  double nonfinite = 0;
   for (int first = 0; first < b; first += at_once) {
     const int count = min(at_once, b - first);
     for (int v = (int)threadIdx.x; v < count * b; v += threads)
@@ -77,11 +77,11 @@ __device__ double multiply_from_right(int b, block_view block, block_view right,
       double sum = 0;
       for (int s = 0; s < b; s++) sum += line[s * count + r] * __ldcg(&right.at[c * right.stride + s]);
       block.at[c * block.stride + first + r] = sum;
-      poison += sum * 0;
+      nonfinite += sum * 0;
     }
     __syncthreads();
   }
-  return poison;
+  return nonfinite;
 }
 
 /* Multiplies block by left from the left, as many columns at a time as line has room for. Returns 0 unless an element
@@ -89,7 +89,7 @@ __device__ double multiply_from_right(int b, block_view block, block_view right,
 __device__ double multiply_from_left(int b, block_view left, block_view block, double *line)
 {
   const int threads = (int)blockDim.x, at_once = b < threads ? threads / b : 1;
-  double poison = 0;
+  double nonfinite = 0;
   for (int first = 0; first < b; first += at_once) {
     const int count = min(at_once, b - first);
     for (int v = (int)threadIdx.x; v < count * b; v += threads)
@@ -100,11 +100,11 @@ __device__ double multiply_from_left(int b, block_view left, block_view block, d
       double sum = 0;
       for (int s = 0; s < b; s++) sum += left.at[s * left.stride + r] * line[c * b + s];
       block.at[(first + c) * block.stride + r] = sum;
-      poison += sum * 0;
+      nonfinite += sum * 0;
     }
     __syncthreads();
   }
-  return poison;
+  return nonfinite;
 }
 
 /* Returns this thread's largest absolute element of the count blocks of a row, the first of which is number first. */
@@ -125,15 +125,15 @@ __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t firs
  * an element is not finite. */
 __device__ double multiply_line(int b, double *line, int64_t step, const double *other, int64_t apart, int64_t next)
 {
-  double old[KARST_BLOCK_SIZE_LARGEST_INSTANCE], poison = 0;
+  double old[KARST_BLOCK_SIZE_LARGEST_INSTANCE], nonfinite = 0;
   for (int s = 0; s < b; s++) old[s] = line[s * step];
   for (int e = 0; e < b; e++) {
     double sum = 0;
     for (int s = 0; s < b; s++) sum += __ldcg(&other[e * next + s * apart]) * old[s];
     line[e * step] = sum;
-    poison += sum * 0;
+    nonfinite += sum * 0;
   }
-  return poison;
+  return nonfinite;
 }
 
 __device__ void mark_done(int *done, karst_index slot)
@@ -162,7 +162,7 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
   __syncthreads();
   if (reason == KARST_SOUND) return;
   const double replacement =
-      karst_ilu_replace_pivot(reason, f.shift, largest, f.lower.row[row.slot], threadIdx.x == 0, f.finding);
+      karst_ilu_replace_pivot(reason, f.shift, largest, f.lower.row[row.slot], threadIdx.x == 0, f.statistics);
   for (int64_t v = threadIdx.x; v < (int64_t)f.b * f.b; v += blockDim.x)
     inverse.at[v / f.b * inverse.stride + v % f.b] = v / f.b == v % f.b ? replacement : 0;
   __syncthreads();
@@ -218,7 +218,7 @@ __device__ void finish_row(const large_call &f, const large_row &row, double *li
   mark_done(f.done, row.slot);
   bad += finish_lower(f, row, line);
   if (__syncthreads_or(bad != 0) && threadIdx.x == 0)
-    karst_ilu_report_row(f.finding, f.lower.row[row.slot], KARST_FAULT_ROW_NOT_FINITE);
+    karst_ilu_report_row(f.statistics, f.lower.row[row.slot], KARST_FAULT_ROW_NOT_FINITE);
 }
 
 /* Bytes of the line of a block of threads. */
@@ -235,7 +235,7 @@ large_call call_of(const karst_matrix *A, double shift, const karst_ilu_cuda *pl
 {
   double *size = static_cast<double *>(plan->factor_work);
   int *done = reinterpret_cast<int *>(size + doubles_of_size(plan->block_size, plan->factor_grid));
-  return {plan->lower, plan->upper, plan->block_size, A->value, shift, plan->modified, size, done, plan->finding};
+  return {plan->lower, plan->upper, plan->block_size, A->value, shift, plan->modified, size, done, plan->statistics};
 }
 
 karst_status plan_work(karst_context *context, karst_ilu *ilu)

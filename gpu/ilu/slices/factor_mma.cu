@@ -319,11 +319,11 @@ __device__ double largest_of_row(const karst_triangle &lower, const karst_triang
 template <int B>
 __device__ tile replace_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
                               karst_reason reason, const block_row &row, const place &p,
-                              karst_ilu_finding_cuda *finding)
+                              karst_ilu_statistics_cuda *statistics)
 {
   const double largest = shift > 0 ? largest_of_row<B>(lower, upper, A, row, p) : 0;
   const double replacement =
-      karst_ilu_replace_pivot(reason, shift, largest, row.number, threadIdx.x % 32 == 0, finding);
+      karst_ilu_replace_pivot(reason, shift, largest, row.number, threadIdx.x % 32 == 0, statistics);
   tile inverse;
   for (int s = 0; s < 2; s++) inverse.at[s] = p.row < B && p.row == p.column + 4 * s ? replacement : 0;
   return inverse;
@@ -335,16 +335,16 @@ __device__ __forceinline__ double publish_product(const karst_triangle &upper, i
                                                   const tile &inverse, const tile &sum)
 {
   tile product = {};
-  double poison = 0;
+  double nonfinite = 0;
   add_product(inverse, as_right(sum, p), product);
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     double *to = in_sum<B>(upper, n, p, i);
     if (!to) continue;
     karst_publish(to, product.at[i]);
-    poison += product.at[i] * 0;
+    nonfinite += product.at[i] * 0;
   }
-  return poison;
+  return nonfinite;
 }
 
 /* Makes L_ip = a_ip D_p^-1 for the entries of L. Returns 0 unless an entry is NaN or infinite. */
@@ -353,7 +353,7 @@ __device__ double finish_lower(const karst_triangle &lower, const karst_triangle
                                const place &p)
 {
   constexpr int R = 32 / B;
-  double poison = 0;
+  double nonfinite = 0;
   for (int64_t e = 0; e < row.lower_length; e += FINISHED) {
     const double *from[2 * FINISHED];
     double right[2 * FINISHED];
@@ -384,17 +384,17 @@ __device__ double finish_lower(const karst_triangle &lower, const karst_triangle
         double *to = there[k] ? in_sum<B>(lower, row.lower + (e + k) * R, p, i) : NULL;
         if (!to) continue;
         *to = product.at[i];
-        poison += product.at[i] * 0;
+        nonfinite += product.at[i] * 0;
       }
     }
   }
-  return poison;
+  return nonfinite;
 }
 
 template <int B>
 __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
-           karst_ilu_finding_cuda *finding)
+           karst_ilu_statistics_cuda *statistics)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
@@ -434,7 +434,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       reason = karst_cuda_attempt(pivot, attempt);
       inverse = pivot.a;
     }
-    if (reason != KARST_SOUND) inverse = replace_pivot<B>(lower, upper, A, shift, reason, row, p, finding);
+    if (reason != KARST_SOUND) inverse = replace_pivot<B>(lower, upper, A, shift, reason, row, p, statistics);
 #pragma unroll
     for (int k = 0; k < EARLY; k++) {
       const int64_t e = row.upper_length - 1 - k;
@@ -449,7 +449,8 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       bad += publish_product<B>(upper, row.upper + e * R, p, inverse,
                                 accumulate<B>(lower, upper, upper, A, row.upper + e * R, p));
     bad += finish_lower<B>(lower, upper, row, p);
-    if (__any_sync(~0u, bad != 0) && lane == 0) karst_ilu_report_row(finding, row.number, KARST_FAULT_ROW_NOT_FINITE);
+    if (__any_sync(~0u, bad != 0) && lane == 0)
+      karst_ilu_report_row(statistics, row.number, KARST_FAULT_ROW_NOT_FINITE);
   }
 }
 

@@ -373,7 +373,7 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
  * take part, whether the pivot of their row is bad or not. */
 template <int B, int ROWS>
 __device__ void replace_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
-                              const double *row, int r, karst_ilu_finding_cuda *finding, double (&inverse)[B])
+                              const double *row, int r, karst_ilu_statistics_cuda *statistics, double (&inverse)[B])
 {
   constexpr int LANES = lanes<B, ROWS>::of_row;
   const int elements = (task.place.lower_length + task.place.upper_length) * (B * B);
@@ -383,7 +383,7 @@ __device__ void replace_pivot(karst_reason reason, double shift, const matrices 
     largest = fmax(largest, __shfl_xor_sync(~0u, largest, distance));
   if (reason == KARST_SOUND || !task.there) return;
   const double replacement =
-      karst_ilu_replace_pivot(reason, shift, largest, m.lower.row[task.slot], threadIdx.x % LANES == 0, finding);
+      karst_ilu_replace_pivot(reason, shift, largest, m.lower.row[task.slot], threadIdx.x % LANES == 0, statistics);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = c == r ? replacement : 0;
 }
@@ -396,7 +396,7 @@ __device__ __forceinline__ double publish_upper(const karst_triangle &upper, con
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const int n = lane_here<B, ROWS>().n;
-  double poison = 0;
+  double nonfinite = 0;
   for (int e = task.place.upper_length - 1 - n; e > 0 && n < N; e -= N) {
     const double *block = row + e * (B * B);
 #pragma unroll
@@ -405,13 +405,13 @@ __device__ __forceinline__ double publish_upper(const karst_triangle &upper, con
 #pragma unroll
       for (int c = 0; c < B; c++) sum += inverse[c] * block[d * B + c];
       karst_publish(karst_ilu_element<B>(upper, task.place.upper + (int64_t)e * GROUP, r, d), sum);
-      poison += sum * 0;
+      nonfinite += sum * 0;
     }
   }
 #pragma unroll
   for (int c = 0; c < B; c++)
     if (n == 0 && task.there) karst_publish(karst_ilu_element<B>(upper, task.place.upper, r, c), inverse[c]);
-  return poison;
+  return nonfinite;
 }
 
 /* Looks at a column that may not be there yet. Where from is NULL the column is 0. */
@@ -451,7 +451,7 @@ __device__ __forceinline__ double finish_lower(const matrices &m, const karst_il
 {
   constexpr int N = lanes<B, ROWS>::blocks, GROUP = 32 / B;
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
-  double poison = 0;
+  double nonfinite = 0;
   for (int begin = 0; __any_sync(~0u, begin < place.lower_length); begin += N) {
     const int e = begin + lane.n;
     const double *next = inverse_of_pivot<B, ROWS>(m, place, e + N);
@@ -464,18 +464,18 @@ __device__ __forceinline__ double finish_lower(const matrices &m, const karst_il
 #pragma unroll
         for (int j = 0; j < B; j++) sum += left[j * B + r] * inverse[j];
         *karst_ilu_element<B>(m.lower, place.lower + (int64_t)e * GROUP, r, lane.c) = sum;
-        poison += sum * 0;
+        nonfinite += sum * 0;
       }
     }
     from = next;
     look_at_column<B>(from, inverse);
   }
-  return poison;
+  return nonfinite;
 }
 
 template <int B, int ROWS>
 __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
-    factor(const matrices m, int longest, double shift, karst_ilu_finding_cuda *finding)
+    factor(const matrices m, int longest, double shift, karst_ilu_statistics_cuda *statistics)
 {
   extern __shared__ double shared[];
   constexpr int LANES = lanes<B, ROWS>::of_row;
@@ -504,12 +504,12 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     eliminate<B, ROWS>(m, task, now, row, size);
     const karst_reason reason = invert<B, ROWS>(at, task, diagonal, size, inverse);
     if (__any_sync(~0u, reason != KARST_SOUND))
-      replace_pivot<B, ROWS>(reason, shift, m, task, row, at.r, finding, inverse);
+      replace_pivot<B, ROWS>(reason, shift, m, task, row, at.r, statistics, inverse);
     double bad = publish_upper<B, ROWS>(m.upper, task, at.r, inverse, diagonal);
     product = fetch<B, ROWS>(m.product, next.first, next.end);
     found = find_sources<B, ROWS>(m, next.place);
     bad += finish_lower<B, ROWS>(m, task.place, from, pivot_inverse, row);
-    if (bad != 0) karst_ilu_report_row(finding, m.lower.row[task.slot], KARST_FAULT_ROW_NOT_FINITE);
+    if (bad != 0) karst_ilu_report_row(statistics, m.lower.row[task.slot], KARST_FAULT_ROW_NOT_FINITE);
     __syncwarp(); /* the next row takes the place of this one */
     task = next;
   }
@@ -565,9 +565,9 @@ void launch_rows(karst_context *context, const karst_matrix *A, double shift, co
   const int b = plan->block_size;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   matrices all = {plan->lower, plan->upper, lists.tasks, lists.task, lists.row, lists.list, lists.product, A->value};
-  karst_ilu_finding_cuda *finding = plan->finding;
+  karst_ilu_statistics_cuda *statistics = plan->statistics;
   int longest = state->longest;
-  void *arguments[] = {&all, &longest, &shift, &finding};
+  void *arguments[] = {&all, &longest, &shift, &statistics};
   cudaMemsetAsync(plan->upper.value, 0xff, (size_t)karst_block_offset(b, plan->upper.blocks) * sizeof(double), stream);
   cudaLaunchCooperativeKernel(kernel_for(b, state->rows_of_warp), dim3((unsigned)plan->factor_grid),
                               dim3(KARST_ILU_THREADS), arguments, shared_bytes(b, state), stream);

@@ -146,7 +146,7 @@ __device__ __forceinline__ void publish_row(const karst_triangle &t, int64_t blo
 }
 
 /* Returns 0 unless an entry is NaN or infinite. */
-template <int B> __device__ __forceinline__ double poison(const double (&row)[B])
+template <int B> __device__ __forceinline__ double nonfinite(const double (&row)[B])
 {
   double sum = 0;
 #pragma unroll
@@ -161,7 +161,7 @@ template <int B> constexpr int least_blocks = B == 5 ? 2 : 0;
 template <int B>
 __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     factor(const karst_triangle lower, const karst_triangle upper, const double *A, double shift,
-           karst_ilu_finding_cuda *finding)
+           karst_ilu_statistics_cuda *statistics)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32;
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       const double largest =
           shift > 0 ? largest_of_row<B>(lower, upper, A, lower_block, lower_length, upper_block, upper_length, at) : 0;
       const bool reports = at.active && at.r == 0 && reason != KARST_SOUND;
-      const double replacement = karst_ilu_replace_pivot(reason, shift, largest, row, reports, finding);
+      const double replacement = karst_ilu_replace_pivot(reason, shift, largest, row, reports, statistics);
 #pragma unroll
       for (int c = 0; c < B; c++)
         if (reason != KARST_SOUND) inverse[c] = c == at.r ? replacement : 0;
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       const bool wanted = upper_length - 1 - k > 0;
       multiply<B>(inverse, early[k], at.q, out);
       publish_row<B>(upper, upper_block + (int64_t)(upper_length - 1 - k) * R, at, wanted, out);
-      if (wanted) bad += poison<B>(out);
+      if (wanted) bad += nonfinite<B>(out);
     }
     publish_row<B>(upper, upper_block, at, at.active, inverse);
     for (karst_index e = upper_length - 1 - EARLY; __any_sync(~0u, e > 0); e--) {
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       accumulate<B>(lower, upper, upper, A, block, e > 0, at, acc);
       multiply<B>(inverse, acc, at.q, out);
       publish_row<B>(upper, block, at, e > 0, out);
-      if (e > 0) bad += poison<B>(out);
+      if (e > 0) bad += nonfinite<B>(out);
     }
     for (karst_index e = 0; e < lower_length; e++) {
       const int64_t block = lower_block + (int64_t)e * R;
@@ -239,10 +239,10 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
 #pragma unroll
       for (int c = 0; c < B; c++)
         if (there) *karst_ilu_element<B>(lower, block, at.r, c) = out[c];
-      bad += poison<B>(out);
+      bad += nonfinite<B>(out);
     }
     if (karst_any_of_group(at, bad != 0) && at.active && at.r == 0)
-      karst_ilu_report_row(finding, row, KARST_FAULT_ROW_NOT_FINITE);
+      karst_ilu_report_row(statistics, row, KARST_FAULT_ROW_NOT_FINITE);
   }
 }
 

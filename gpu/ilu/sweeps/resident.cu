@@ -23,9 +23,9 @@ void karst_ilu_launch_cuda(karst_context *context, const void *kernel, const kar
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
-  karst_ilu_finding_cuda *finding = plan->finding;
+  karst_ilu_statistics_cuda *statistics = plan->statistics;
   const double *value = A->value;
-  void *arguments[] = {&lower, &upper, &value, &shift, &finding};
+  void *arguments[] = {&lower, &upper, &value, &shift, &statistics};
   cudaMemsetAsync(upper.value, 0xff, (size_t)karst_block_offset(plan->block_size, upper.blocks) * sizeof(double),
                   stream);
   cudaLaunchCooperativeKernel(kernel, dim3((unsigned)plan->factor_grid), dim3(KARST_ILU_THREADS), arguments, 0, stream);

@@ -5,7 +5,7 @@
  * A block of threads makes the blocks of one tile in shared memory and stores them as the sweeps by tiles have them
  * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in
  * the same way. L_ip and U'_ij are made as they are stored: inside the tile a product is that of a_ip, D_p^-1 and
- * a_pj, so that a wave is one step; two where blocks may have to be mended. */
+ * a_pj, so that a wave is one step; two where pivots may have to be replaced. */
 #include "gpu/ilu/tiles/tile_factor_steps.h"
 
 namespace
@@ -21,15 +21,15 @@ struct factor_arguments {
   unsigned *ticket, *done;
   unsigned turn;  /* the number of the factorization, from 1 on */
   unsigned first; /* its first ticket */
-  findings found;
+  pivot_repair repair;
 };
 
 /* Makes the factors of a tile whose blocks are all there. */
 template <int B>
-__device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_making &m, const findings &found)
+__device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &repair)
 {
-  /* What mends a block looks at its whole row, which is there once all jobs of the wave have subtracted. */
-  const int passes = found.shift > 0 ? 2 : 1;
+  /* What replaces a pivot depends on its whole row, which is there once all jobs of the wave have subtracted. */
+  const int passes = repair.shift > 0 ? 2 : 1;
   karst_ilu_wave now = w.wave[0];
   bool lost = false; /* the same in all threads, for it changes at barriers alone */
   for (int k = 1; k <= m.waves; k++) {
@@ -37,8 +37,8 @@ __device__ __forceinline__ void take_waves(const workbench &w, const karst_ilu_m
     for (int pass = 1; pass <= passes; pass++) {
       const bool subtract = pass == 1, invert = pass == passes;
       bool outer = false;
-      if (now.inner > now.outer) outer = do_jobs<B, false>(w, m, now.outer, now.inner, subtract, invert, lost, found);
-      const bool inner = do_jobs<B, true>(w, m, now.inner, next.outer, subtract, invert, lost, found);
+      if (now.inner > now.outer) outer = do_jobs<B, false>(w, m, now.outer, now.inner, subtract, invert, lost, repair);
+      const bool inner = do_jobs<B, true>(w, m, now.inner, next.outer, subtract, invert, lost, repair);
       if (__syncthreads_or(outer || inner)) lost = true;
     }
     now = next;
@@ -51,11 +51,11 @@ __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst
                                           copies *under_way)
 {
   constexpr int BB = B * B;
-  const double *A = s.found.A + m.source * BB;
+  const double *A = s.repair.A + m.source * BB;
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const char *record = s.record + m.record * 16;
   const int copied = karst_ilu_making_copied(at, B);
-  workbench w = workbench_of<B>(m, memory, record, s.upper);
+  tile_memory w = tile_memory_of<B>(m, memory, record, s.upper);
   if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
   bool values = false;
   if (threadIdx.x < 32) {
@@ -74,11 +74,11 @@ __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst
   await_fetches();
   if (values) await_copy(&under_way->values);
   __syncthreads();
-  take_waves<B>(w, m, s.found);
-  store_upper<B>(w, m, s.found, s.upper + m.upper * BB);
+  take_waves<B>(w, m, s.repair);
+  store_upper<B>(w, m, s.repair, s.upper + m.upper * BB);
   __syncthreads();
-  if (threadIdx.x == 0) tell(s.done + m.number, s.turn);
-  store_steps<B, false>(w, m, s.found, s.lower + m.lower * BB);
+  if (threadIdx.x == 0) publish_mark(s.done + m.number, s.turn);
+  store_steps<B, false>(w, m, s.repair, s.lower + m.lower * BB);
 }
 
 /* Blocks of threads that a multiprocessor is to have registers for: about as many as it has room for their tiles. */
@@ -172,7 +172,7 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
                                 work->ticket + 1,
                                 work->turns + 1,
                                 work->turns * tiles,
-                                {shift, plan->finding, A->value}};
+                                {shift, plan->statistics, A->value}};
   void *list[] = {&arguments};
   const cudaError_t error = cudaLaunchKernel(state->kernel, dim3(tiles), dim3(THREADS), list,
                                              (size_t)state->lists.shared, karst_cuda_of(context)->stream);

@@ -14,7 +14,7 @@ namespace
 enum { THREADS = 128, WARPS = THREADS / 32 }; /* of a block */
 
 /* A tile in shared memory, and what of its record is read where it is. */
-struct workbench {
+struct tile_memory {
   const karst_ilu_wave *wave;
   const karst_ilu_job *job;
   const unsigned long long *outside;
@@ -27,8 +27,8 @@ struct workbench {
 };
 
 template <int B>
-__device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, char *memory, const char *record,
-                                                  const double *value)
+__device__ __forceinline__ tile_memory tile_memory_of(const karst_ilu_making &m, char *memory, const char *record,
+                                                      const double *value)
 {
   const karst_ilu_making_record at = karst_ilu_making_record_of(m);
   const int copied = karst_ilu_making_copied(at, B);
@@ -55,20 +55,20 @@ __device__ __forceinline__ workbench workbench_of(const karst_ilu_making &m, cha
 }
 
 /* What replaces the pivot of a row that has none, where it is reported, and the values that were factored. */
-struct findings {
+struct pivot_repair {
   double shift;
-  karst_ilu_finding_cuda *finding;
+  karst_ilu_statistics_cuda *statistics;
   const double *A;
 };
 
 /* Where a thread that makes a wave works: on scalar row r of every ALL-th job from number before + q on. */
-template <int B> struct seat {
+template <int B> struct lane_task {
   static constexpr int R = 32 / B, ALL = R * WARPS;
   int before; /* jobs of the warps before this one */
   int q, r;
   bool there;
   unsigned group; /* the lanes of its job */
-  __device__ __forceinline__ seat()
+  __device__ __forceinline__ lane_task()
   {
     const int lane = (int)threadIdx.x % 32;
     before = (int)threadIdx.x / 32 * R;
@@ -93,7 +93,7 @@ __device__ __forceinline__ bool begin_numbers(double *to, const double *from, in
 template <int B> constexpr int batch_of = B == 1 ? 4 : 1;
 
 /* Begins to fetch the blocks of a tile with fill. A: the first of its rows. */
-template <int B> __device__ __forceinline__ void fetch_source(const workbench &w, const double *A)
+template <int B> __device__ __forceinline__ void fetch_source(const tile_memory &w, const double *A)
 {
   constexpr int BB = B * B, BATCH = batch_of<B>;
   const int count = w.blocks * BB;
@@ -113,7 +113,7 @@ template <int B> __device__ __forceinline__ void fetch_source(const workbench &w
 }
 
 /* Begins to fetch the blocks of other tiles. */
-template <int B> __device__ __forceinline__ void fetch_outside(const workbench &w, int outside)
+template <int B> __device__ __forceinline__ void fetch_outside(const tile_memory &w, int outside)
 {
   constexpr int BB = B * B, BATCH = batch_of<B>;
   for (int first = (int)threadIdx.x; first < outside * BB; first += BATCH * THREADS) {
@@ -130,7 +130,7 @@ template <int B> __device__ __forceinline__ void fetch_outside(const workbench &
 }
 
 /* Brings a block of the tile into registers. */
-template <int B> __device__ __forceinline__ void read_inside(const workbench &w, int number, double (&block)[B][B])
+template <int B> __device__ __forceinline__ void read_inside(const tile_memory &w, int number, double (&block)[B][B])
 {
   const double *from = w.block + number * (B * B);
 #pragma unroll
@@ -140,7 +140,7 @@ template <int B> __device__ __forceinline__ void read_inside(const workbench &w,
 }
 
 /* Brings a block of another tile into registers. */
-template <int B> __device__ __forceinline__ void read_outside(const workbench &w, int number, double (&block)[B][B])
+template <int B> __device__ __forceinline__ void read_outside(const tile_memory &w, int number, double (&block)[B][B])
 {
   if constexpr (karst_ilu_fetches_outside(B)) {
     read_inside<B>(w, number, block);
@@ -169,10 +169,10 @@ template <int B> __device__ double largest_of_row(const double *block, int first
 template <int B>
 __device__ __noinline__ double replace_pivot(const unsigned short *row, const double *block, karst_index number,
                                              karst_reason reason, bool first, double shift,
-                                             karst_ilu_finding_cuda *finding)
+                                             karst_ilu_statistics_cuda *statistics)
 {
   const double largest = shift > 0 ? largest_of_row<B>(block, row[0], row[1]) : 0;
-  return karst_ilu_replace_pivot(reason, shift, largest, number, first, finding);
+  return karst_ilu_replace_pivot(reason, shift, largest, number, first, statistics);
 }
 
 /* Makes the thread's row of left times block, in out. Returns whether an entry is NaN or infinite. */
@@ -180,32 +180,32 @@ template <int B>
 __device__ __forceinline__ bool multiply_row(const double (&left)[B], const double (&block)[B][B], double (&out)[B])
 {
   enum { EXPONENT = 0x7ff00000 };
-  bool poisoned = false;
+  bool not_finite = false;
 #pragma unroll
   for (int d = 0; d < B; d++) {
     out[d] = 0;
 #pragma unroll
     for (int c = 0; c < B; c++) out[d] += left[c] * block[d][c];
-    poisoned |= (__double2hiint(out[d]) & EXPONENT) == EXPONENT;
+    not_finite |= (__double2hiint(out[d]) & EXPONENT) == EXPONENT;
   }
-  return poisoned;
+  return not_finite;
 }
 
 /* Reports the row that has a block as not finite. row: of the tile, whose first one has that number. */
 __device__ __noinline__ void report_block(const unsigned short *row, int block, karst_index number,
-                                          karst_ilu_finding_cuda *finding)
+                                          karst_ilu_statistics_cuda *statistics)
 {
   while (row[1] <= block) {
     row++;
     number++;
   }
-  karst_ilu_report_row(finding, number, KARST_FAULT_ROW_NOT_FINITE);
+  karst_ilu_report_row(statistics, number, KARST_FAULT_ROW_NOT_FINITE);
 }
 
 /* Subtracts a product from the thread's scalar row of a block. inner: both blocks are of the tile, and the right one is
  * not multiplied by the inverse of its diagonal block yet. */
 template <int B, bool inner>
-__device__ __forceinline__ void subtract_product(const workbench &w, const unsigned short *product, int r,
+__device__ __forceinline__ void subtract_product(const tile_memory &w, const unsigned short *product, int r,
                                                  double (&sum)[B])
 {
   constexpr int BB = B * B;
@@ -240,8 +240,8 @@ __device__ __forceinline__ void subtract_product(const workbench &w, const unsig
 
 /* Sums the thread's scalar row of a block up once more, now with its sizes (gpu/size.h). */
 template <int B>
-__device__ void retrace(const workbench &w, const karst_ilu_making &m, const double *A, int block, int r,
-                        double (&sum)[B], float (&size)[B])
+__device__ void sum_again(const tile_memory &w, const karst_ilu_making &m, const double *A, int block, int r,
+                          double (&sum)[B], float (&size)[B])
 {
   const int source = m.fill ? w.source[block] : block;
   const double *from = A + (m.source + source) * (B * B) + r;
@@ -300,8 +300,8 @@ __device__ __forceinline__ karst_ilu_scales<B> measure_entries(const karst_ilu_p
  * sound. size: of the thread's row, as far as this job has made it. The whole warp takes all steps. */
 template <int B>
 __device__ __forceinline__ bool
-invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at, const karst_ilu_job &job,
-                 const float (&size)[B], bool trace, const findings &f, double (&inverse)[B])
+invert_with_care(const tile_memory &w, const karst_ilu_making &m, const karst_ilu_place &at, const karst_ilu_job &job,
+                 const float (&size)[B], bool trace, const pivot_repair &f, double (&inverse)[B])
 {
   const double *from = w.block + job.block * (B * B) + at.r;
   karst_ilu_sized_row<B> row;
@@ -310,7 +310,7 @@ invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_
     row.at[c] = at.active ? from[c * B] : c == at.r;
     row.size[c] = karst_size(row.at[c]);
   }
-  if (at.active && trace) retrace<B>(w, m, f.A, job.block, at.r, row.at, row.size);
+  if (at.active && trace) sum_again<B>(w, m, f.A, job.block, at.r, row.at, row.size);
   __syncwarp();
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = row.at[c];
@@ -322,7 +322,7 @@ invert_with_care(const workbench &w, const karst_ilu_making &m, const karst_ilu_
   reason = karst_ilu_invert_again<B>(at, reason, row, inverse);
   if (!at.active || reason == KARST_SOUND) return true;
   const double replacement =
-      replace_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.finding);
+      replace_pivot<B>(w.row + job.pivot, w.block, m.row + job.pivot, reason, at.r == 0, f.shift, f.statistics);
 #pragma unroll
   for (int c = 0; c < B; c++) inverse[c] = c == at.r ? replacement : 0;
   return true;
@@ -339,12 +339,12 @@ template <int B> __device__ __forceinline__ void put_row(const double (&inverse)
 
 /* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one: as they stand; with care
  * where rows may have to be exchanged; and with sizes, which takes long, where a block may not be sound. The lanes of a
- * warp take all steps together. size: of the thread's row, as far as this job has made it. lost: what do_jobs has told
- * of the tile. */
+ * warp take all steps together. size: of the thread's row, as far as this job has made it. lost: what do_jobs has
+ * returned for the tile. */
 template <int B>
-__device__ __forceinline__ void invert_pivots(const workbench &w, const karst_ilu_making &m, const karst_ilu_place &at,
-                                              const karst_ilu_job &job, const float (&size)[B], bool lost,
-                                              const findings &f)
+__device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_ilu_making &m,
+                                              const karst_ilu_place &at, const karst_ilu_job &job,
+                                              const float (&size)[B], bool lost, const pivot_repair &f)
 {
   double a[B][B], inverse[B];
   double *block = w.block + job.block * (B * B);
@@ -376,12 +376,12 @@ __device__ __forceinline__ void invert_pivots(const workbench &w, const karst_il
  * diagonal block have been much larger than what was left of it, in jobs before the last barrier. Returns whether they
  * are in these jobs, of blocks that are inverted behind the next one. */
 template <int B, bool inner>
-__device__ __forceinline__ bool do_jobs(const workbench &w, const karst_ilu_making &m, int first, int end,
-                                        bool subtract, bool invert, bool lost, const findings &f)
+__device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_making &m, int first, int end,
+                                        bool subtract, bool invert, bool lost, const pivot_repair &f)
 {
   constexpr int length = inner ? 3 : 2;
-  const seat<B> my;
-  bool told = false;
+  const lane_task<B> my;
+  bool lost_here = false;
   for (int j = first + my.before; j < end; j += my.ALL) {
     const bool active = my.there && j + my.q < end;
     karst_ilu_job job = {0, 0, KARST_ILU_NO_BLOCK};
@@ -411,19 +411,19 @@ __device__ __forceinline__ bool do_jobs(const workbench &w, const karst_ilu_maki
       const bool later = job.pivot != KARST_ILU_NO_BLOCK && !pivot;
       if ((!inner || !invert) && __any_sync(~0u, later)) {
         const karst_ilu_scales<B> scales = measure_entries<B>({my.q, my.r, later, my.group}, sum);
-        told = told || (later && sums_are_lost<B>(size, scales));
+        lost_here = lost_here || (later && sums_are_lost<B>(size, scales));
       }
     }
     if (__any_sync(~0u, pivot)) invert_pivots<B>(w, m, {my.q, my.r, pivot, my.group}, job, size, lost, f);
   }
-  return told;
+  return lost_here;
 }
 
 /* Makes and stores the thread's row r of a block as the sweeps have it: L_ip = a_ip D_p^-1, U'_ij = D_i^-1 a_ij, or
  * D^-1 where there is no divisor. apart: from one column to the next. */
 template <int B, bool upper>
-__device__ __forceinline__ void store_row(const workbench &w, int block, int divisor, int r, int apart,
-                                          karst_index first_row, const findings &f, double *value)
+__device__ __forceinline__ void store_row(const tile_memory &w, int block, int divisor, int r, int apart,
+                                          karst_index first_row, const pivot_repair &f, double *value)
 {
   constexpr int BB = B * B;
   double left[B], right[B][B], out[B];
@@ -435,7 +435,7 @@ __device__ __forceinline__ void store_row(const workbench &w, int block, int div
       read_inside<B>(w, by, right);
     else
       read_outside<B>(w, by, right);
-    if (multiply_row<B>(left, right, out)) report_block(w.row, block, first_row, f.finding);
+    if (multiply_row<B>(left, right, out)) report_block(w.row, block, first_row, f.statistics);
   }
 #pragma unroll
   for (int c = 0; c < B; c++) value[c * apart] = out[c];
@@ -444,8 +444,8 @@ __device__ __forceinline__ void store_row(const workbench &w, int block, int div
 /* Stores the blocks of a step, by the first threads of some. first: number of its first block as the sweeps have them;
  * first_row: the tile's first. */
 template <int B, bool upper>
-__device__ __forceinline__ void store_step(const workbench &w, int first, int thread, int threads, int count,
-                                           int length, karst_index first_row, const findings &f, double *value)
+__device__ __forceinline__ void store_step(const tile_memory &w, int first, int thread, int threads, int count,
+                                           int length, karst_index first_row, const pivot_repair &f, double *value)
 {
   constexpr int BATCH = batch_of<B>;
   const unsigned short *place = (upper ? w.upper_place : w.lower_place) + first;
@@ -468,7 +468,7 @@ __device__ __forceinline__ void store_step(const workbench &w, int first, int th
 
 /* Stores the blocks of a triangle, a step by each warp; those of scalars stand as in one step. value: of the tile. */
 template <int B, bool upper>
-__device__ __forceinline__ void store_steps(const workbench &w, const karst_ilu_making &m, const findings &f,
+__device__ __forceinline__ void store_steps(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &f,
                                             double *value)
 {
   const int thread = (int)threadIdx.x;
@@ -483,7 +483,7 @@ __device__ __forceinline__ void store_steps(const workbench &w, const karst_ilu_
 
 /* Stores D^-1 and U'. */
 template <int B>
-__device__ __forceinline__ void store_upper(const workbench &w, const karst_ilu_making &m, const findings &f,
+__device__ __forceinline__ void store_upper(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &f,
                                             double *value)
 {
   if (B > 1) store_step<B, true>(w, 0, (int)threadIdx.x, (int)THREADS, m.rows, 1, m.row, f, value);

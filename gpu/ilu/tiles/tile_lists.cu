@@ -121,7 +121,7 @@ __device__ void start_products(const karst_ilu_products_view &v, int64_t first_o
 }
 
 /* Turns cursors back that stand one past the last of each wave, which is where the next ones begin. */
-__device__ void turn_back(const karst_ilu_making &m, karst_ilu_wave *wave)
+__device__ void restore_starts(const karst_ilu_making &m, karst_ilu_wave *wave)
 {
   const int lane = (int)threadIdx.x % 32;
   for (int first = m.waves / 32 * 32; first >= 0; first -= 32) {
@@ -142,7 +142,7 @@ __device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_ti
   start_waves(m, to.wave);
   place_jobs(v, tile, KARST_ILU_OUTER, to);
   place_jobs(v, tile, KARST_ILU_INNER, to);
-  turn_back(m, to.wave);
+  restore_starts(m, to.wave);
   start_products(v, blocks.first, m.jobs, to.job);
 }
 

@@ -81,18 +81,18 @@ __global__ void list_waits(karst_ilu_halos_cuda halos, const karst_index *owner,
 
 /* Makes those tiles far that would take more than that of shared memory, and tells the blocks and the units of 16 bytes
  * of the records of all. The one past the last has none. */
-__global__ void tell_far(karst_index tiles, int b, int64_t shared, karst_ilu_tile *tile, int64_t *blocks,
+__global__ void mark_far(karst_index tiles, int b, int64_t shared, karst_ilu_tile *tile, int64_t *blocks,
                          int64_t *units)
 {
   const int64_t n = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (n > tiles) return;
   blocks[n] = units[n] = 0;
   if (n == tiles) return;
-  karst_ilu_tile told = tile[n];
-  told.far = karst_ilu_tile_bytes(told, b) > shared || (int64_t)told.rows + told.halos >= 0xffff;
-  tile[n].far = told.far;
-  blocks[n] = told.blocks;
-  units[n] = karst_ilu_record_of(told).bytes / 16;
+  karst_ilu_tile marked = tile[n];
+  marked.far = karst_ilu_tile_bytes(marked, b) > shared || (int64_t)marked.rows + marked.halos >= 0xffff;
+  tile[n].far = marked.far;
+  blocks[n] = marked.blocks;
+  units[n] = karst_ilu_record_of(marked).bytes / 16;
 }
 
 /* A tile's record under way. */
@@ -256,7 +256,7 @@ karst_status make(karst_context *context, const view &v, int64_t *shared, work *
   if (!status) status = karst_ilu_take_work(context, ends, what, &w->units);
   if (status) return status;
   *shared = choose_shared(v.t.block_size, tiles, w->host_tile, *shared);
-  tell_far<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
+  mark_far<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
                                                                   w->units);
   find_positions(v.t.upper, tiles, w->host_tile, w->host_wait, w->host_position + 2 * ends, w->host_position + ends,
                  w->host_position);

@@ -24,7 +24,7 @@ __device__ __forceinline__ unsigned look(const unsigned *mark)
 }
 
 /* By one lane, after __syncwarp: what the others have stored is seen by whoever sees the mark. */
-__device__ __forceinline__ void tell(unsigned *mark, unsigned value)
+__device__ __forceinline__ void publish_mark(unsigned *mark, unsigned value)
 {
 #if __CUDA_ARCH__ >= 700
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(mark), "r"(value) : "memory");

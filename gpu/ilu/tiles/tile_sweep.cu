@@ -35,7 +35,7 @@ struct side {
 };
 
 /* What changes from solve to solve, and what the tiles have to say to each other; device memory. */
-struct board {
+struct progress {
   unsigned *ticket; /* tickets taken since the first solve */
   unsigned *done;   /* [2 tiles] the last solve in which each tile was done, forward and backward */
 };
@@ -43,7 +43,7 @@ struct board {
 struct solve_arguments {
   karst_index tiles;
   side lower, upper;
-  board marks;
+  progress marks;
   unsigned solve; /* its number, from 1 on */
   unsigned first; /* its first ticket */
   int shared;     /* bytes of shared memory for a warp */
@@ -119,7 +119,7 @@ __device__ __forceinline__ void solve_tile(const solve_arguments &s, unsigned po
   double *own = out + (int64_t)tile.row * B;
   for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) own[k] = x[k];
   __syncwarp();
-  if (threadIdx.x % 32 == 0) tell(done + tile.number, s.solve);
+  if (threadIdx.x % 32 == 0) publish_mark(done + tile.number, s.solve);
 }
 
 template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve_tiles(const solve_arguments s)
@@ -158,7 +158,7 @@ struct tiles_state {
 
 /* sweep_work, of device memory */
 struct tiles_work {
-  board marks;
+  progress marks;
   karst_ilu_tile_values value;
   double *y;       /* [rows] */
   unsigned solves; /* so far */
