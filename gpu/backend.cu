@@ -21,7 +21,7 @@ karst_status karst_cuda_status(karst_context *context, cudaError_t error, const 
 
 struct karst_cuda_driver karst_cuda_driver;
 
-/* The driver is opened by name as the runtime does it, and not linked: programs start where there is none. It stays
+/* The driver is opened by name, as the runtime does it, and not linked, so that programs start without one. It stays
  * open. */
 static void find_driver()
 {

@@ -1,5 +1,5 @@
-/* bisect.h - finds where a condition begins to hold, for what lib/base/search.h does not serve: other numbers than
- * karst_index, and arrays with steps. */
+/* bisect.h - finds where a condition begins to hold. lib/base/search.h is for ascending arrays of karst_index; this
+ * is for all else. */
 #ifndef KARST_GPU_BISECT_H
 #define KARST_GPU_BISECT_H
 

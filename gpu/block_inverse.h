@@ -1,11 +1,11 @@
 /* block_inverse.h - karst_block_inverse of lib/backend/dense.h for threads that share a block: Gauss-Jordan elimination
- * with implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/backend/dense.h;
- * ilu/warp_inverse.h has the steps once more, for lanes that hold a row each, and so have the files that keep rows
- * where they are: fgbilu/acc.cu, cl.cu and tiles_factor.cu; it has another way besides, for lanes that hold a whole
- * block that needs no exchange.
+ * with implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/backend/dense.h.
+ * ilu/warp_inverse.h has the steps once more for lanes that hold a row each, and another way for lanes that hold a
+ * whole block that needs no exchange. The files that keep rows where they are, fgbilu/acc.cu, cl.cu and
+ * tiles_factor.cu, have the steps too.
  *
- * The template karst_cuda_attempt is the algorithm. Its argument holds the block and does the steps, as it suits
- * where the block stands and which threads share it:
+ * The template karst_cuda_attempt is the algorithm. Its argument holds the block and does the steps; which holder is
+ * used depends on where the block stands and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
  *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_mma.cu)

@@ -47,9 +47,9 @@ static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
   return static_cast<struct karst_cuda *>(context->device);
 }
 
-/* Functions of the driver by the names that they have there; a CUcontext is a pointer to a CUctx_st, a CUresult has the
- * numbers of cudaError_t. The runtime's own cudaSetDevice makes a primary context on the device that it is given, so
- * that to set back a thread that has never used a GPU would take memory on one that nobody asked for; and it cannot
+/* Functions of the driver by the names that they have there; a CUcontext is a pointer to a CUctx_st, a CUresult has
+ * the numbers of cudaError_t. The runtime's cudaSetDevice makes a primary context on the device that it is given. To
+ * reset a thread that has never used a GPU with it would take memory on a device that was not asked for. Nor can it
  * bring back a context that is not a primary one. The first karst_open_cuda finds the functions. */
 struct karst_cuda_driver {
   int (*cuCtxGetCurrent)(struct CUctx_st **context);
@@ -98,7 +98,7 @@ karst_status karst_cuda_status(karst_context *context, cudaError_t error, const 
  * order of the stream: what has been queued before may still use it. what: for the error. */
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_cuda_work_release(karst_context *context, void *memory);
-/* Ends the use of work space in a call: gives the device back what nobody holds. */
+/* Ends the use of work space in a call: returns unused memory to the device. */
 void karst_cuda_work_end(karst_context *context);
 /* The pool, which a context without one does without. */
 void karst_cuda_work_open(struct karst_cuda *cuda);

@@ -1,22 +1,21 @@
 /* launch.h - launches of kernels that follow one another closely, as those of a Krylov iteration do.
  *
- * Such a kernel is launched while the one before it still runs: its blocks of threads come to the multiprocessors as
- * those of the other leave them, and wait there. So the microseconds between the last block of one kernel and the first
- * of the next, and those that the blocks take to start, are not lost. See Programmatic Dependent Launch in the CUDA
- * Programming Guide. */
+ * Such a kernel is launched while the one before it still runs: its blocks of threads move to the multiprocessors
+ * as those of the other leave them, and wait there. That hides the microseconds between two kernels and those that
+ * blocks take to start. See Programmatic Dependent Launch in the CUDA Programming Guide. */
 #ifndef KARST_GPU_LAUNCH_H
 #define KARST_GPU_LAUNCH_H
 
 #include "gpu/cuda.h"
 
-/* The first statement of each kernel that is launched so, before it touches any memory and before any return. It waits
- * until all earlier kernels of the stream have ended and what they have written is seen, and only then lets the next
- * one come: at most one is there early, nothing is read before it is made nor overwritten while it is still read, and
- * a kernel whose blocks wait for one another has all of them under way before the next one takes any room. Without a
- * launch of this kind it does nothing.
+/* The first statement of each kernel that is launched early, before it touches memory and before any return. It waits
+ * until all earlier kernels of the stream have ended and their stores are visible. Only then may the next kernel start
+ * early. So at most one kernel is early, no kernel reads or overwrites what another still works on, and a kernel whose
+ * blocks wait for one another has all of them resident before the next one takes room. In a normal launch it does
+ * nothing.
  *
- * Loads through const pointers that are __restrict__ a compiler may believe to be free to go ahead of it. In what
- * CUDA 13.0 makes of these kernels for compute capability 9.0 none does. */
+ * The compiler may move loads through const __restrict__ pointers ahead of this call. The code that CUDA 13.0
+ * makes for sm_90 was looked at: it does not. */
 static __device__ __forceinline__ void karst_cuda_begin()
 {
 #if __CUDA_ARCH__ >= 900

@@ -1,8 +1,8 @@
-/* marks.cu - marks in the stream of a context, between which the device tells the time. They are CUDA events. */
+/* marks.cu - timestamps in the stream of a context: CUDA events. */
 #include "gpu/cuda.h"
 
-/* An error of these functions must not become that of a later launch, which asks for the last one. What has broken the
- * device is told again by whatever comes next. */
+/* An error of these functions must not be taken for one of a later launch, which looks at the last error. A broken
+ * device is reported again by the next call. */
 static bool succeeded(cudaError_t error)
 {
   if (error != cudaSuccess) cudaGetLastError();

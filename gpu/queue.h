@@ -30,8 +30,8 @@ static __device__ __forceinline__ void karst_await_copies()
 #endif
 }
 
-/* Loads that are queued where they stand in the program, not where the compiler would have them; 0 where there is
- * nothing to load. The first for memory that nobody writes to while the kernel runs. */
+/* Loads that the compiler leaves where they stand in the program; 0 where there is nothing to load. The first is for
+ * memory that does not change while the kernel runs. */
 static __device__ __forceinline__ double karst_load_constant(bool there, const double *from)
 {
   double value;

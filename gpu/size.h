@@ -10,8 +10,8 @@
 
 #include "gpu/cuda.h"
 
-/* How many times their final size the partial sums of a block may have had, for those who do not look closer: a
- * power of two as it changes high words. */
+/* How many times their final size the partial sums of a block may have had where nothing looks closer: a power of
+ * two, as it changes high words. */
 enum { KARST_SIZE_LOST = 10 << 20 };
 
 static __device__ __forceinline__ float karst_size(double x) { return fabsf(__int_as_float(__double2hiint(x))); }

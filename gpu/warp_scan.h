@@ -1,5 +1,5 @@
-/* warp_scan.h - sums over the lanes of a warp before each lane, by CUB. Of integers: the order of the additions is
- * CUB's. */
+/* warp_scan.h - sums over the lanes of a warp before each lane, by CUB. For integers, as CUB chooses the order of
+ * the additions. */
 #ifndef KARST_GPU_WARP_SCAN_H
 #define KARST_GPU_WARP_SCAN_H
 

@@ -1,6 +1,6 @@
-/* work.cu - device memory for work space, from a pool of the context. An analysis takes and gives back dozens of
- * arrays, for each of which cudaMalloc and cudaFree take 50 microseconds and more. The pool keeps what is given back
- * until the end of the call. */
+/* work.cu - device memory for work space, from a pool of the context. An analysis takes and returns dozens of
+ * arrays, and cudaMalloc and cudaFree take 50 microseconds and more for each. The pool keeps returned memory until
+ * the end of the call. */
 #include "gpu/cuda.h"
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * all second ones, so that what the lanes of a warp read and wait for is nearly contiguous. large.cu has it block by
  * block, in the order of the rows.
  *
- * Where an ordering has made tiles and each finds room, nothing of this is there: block ILU by tiles is
- * (gpu/ilu/tiles/tile_factor.h), whose products change the diagonal blocks alone. */
+ * Where an ordering has made tiles and each finds room, block ILU by tiles (gpu/ilu/tiles/tile_factor.h) is used
+ * instead of all this; its products change the diagonal blocks alone. */
 #ifndef KARST_GPU_DILU_DILU_CUDA_H
 #define KARST_GPU_DILU_DILU_CUDA_H
 

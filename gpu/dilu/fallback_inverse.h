@@ -7,7 +7,7 @@
 #include "gpu/ilu/pivot.h"
 #include "gpu/ilu/warp_inverse.h"
 
-/* Reports the row of a block outside the diagonal that is not finite: nonfinite is then not 0. */
+/* Reports the row of a block outside the diagonal that has a NaN or infinite entry; then nonfinite is not 0. */
 static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &plan, karst_index row, double nonfinite)
 {
   if (nonfinite != 0) karst_ilu_report_row(plan.statistics, row, KARST_FAULT_ROW_NOT_FINITE);

@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Waits for a row; what its block of threads has stored can be read then. */
+/* Waits for a row. What its block of threads has stored can be read afterwards. */
 __device__ void await_row(const int *done)
 {
   if (threadIdx.x == 0)

@@ -83,8 +83,8 @@ enum karst_ilu_sweep_kind {
   KARST_ILU_SWEEPS
 };
 
-/* Chooses by the option trisolve and the number of levels of both triangles. Launches by levels pay where there are few
- * of them: then nothing waits for long, and they keep no state. */
+/* Chooses by the option trisolve and the number of levels of both triangles. A launch for each level pays where
+ * there are few levels: nothing waits for long then. */
 static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve trisolve, int64_t levels)
 {
   enum { FEW = 8 };
@@ -107,7 +107,7 @@ static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int64_t rows,
  * most. */
 enum { KARST_ILU_PARTS = 8 };
 
-/* A macro, for kernels' array lengths are made of it in C++ and C has no constant functions. */
+/* A macro, because C++ needs it as a constant for lengths of arrays, and C has no constant functions. */
 #define KARST_ILU_NEIGHBOURS_AT_ONCE(b) ((b) <= 2 ? 4 : 3)
 
 /* Returns how many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots
@@ -131,8 +131,8 @@ typedef struct karst_ilu_long_rows {
   unsigned long long rows[KARST_ILU_LONG_LIMITS], neighbours[KARST_ILU_LONG_LIMITS];
 } karst_ilu_long_rows;
 
-/* Returns the number of the limit beyond which rows are long, or -1 where none is long. A level is to have few of them,
- * for else the others fill the device; or they are to be much longer than the average row. */
+/* Returns the number of the limit beyond which rows are long, or -1 where no row is. Either a level has few such
+ * rows on average, for many would fill the device by themselves; or they are much longer than the average row. */
 static inline int karst_ilu_choose_long(const karst_ilu_long_rows *found, int64_t rows, int64_t neighbours,
                                         int64_t levels)
 {

@@ -198,24 +198,24 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
  * memory, which counts in *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* plan.cu: the pattern, and both triangles without values, for an analysis whose plan is zero; what has been taken when
- * it fails, the next function and karst_ilu_pattern_release_cuda give back: what a triangle has that follows from the
- * pattern. */
+/* plan.cu: makes the pattern, and both triangles without values, for an analysis whose plan is zero.
+ * karst_ilu_release_triangle_cuda, for what of a triangle follows from the pattern, and
+ * karst_ilu_pattern_release_cuda free what it has taken, also when it fails. */
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
-/* The same by tiles, of which the analysis has some, for blocks of up to KARST_ILU_SLICE_LARGEST; *fits: whether each
- * finds room. Where one does not, the analysis is only good to be destroyed. */
+/* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile finds
+ * room; else the caller destroys the analysis. */
 karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
                                              karst_ilu_analysis *analysis, bool *fits);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
 karst_status karst_ilu_plan_cuda(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps,
                                  karst_ilu *ilu);
 void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
-/* resident.cu: how many blocks of threads of a kernel whose warps wait for each other take part. All are resident
- * together, and they hold the tasks of some levels, one a warp; shared: bytes of shared memory of each block. */
+/* resident.cu: the number of blocks of threads for a kernel whose warps wait for each other. All are resident
+ * together, and hold the tasks of a few levels, one a warp. shared: bytes of shared memory of each block. */
 enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
                                      enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
@@ -236,7 +236,7 @@ karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu
                                          int rows_of_warp, karst_ilu_analysis *analysis, karst_ilu_row_lists *lists);
 karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                          karst_ilu_analysis *analysis, karst_ilu_dropped_list *dropped);
-/* table.cu: prepares *statistics for a factorization of A with that shift; tells the outcome by what has been found. */
+/* table.cu: prepares *statistics for a factorization of A with that shift; makes the outcome from them. */
 karst_status karst_ilu_start_statistics_cuda(karst_context *context, const karst_matrix *A, double shift,
                                              karst_ilu_statistics_cuda *statistics);
 karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_statistics_cuda *statistics,
@@ -285,8 +285,8 @@ enum { KARST_ILU_THREADS = 128 }; /* of a block, in kernels of warps that wait f
 #ifdef __CUDACC__
 /* ---- values that carry their own flag ----
  *
- * A NaN with all bits set stands for "not there yet". 8-byte stores are indivisible, so whoever reads something else
- * has the value, and no fence is needed. A NaN that was computed is stored with other bits. */
+ * A NaN with all bits set stands for "not there yet". 8-byte stores are indivisible, so a thread that reads
+ * anything else has the value, and no fence is needed. A NaN that was computed is stored with other bits. */
 
 static __device__ __forceinline__ bool karst_is_absent(double x) { return __double2hiint(x) == -1; }
 

@@ -119,7 +119,7 @@ __device__ __forceinline__ karst_index mirrored(const level_search &t, karst_ind
   return t.lower ? i : t.rows - 1 - i;
 }
 
-/* Turns to the next neighbour. Where there is none, the level is known. */
+/* Goes on to the next neighbour. After the last one the level is known. */
 __device__ __forceinline__ void turn(const level_search &t, search &s)
 {
   if (s.begin < s.end) {

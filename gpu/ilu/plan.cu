@@ -42,7 +42,7 @@ __global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t
   length[slice] = longest;
 }
 
-/* Says so where L has a block whose mirror image U has not. */
+/* Sets *different where L has a block whose mirror image U lacks. */
 __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -205,7 +205,7 @@ karst_status lay_out_triangles(karst_context *context, const karst_matrix *A, bo
   return status ? status : karst_ilu_find_sources_cuda(context, A, analysis);
 }
 
-/* Gives back the rows by levels, which nobody needs who has no slices. */
+/* Frees the level-ordered row lists; only the slice kernels use them. */
 void drop_rows(karst_context *context, karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
@@ -254,7 +254,7 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           0};
 }
 
-/* Sweeps by tiles, and the factorization by tiles where each finds room: else factor stays NULL. */
+/* Prepares the sweeps by tiles, and the factorization by tiles where each tile finds room; else factor stays NULL. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            karst_ilu_analysis *analysis)
 {
@@ -285,8 +285,8 @@ karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool 
   return plan->factor->analyse(context, A, pattern, shape, analysis);
 }
 
-/* What is not factored by tiles has slices, from which sweeps by tiles copy the values. Where products are looked for,
- * neighbours are not sorted. */
+/* A factorization that does not go by tiles has slices; sweeps by tiles copy its values from there. Where products
+ * are looked for, neighbours are not sorted. */
 karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool tiles, karst_ilu_pattern_cuda *pattern,
                             karst_ilu_analysis *analysis)
 {
@@ -314,7 +314,7 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
 }
 
-/* Has a plan made by make, which is given a place for the pattern. */
+/* Allocates a plan and lets make fill it; make gets a place for the pattern. */
 template <typename maker> karst_status begin_analysis(karst_context *context, karst_ilu_analysis *analysis, maker make)
 {
   karst_ilu_cuda *plan;

@@ -315,7 +315,7 @@ __device__ double largest_of_row(const karst_triangle &lower, const karst_triang
   return largest_across(largest, 1, 16);
 }
 
-/* Returns what stands for the inverse of a pivot that has none, and reports the pivot. */
+/* Returns what replaces the inverse of a failed pivot, and reports the pivot. */
 template <int B>
 __device__ tile replace_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
                               karst_reason reason, const block_row &row, const place &p,

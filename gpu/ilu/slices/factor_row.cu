@@ -369,8 +369,8 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
   return careful.reason;
 }
 
-/* Makes row r of what stands for the inverse of a pivot that has none, and reports the pivot. All lanes of the warp
- * take part, whether the pivot of their row is bad or not. */
+/* Makes row r of what replaces the inverse of a failed pivot, and reports the pivot. All lanes of the warp take
+ * part, whether the pivot of their row has failed or not. */
 template <int B, int ROWS>
 __device__ void replace_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,
                               const double *row, int r, karst_ilu_statistics_cuda *statistics, double (&inverse)[B])

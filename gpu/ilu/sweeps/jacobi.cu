@@ -3,8 +3,8 @@
  *
  *     x_0 = r,  x_k+1 = r - (L - I) x_k;      g = D^-1 x;      z_0 = g,  z_k+1 = g - (U' - I) z_k
  *
- * A sweep is a product with the triangle in its slices (ilu_cuda.h), one thread a scalar row; none waits for another.
- * */
+ * A sweep is a product with the triangle in its slices (ilu_cuda.h), one thread a scalar row; no thread waits for
+ * another. */
 #include "gpu/ilu/ilu_cuda.h"
 
 namespace

@@ -5,8 +5,8 @@
  * neighbours are shared by several lanes, so that all are waited for at once: a warp then takes a piece of a task.
  * Values and columns are on their way while a warp waits.
  *
- * A row that is longer still is made by all warps of a block of threads, and the other rows of its slice end where the
- * longest of them does. What each warp does is then listed in units (long.h). */
+ * All warps of a block of threads make a row that is longer still; the other rows of its slice end where the
+ * longest of them does. Units (long.h) then list what each warp does. */
 #ifndef KARST_GPU_ILU_SWEEPS_SWEEP_H
 #define KARST_GPU_ILU_SWEEPS_SWEEP_H
 

@@ -63,8 +63,8 @@ __global__ void measure_units(karst_triangle t, strict_triangle strict, int64_t 
   unit[n].length = u.length < 0 ? -longest : longest + (strict.upper ? 1 : 0);
 }
 
-/* Host memory: the tasks of a triangle, and which of their rows are long; the units, of which there is a count alone
- * where unit is NULL. */
+/* Host memory: the tasks of a triangle, which of their rows are long, and the units; where unit is NULL, these are
+ * only counted. */
 struct listing {
   karst_index tasks;
   karst_index *task; /* [tasks + 1] */

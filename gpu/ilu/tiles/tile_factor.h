@@ -27,11 +27,11 @@
  *     source    [blocks] unsigned short, the block of A that each starts from, counted from the first of the tile; only
  *               where there is fill, for else they are all blocks of A, one after another
  *
- * KARST_ILU_NO_BLOCK stands for what is not there: padding, fill in A, a divisor of D^-1, and the pivot of a job that
- * has none.
+ * KARST_ILU_NO_BLOCK marks an empty place: padding; a fill block, which has no source in A; a block that is not
+ * divided by D; a job without pivot.
  *
- * What jobs need has been made in waves before theirs. A block that has jobs of both kinds has them in two waves. The
- * last job of a diagonal block is in no earlier wave than those of its row, which tells what it is mended by. */
+ * A job needs blocks of earlier waves only. A block with jobs of both kinds has them in two waves. The last job of
+ * a diagonal block is in no earlier wave than those of its row, because the row says what replaces a failed pivot. */
 #ifndef KARST_GPU_ILU_TILES_TILE_FACTOR_H
 #define KARST_GPU_ILU_TILES_TILE_FACTOR_H
 

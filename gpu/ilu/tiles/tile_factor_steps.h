@@ -54,7 +54,7 @@ __device__ __forceinline__ tile_memory tile_memory_of(const karst_ilu_making &m,
           value};
 }
 
-/* What replaces the pivot of a row that has none, where it is reported, and the values that were factored. */
+/* How failed pivots are replaced, where they are reported, and the values that are factored. */
 struct pivot_repair {
   double shift;
   karst_ilu_statistics_cuda *statistics;

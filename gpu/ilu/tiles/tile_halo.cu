@@ -15,7 +15,7 @@ const char *const what = "the tiles of block ILU";
 
 typedef unsigned long long pair;
 
-/* Returns the first of count places for this lane, of those that *taken counts. All of its warp asks at once. */
+/* Reserves count places for this lane, by adding to *taken, and returns the first. The whole warp calls it. */
 __device__ unsigned long long take_places(unsigned count, unsigned long long *taken)
 {
   unsigned long long all, first = 0;

@@ -2,9 +2,9 @@
  * in which the steps of a sweep take their rows: level set after level set inside the tile, where only neighbours in
  * the tile count.
  *
- * A tile of the kernels is what a warp takes: small tiles of one colour are joined, for a warp has lanes to keep busy,
- * and large ones cut, for their rows are to fit into shared memory. Its rows stay consecutive, so that tiles taken in
- * the order of elimination are an order of elimination, whatever the fill ties together. */
+ * A warp takes one tile of the kernels. Small tiles of one colour are joined to keep its lanes busy; large ones
+ * are cut so that their rows fit into shared memory. Its rows stay consecutive, so that tiles taken in the order of
+ * elimination are an order of elimination, whatever the fill ties together. */
 #include "gpu/ilu/tiles/tile_sweep.h"
 #include "gpu/warp_scan.h"
 

@@ -79,8 +79,8 @@ __global__ void list_waits(karst_ilu_halos_cuda halos, const karst_index *owner,
   wait[halos.number[k]] = owner[halos.pair[k] & (((unsigned long long)1 << halos.row_bits) - 1)];
 }
 
-/* Makes those tiles far that would take more than that of shared memory, and tells the blocks and the units of 16 bytes
- * of the records of all. The one past the last has none. */
+/* Marks the tiles as far that would take more than that much shared memory, and stores the number of blocks and the
+ * size of the record, in units of 16 bytes, of each tile; both are 0 past the last one. */
 __global__ void mark_far(karst_index tiles, int b, int64_t shared, karst_ilu_tile *tile, int64_t *blocks,
                          int64_t *units)
 {

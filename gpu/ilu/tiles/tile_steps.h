@@ -23,7 +23,7 @@ __device__ __forceinline__ unsigned look(const unsigned *mark)
   return value;
 }
 
-/* By one lane, after __syncwarp: what the others have stored is seen by whoever sees the mark. */
+/* By one lane, after __syncwarp: a thread that sees the mark sees the stores of all lanes before it. */
 __device__ __forceinline__ void publish_mark(unsigned *mark, unsigned value)
 {
 #if __CUDA_ARCH__ >= 700
@@ -146,8 +146,8 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
 /* Of how many blocks of a row a lane knows the neighbours before it takes the step. */
 enum { AHEAD = 3 };
 
-/* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes go through a step alike;
- * those that have no row go through another lane's. */
+/* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes take the same way
+ * through a step; those without a row take another lane's row. */
 template <int B, typename place> struct share {
   typedef typename place::number number;
   bool first;        /* the lane stores the row */

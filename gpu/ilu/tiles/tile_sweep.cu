@@ -7,9 +7,9 @@
  * shared memory, while the warp fetches what it has of the right-hand side; then it waits for the tiles that it needs,
  * gathers its halo, and takes one step after another. All that the steps touch is in shared memory.
  *
- * Warps take tickets, those of the forward sweep first. Whoever has a ticket runs, and waits for lower tickets only, so
- * the lowest one that is not done can always go on. A tile that is done says so by the number of the solve, which none
- * before had.
+ * Warps take tickets, those of the forward sweep first. A warp with a ticket runs, and waits for lower tickets only,
+ * so the lowest one that is not done can always go on. A tile that is done stores the number of the solve, which grows
+ * from solve to solve.
  *
  * A tile that finds no room in shared memory is solved from where its record and its values are.
  *
@@ -34,7 +34,7 @@ struct side {
   const double *value;
 };
 
-/* What changes from solve to solve, and what the tiles have to say to each other; device memory. */
+/* How far the tiles are; device memory. */
 struct progress {
   unsigned *ticket; /* tickets taken since the first solve */
   unsigned *done;   /* [2 tiles] the last solve in which each tile was done, forward and backward */
