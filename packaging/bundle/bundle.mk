@@ -1,4 +1,4 @@
-# bundle.mk - joins tools and tests in one program for "make gpu-bundle": each by itself has all kernels in it, 29 MB.
+# bundle.mk - joins tools and tests in one program for "make gpu-bundle": each tool by itself has all kernels, 29 MB.
 # For GNU make in the build folder, whose Makefile it goes on from, so that it knows the objects of each program.
 include Makefile
 

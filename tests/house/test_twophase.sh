@@ -31,8 +31,9 @@ report()
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
 echo 1..27
+flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
-  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" 2>&1 >/dev/null)"
+  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" 2>&1 >/dev/null)"
 
 # The errors of both phases, at most 1e-8.
 lost()
