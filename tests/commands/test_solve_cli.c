@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/support/cli.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,14 +67,11 @@ static void test_threads(void)
 /* Reads a matrix (spec or file) as solve does and x from a file; returns |b - A x| with b = ones. */
 static double residual_of(const char *spec, const char *solution)
 {
-  karst_matrix *A;
-  karst_vector *b, *x, *r;
+  karst_vector *x;
   double norm;
-  tap_need(context, karst_gallery_create(context, spec, 1, &A, NULL), "the matrix");
+  karst_matrix *A = matrix_from(context, spec, 1);
   tap_need(context, karst_vector_read(context, solution, &x), "the solution");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &r), "r");
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *r = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "the residual");
   karst_vector_destroy(r);
   karst_vector_destroy(b);

@@ -2,7 +2,7 @@
  * object, whatever its name and whatever its number. */
 #include "config.h"
 
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include "tools/src/solve/effective.h"
 #include "tools/src/solve/solve_report.h"
@@ -232,13 +232,12 @@ static void test_registered(struct solve_report report, struct solve_settings se
                                               .apply = copy,
                                               .destroy = drop};
   karst_context *context;
-  karst_matrix *A;
   karst_solver *solver;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_precond_register(context, &method), "method");
   tap_need(context, karst_options_create(context, &settings.options), "options");
   tap_need(context, karst_options_set(settings.options, "precond", "boaster"), "precond");
-  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "A");
+  karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   tap_need(context, karst_solver_create(context, settings.options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "set-up");
   report.settings = &settings;

@@ -2,6 +2,7 @@
  * and bzip2, archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form in all. */
 #include "config.h"
 
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <stdio.h>
@@ -77,8 +78,8 @@ static void test_padding(karst_context *context)
 static void test_binary(karst_context *context)
 {
   static char bytes[1 << 16];
-  karst_matrix *matrix, *read;
-  tap_need(context, karst_gallery_create(context, "blackoil:3x2x2", 0, &matrix, NULL), "blackoil");
+  karst_matrix *read;
+  karst_matrix *matrix = matrix_from(context, "blackoil:3x2x2", 0);
   tap_need(context, karst_matrix_write(matrix, tap_scratch("k.kbsr.gz")), "write");
   const long size = slurp(tap_scratch("k.kbsr.gz"), bytes, sizeof bytes);
   tap_ok(size > 2 && bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b, ".kbsr.gz is compressed");

@@ -2,6 +2,7 @@
  * right-hand side is found beside its matrix. */
 #include "config.h"
 
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <dirent.h>
@@ -260,8 +261,7 @@ static void test_failed_write(karst_context *context)
   const char *const before = "what the user had\n";
   char folder[400], path[512], linked[512], text[64];
   struct stat file;
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, 1000, &vector), "a vector");
+  karst_vector *vector = vector_of(context, 1000, 0);
   snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
   snprintf(path, sizeof path, "%s/x.mtx", folder);
   snprintf(linked, sizeof linked, "%s/link", folder);

@@ -1,6 +1,7 @@
 /* Files are written through links, to files with several names, in folders that take no new files, and under the
  * longest names. They keep their owners. A process that is killed while it writes leaves nothing. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <dirent.h>
@@ -220,9 +221,8 @@ static void test_signals(karst_context *context)
 int main(void)
 {
   karst_context *context;
-  karst_vector *vector;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_vector_create(context, 1000, &vector), "a vector");
+  karst_vector *vector = vector_of(context, 1000, 0);
   snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
   *strrchr(folder, '/') = '\0';
   chmod(folder, 0755); /* so that another user can enter */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/support/failing_allocator.h"
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <float.h>
@@ -157,8 +158,7 @@ static void test_vector_trips(karst_context *context)
   for (int i = 0; i < 6; i++) {
     const char *file = files[i % 2];
     double norm = 1, length;
-    tap_need(context, karst_vector_create(context, lengths[i / 2], &vector), "vector");
-    tap_need(context, karst_vector_fill_random(vector, tap_seed()), "fill");
+    vector = vector_random(context, lengths[i / 2], tap_seed());
     karst_status status = karst_vector_write(vector, tap_scratch(file));
     if (status == KARST_ERROR_NOT_BUILT) {
       tap_skip(karst_context_error(context), "a vector through %s", file);
@@ -207,8 +207,7 @@ static void refuse_full(karst_context *context, const karst_matrix *matrix)
 static void test_unwritable(karst_context *context)
 {
   karst_matrix *matrix = tap_random_matrix(context, 3, 2, 1, 1);
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, 3, &vector), "vector");
+  karst_vector *vector = vector_of(context, 3, 0);
   refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT,
                "ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz");
   refuse_write(context, matrix, NULL, KARST_ERROR_ARGUMENT, "NULL");

@@ -1,8 +1,8 @@
 /* cuSPARSE's incomplete LU on the pattern of ILU(k) is the same preconditioner as Karst's own: M^-1 r agrees to
  * rounding, for new values too. A singular block and a NaN are named, and the preconditioner recovers from both. If
  * cuSPARSE is not available, a sentence says why. */
+#include "tests/support/problem.h"
 #include "tools/src/peers/cusparse.h"
-#include "tests/support/settings.h"
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
 
@@ -24,10 +24,7 @@ static double difference(karst_context *context, const karst_precond *P, const k
 {
   const karst_precond *const precond[2] = {P, Q};
   double *z[2], error = 0, size = 0;
-  karst_vector *r, *result;
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &result), "z");
-  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
+  karst_vector *r = vector_random(context, n, tap_seed()), *result = vector_of(context, n, 0);
   for (int i = 0; i < 2; i++) {
     tap_need(context, karst_vector_fill(result, NAN), "poison");
     tap_need(context, karst_precond_apply(precond[i], r, result), "apply");

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "tests/support/patterns.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +129,7 @@ static karst_matrix *make_pattern(karst_context *context, bool dense, karst_inde
   const int64_t bb = (int64_t)b * b;
   struct pattern P = pattern_empty(n, dense ? n * n : 3 * n);
   karst_matrix *A;
-  double *value = pattern_memory((dense ? n * n : 3 * n) * bb, sizeof *value);
+  double *value = tap_memory((dense ? n * n : 3 * n) * bb, sizeof *value);
   karst_index k = 0;
   for (karst_index i = 0; i < n; i++) {
     for (karst_index j = 0; j < n; j++) {
@@ -147,11 +147,10 @@ static karst_matrix *make_pattern(karst_context *context, bool dense, karst_inde
 
 static karst_matrix *make_matrix(karst_context *context, const char *name, int b)
 {
-  karst_matrix *A;
   const bool dense = strncmp(name, "dense:", 6) == 0;
   if (dense || strncmp(name, "arrow:", 6) == 0)
     return make_pattern(context, dense, (karst_index)strtol(name + 6, NULL, 10), b);
-  tap_need(context, karst_gallery_create(context, name, b, &A, NULL), name);
+  karst_matrix *A = matrix_from(context, name, b);
   return A;
 }
 
@@ -178,13 +177,9 @@ static double run(karst_context *context, const struct systems *systems, int b)
 {
   karst_matrix *A = make_matrix(context, systems->matrix, b);
   karst_options *options = make_options(context, systems->options);
-  karst_vector *rhs, *x;
   karst_solver *solver;
   karst_result result;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &rhs), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(rhs, 1), "b");
-  tap_need(context, karst_vector_fill(x, 0), "x");
+  karst_vector *rhs = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), systems->options);
   tap_need(context, karst_solver_solve(solver, rhs, x, &result), "solve");

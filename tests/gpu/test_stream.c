@@ -1,9 +1,8 @@
 /* A context on a GPU works on the stream that it is given, which must belong to its device and be set before objects
  * are made. No call changes the calling thread's current device or context. A caller can wait for queued work. On the
  * CPU there is no stream. */
+#include "tests/support/problem.h"
 #include "tools/src/peers/cusparse.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,22 +43,16 @@ static karst_context *open_gpu(const char *device, bool needed)
 static bool solve(karst_context *context, const char *precond, const char *trisolve, const char *ordering)
 {
   tap_settings options;
-  karst_matrix *A;
-  karst_vector *b, *x, *r;
-  karst_solver *solver;
   karst_result result;
   double norm, b_norm;
   tap_settings_default(&options);
   options.precond = precond;
   options.trisolve = trisolve;
   options.ordering = ordering;
-  tap_need(context, karst_gallery_create(context, "blackoil:6x5x4", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "blackoil:6x5x4", 0);
   int64_t rows = karst_matrix_rows(A);
-  tap_need(context, karst_vector_create(context, rows, &b), "b");
-  tap_need(context, karst_vector_create(context, rows, &x), "x");
-  tap_need(context, karst_vector_create(context, rows, &r), "r");
-  tap_need(context, karst_vector_fill_random(b, 8), "b");
-  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
+  karst_vector *b = vector_random(context, rows, 8), *x = vector_of(context, rows, 0), *r = vector_of(context, rows, 0);
+  karst_solver *solver = solver_set_up(context, &options, A);
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "residual");
@@ -92,13 +85,12 @@ static void streams(void)
 {
   static const uintptr_t per_thread = 2; /* cudaStreamPerThread */
   karst_context *context = open_gpu("cuda", true), *other = open_gpu("cuda", true);
-  karst_vector *vector;
   void *own = karst_context_stream(context), *given = karst_context_stream(other);
   tap_ok(own && given && own != given, "each context has a stream of its own");
   tap_ok(karst_context_set_stream(context, given) == KARST_SUCCESS && karst_context_stream(context) == given,
          "until it is given another");
   solve_with_all(context, "a stream that was given");
-  tap_need(context, karst_vector_create(context, 3, &vector), "vector");
+  karst_vector *vector = vector_of(context, 3, 0);
   karst_status status = karst_context_set_stream(context, own);
   tap_ok(status == KARST_ERROR_ARGUMENT && karst_context_stream(context) == given, "no other stream under objects: %s",
          karst_context_error(context));

@@ -1,9 +1,8 @@
 /* "Converged" is true in exact arithmetic for every driver, preconditioner and scaling. This holds with infinities,
  * with zero or tiny right-hand sides, and with targets at the level of a residual's rounding errors. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 
 #include "lib/matrix/matrix.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,20 +26,11 @@ static tap_settings options_for(const char *solver, const char *scale)
 static karst_result solve(karst_context *context, const tap_settings *options, const karst_matrix *A,
                           const karst_vector *b, karst_vector *x)
 {
-  karst_solver *solver;
+  karst_solver *solver = solver_set_up(context, options, A);
   karst_result result;
-  tap_need(context, tap_solver_setup(context, options, A, &solver), "solver");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   karst_solver_destroy(solver);
   return result;
-}
-
-static karst_vector *make_vector(karst_context *context, int64_t n, double value)
-{
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, n, &vector), "vector");
-  tap_need(context, karst_vector_fill(vector, value), "vector");
-  return vector;
 }
 
 /* Makes a dense n-by-n matrix from its rows. */
@@ -60,12 +50,12 @@ static void test_infinite(karst_context *context)
   static const double rows[] = {2, 1, 1, 3};
   const double right[] = {INFINITY, 4};
   karst_matrix *A = make_matrix(context, 2, rows);
-  karst_vector *b = make_vector(context, 2, 1);
+  karst_vector *b = vector_of(context, 2, 1);
   tap_need(context, karst_vector_set(b, 2, right), "right-hand side");
   for (int s = 0; s < SOLVERS; s++)
     for (int c = 0; c < SCALES; c++) {
       tap_settings options = options_for(solvers[s], scales[c]);
-      karst_vector *x = make_vector(context, 2, 0);
+      karst_vector *x = vector_of(context, 2, 0);
       karst_result result = solve(context, &options, A, b, x);
       tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 0, "%s, scale %s: an infinity in b, row %d: %s",
              solvers[s], scales[c], (int)result.block_row, karst_reason_text(result.reason));
@@ -79,16 +69,15 @@ static void test_infinite(karst_context *context)
 static void test_zero(karst_context *context)
 {
   static const double starts[] = {1, 1e-165, 1e-320, 1e200, NAN};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:20x20", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:20x20", 0);
   const int64_t n = karst_matrix_rows(A);
-  karst_vector *b = make_vector(context, n, 0);
+  karst_vector *b = vector_of(context, n, 0);
   for (int s = 0; s < SOLVERS; s++)
     for (int c = 0; c < SCALES; c++) {
       tap_settings options = options_for(solvers[s], scales[c]);
       int zero = 0;
       for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-        karst_vector *x = make_vector(context, n, starts[i]);
+        karst_vector *x = vector_of(context, n, starts[i]);
         double norm = -1;
         karst_result result = solve(context, &options, A, b, x);
         tap_need(context, karst_vector_norm(x, &norm), "norm");
@@ -113,7 +102,7 @@ static void test_unread(karst_context *context)
     karst_matrix *A;
     options.precond = "none";
     tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "matrix");
-    karst_vector *b = make_vector(context, 2, 1), *x = make_vector(context, 2, 0);
+    karst_vector *b = vector_of(context, 2, 1), *x = vector_of(context, 2, 0);
     tap_need(context, karst_vector_set(x, 2, nan_start), "start");
     karst_result result = solve(context, &options, A, b, x);
     tap_ok(result.reason < 0, "%s: a NaN that no row reads is not a solution: %s", solvers[s],
@@ -136,7 +125,7 @@ static void test_start_stays(karst_context *context)
       karst_matrix *A;
       double found[2];
       tap_need(context, karst_matrix_create(context, 2, 1, start, column, values[m], KARST_COPY, &A), "matrix");
-      karst_vector *b = make_vector(context, 2, 1), *x = make_vector(context, 2, 0);
+      karst_vector *b = vector_of(context, 2, 1), *x = vector_of(context, 2, 0);
       tap_need(context, karst_vector_set(x, 2, x0), "start");
       karst_result result = solve(context, &options, A, b, x);
       tap_need(context, karst_vector_get(x, 2, found), "x");
@@ -152,7 +141,7 @@ static void test_norms(karst_context *context)
 {
   static const double values[] = {3e-320, 4e-200, 1e-162, 1, 1e155, 1e300};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-    karst_vector *x = make_vector(context, 1600, values[i]);
+    karst_vector *x = vector_of(context, 1600, values[i]);
     double norm, exact = 40 * values[i];
     tap_need(context, karst_vector_norm(x, &norm), "norm");
     tap_ok(fabs(norm - exact) <= 1e-12 * exact, "the norm of 1600 times %g is %g", values[i], norm);
@@ -184,7 +173,7 @@ static void test_rounding(karst_context *context)
     options.rtol = rtols[tap_random_index(6)];
     options.precond = tap_random_index(2) ? "iluk" : "jacobi";
     karst_matrix *A = make_dependent(context, n);
-    karst_vector *b = make_vector(context, n, 0), *x = make_vector(context, n, 0);
+    karst_vector *b = vector_of(context, n, 0), *x = vector_of(context, n, 0);
     double norm;
     tap_need(context, karst_vector_fill_random(b, (uint64_t)tap_random_index(1 << 30)), "right-hand side");
     tap_need(context, karst_vector_norm(b, &norm), "norm");
@@ -204,9 +193,9 @@ static void test_rounding(karst_context *context)
 /* Makes a convection-diffusion matrix whose block rows are scaled by factors from 1 to 1e6. */
 static karst_matrix *make_graded(karst_context *context)
 {
-  karst_matrix *A, *graded;
+  karst_matrix *graded;
   double *value;
-  tap_need(context, karst_gallery_create(context, "convdiff:12x10x6", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "convdiff:12x10x6", 0);
   const int b = karst_matrix_block_size(A);
   const karst_index rows = karst_matrix_block_rows(A), *start = karst_matrix_row_start(A);
   double *copy = malloc((size_t)(karst_matrix_blocks(A) * b * b) * sizeof *copy);
@@ -229,14 +218,14 @@ static void test_scaled_goal(karst_context *context)
   static const char *const methods[] = {"gmres", "fgmres", "orthomin", "bicgstab"};
   karst_matrix *A = make_graded(context);
   const int64_t n = karst_matrix_rows(A);
-  karst_vector *b = make_vector(context, n, 1);
+  karst_vector *b = vector_of(context, n, 1);
   const double target = 1e-6 * sqrt((double)n);
   for (int m = 0; m < 4; m++)
     for (int c = 1; c < SCALES; c++) {
       tap_settings options = options_for(methods[m], scales[c]);
       options.rtol = 1e-6;
       options.precond = "jacobi";
-      karst_vector *x = make_vector(context, n, 0), *before = make_vector(context, n, 0);
+      karst_vector *x = vector_of(context, n, 0), *before = vector_of(context, n, 0);
       karst_result result = solve(context, &options, A, b, x);
       options.max_iterations = result.iterations - 2 - result.iterations / 10;
       karst_result less = solve(context, &options, A, b, before);

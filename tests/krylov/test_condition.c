@@ -1,8 +1,8 @@
 /* test_condition.c - the extreme eigenvalues of M^-1 A that cg reports are those of the Lanczos process. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 
 #include "krylov/lanczos.h"
+#include "tests/support/patterns.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,49 +24,24 @@ static bool is_near(double a, double b, double tolerance) { return fabs(a - b) <
 /* The matrix (-1, 2, -1) of order n, whose eigenvalues are 4 sin^2(k pi / (2 n + 2)). */
 static karst_matrix *make_laplacian(karst_context *context, karst_index n)
 {
-  karst_index *start = calloc((size_t)n + 1, sizeof *start), *column = calloc(3 * (size_t)n, sizeof *column), count = 0;
-  double *value = calloc(3 * (size_t)n, sizeof *value);
-  karst_matrix *A = NULL;
-  if (start && column && value) {
-    for (karst_index i = 0; i < n; i++) {
-      for (karst_index j = i > 0 ? i - 1 : 0; j <= i + 1 && j < n; j++) {
-        column[count] = j;
-        value[count++] = i == j ? 2 : -1;
-      }
-      start[i + 1] = count;
-    }
-    tap_need(context, karst_matrix_create(context, n, 1, start, column, value, KARST_COPY, &A), "matrix");
-  }
-  free(start);
-  free(column);
+  struct pattern line = pattern_grid(n, 1, 1);
+  double *value = tap_memory(line.start[n], sizeof *value);
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = line.start[i]; k < line.start[i + 1]; k++) value[k] = line.column[k] == i ? 2 : -1;
+  karst_matrix *A = pattern_matrix(context, &line, 1, value);
+  pattern_free(&line);
   free(value);
   return A;
 }
 
-static karst_solver *make_solver(karst_context *context, const char *precond, double rtol, const karst_matrix *A)
+static karst_solver *make_solver(const struct problem *p, const char *precond, double rtol)
 {
   tap_settings settings;
-  karst_solver *solver;
   tap_settings_default(&settings);
   settings.solver = "cg";
   settings.precond = precond;
   settings.rtol = rtol;
-  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
-  return solver;
-}
-
-static karst_result solve(karst_context *context, karst_solver *solver, const karst_matrix *A, double fill)
-{
-  const int64_t n = karst_matrix_rows(A);
-  karst_vector *b, *x;
-  karst_result result;
-  tap_need(context, karst_vector_create(context, n, &b), "b");
-  tap_need(context, karst_vector_create(context, n, &x), "x");
-  tap_need(context, isnan(fill) ? karst_vector_fill_random(b, tap_seed()) : karst_vector_fill(b, fill), "b");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  return result;
+  return problem_solver(p, &settings);
 }
 
 /* Solves to convergence, after which the matrix of the coefficients has both ends of the spectrum. */
@@ -76,11 +51,11 @@ static void test_known(karst_context *context)
   static const char *const preconds[] = {"none", "jacobi", "iluk"};
   const double least = 4 * pow(sin(pi / (2 * N + 2)), 2), largest = 4 * pow(cos(pi / (2 * N + 2)), 2);
   const double scale[] = {1, 2, 0};
-  karst_matrix *A = make_laplacian(context, N);
+  struct problem system = problem_of(context, make_laplacian(context, N), tap_seed());
   for (int p = 0; p < 3; p++) {
-    karst_solver *solver = make_solver(context, preconds[p], 1e-13, A);
+    karst_solver *solver = make_solver(&system, preconds[p], 1e-13);
     tap_ok(isnan(value_of(solver, "condition_number")), "%s: nothing is known before the first solve", preconds[p]);
-    const karst_result result = solve(context, solver, A, NAN);
+    const karst_result result = problem_solve(&system, solver);
     const double min = value_of(solver, "eigenvalue_min"), max = value_of(solver, "eigenvalue_max");
     const double condition = value_of(solver, "condition_number");
     const bool exact = scale[p] == 0; /* the factors of a tridiagonal matrix are complete */
@@ -88,29 +63,31 @@ static void test_known(karst_context *context)
                is_near(max, exact ? 1 : largest / scale[p], 1e-6) && is_near(condition, max / min, 1e-14),
            "%s: %.8f to %.8f, condition number %.6f, after %d iterations", preconds[p], min, max, condition,
            result.iterations);
-    solve(context, solver, A, 0);
+    tap_need(context, karst_vector_fill(system.b, 0), "b");
+    problem_solve(&system, solver);
+    tap_need(context, karst_vector_fill_random(system.b, tap_seed()), "b");
     tap_ok(isnan(value_of(solver, "condition_number")), "%s: a solve without an iteration tells none", preconds[p]);
     karst_solver_destroy(solver);
   }
-  karst_matrix_destroy(A);
+  problem_destroy(&system);
 }
 
 /* What the preconditioner reports comes first, and stays. */
 static void test_report(karst_context *context)
 {
-  karst_matrix *A = make_laplacian(context, 60);
-  karst_solver *solver = make_solver(context, "iluk", 1e-8, A);
+  struct problem p = problem_of(context, make_laplacian(context, 60), tap_seed());
+  karst_solver *solver = make_solver(&p, "iluk", 1e-8);
   karst_value value;
   size_t before = 0, after = 0;
   while (karst_solver_report(solver, before, &value)) before++;
-  solve(context, solver, A, NAN);
+  problem_solve(&p, solver);
   while (karst_solver_report(solver, after, &value)) after++;
   tap_ok(before > 0 && after == before + 3 && isfinite(value_of(solver, "levels_lower")),
          "cg adds 3 values to the %d of iluk", (int)before);
   tap_ok(karst_solver_report(solver, 0, NULL) == 0 && karst_solver_report(NULL, 0, &value) == 0,
          "and there is no report without a place or a solver");
   karst_solver_destroy(solver);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 static void test_bisection(void)

@@ -2,7 +2,7 @@
  * an x that is no worse than the start. The system is a star, of condition 4; what makes its residual grow is the
  * incomplete factorization of it whose middle pivot is rounding. */
 #include "tests/support/driver.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include "lib/method/precond.h"
 #include "lib/vector/vector.h"
@@ -59,7 +59,6 @@ static void try(karst_context *context, const char *solver, double size)
   karst_matrix *A = make_star(context);
   karst_precond M = {.ops = &lost_pivot, .context = context, .A = A, .block_row = -1};
   karst_krylov_limits limits;
-  karst_vector *b, *x;
   karst_krylov *krylov;
   karst_result result;
   tap_settings settings;
@@ -67,9 +66,7 @@ static void try(karst_context *context, const char *solver, double size)
   tap_settings_default(&settings);
   settings.solver = solver;
   for (int i = 0; i < N; i++) answer[i] = size * (1 + i % 4);
-  tap_need(context, karst_vector_create(context, N, &b), "b");
-  tap_need(context, karst_vector_create(context, N, &x), "x");
-  tap_need(context, karst_vector_set(x, N, answer), "x");
+  karst_vector *b = vector_of(context, N, 0), *x = vector_from(context, N, answer);
   tap_need(context, karst_matrix_multiply(A, x, b), "b");
   tap_need(context, karst_vector_norm(b, &norm), "|b|");
   tap_need(context, karst_vector_fill(x, 0), "start");

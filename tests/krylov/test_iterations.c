@@ -5,8 +5,7 @@
  * matrices. If a count is off, nine solves decide, whose right-hand sides differ in their last bits. The
  * table's gmres orthogonalises once. If that loses orthogonality, Karst takes fewer iterations by default, and the
  * count is compared with one pass of Gram-Schmidt. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -66,8 +65,7 @@ static bool need_matrix(karst_context *context, const struct expectation *expect
   if (held && strcmp(held_name, expected->matrix) == 0 && held_block == expected->block) return true;
   release_held();
   if (strchr(expected->matrix, ':')) {
-    karst_matrix *scalar;
-    tap_need(context, karst_gallery_create(context, expected->matrix, 1, &scalar, NULL), expected->matrix);
+    karst_matrix *scalar = matrix_from(context, expected->matrix, 1);
     tap_need(context, karst_matrix_convert(scalar, expected->block, &held), "blocks");
     karst_matrix_destroy(scalar);
   } else {
@@ -84,14 +82,12 @@ static bool need_matrix(karst_context *context, const struct expectation *expect
 static karst_vector *make_rhs(karst_context *context, const char *kind)
 {
   int64_t rows = karst_matrix_rows(held), unpadded = karst_matrix_rows_unpadded(held);
-  karst_vector *ones, *b;
   double *host = calloc((size_t)rows, sizeof *host);
   for (int64_t i = 0; host && i < unpadded; i++) host[i] = 1;
-  tap_need(context, karst_vector_create(context, rows, &ones), "ones");
-  tap_need(context, karst_vector_set(ones, rows, host), "ones");
+  karst_vector *ones = vector_from(context, rows, host);
   free(host);
   if (strcmp(kind, "ones") == 0) return ones;
-  tap_need(context, karst_vector_create(context, rows, &b), "A times ones");
+  karst_vector *b = vector_of(context, rows, 0);
   tap_need(context, karst_matrix_multiply(held, ones, b), "A times ones");
   karst_vector_destroy(ones);
   return b;
@@ -99,9 +95,8 @@ static karst_vector *make_rhs(karst_context *context, const char *kind)
 
 static double true_residual(karst_context *context, const karst_vector *b, const karst_vector *x)
 {
-  karst_vector *r;
   double residual;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(held), &r), "residual");
+  karst_vector *r = vector_of(context, karst_matrix_rows(held), 0);
   tap_need(context, karst_matrix_residual(held, b, x, r, &residual), "residual");
   karst_vector_destroy(r);
   return residual;
@@ -121,7 +116,7 @@ static long long table_entries(const struct expectation *expected, const karst_s
                                              : info->factor_entries;
 }
 
-static tap_settings options_of(const struct expectation *expected)
+static tap_settings settings_of(const struct expectation *expected)
 {
   tap_settings options;
   tap_settings_default(&options);
@@ -161,7 +156,7 @@ static void disturbed_iterations(karst_context *context, karst_solver *solver, c
     karst_vector *b = make_rhs(context, expected->rhs), *x;
     karst_result result;
     disturb(context, b);
-    tap_need(context, karst_vector_create(context, karst_matrix_rows(held), &x), "start");
+    x = vector_of(context, karst_matrix_rows(held), 0);
     tap_need(context, karst_solver_solve(solver, b, x, &result), expected->matrix);
     count[i] = result.iterations;
     karst_vector_destroy(b);
@@ -219,24 +214,22 @@ static void compare(karst_context *context, const struct expectation *expected, 
 static karst_solver *solve(karst_context *context, const struct expectation *expected, const tap_settings *options,
                            const karst_vector *b, karst_vector *x, karst_result *result)
 {
-  karst_solver *solver;
   tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, tap_solver_setup(context, options, held, &solver), expected->matrix);
+  karst_solver *solver = solver_set_up(context, options, held);
   tap_need(context, karst_solver_solve(solver, b, x, result), expected->matrix);
   return solver;
 }
 
 static void test_line(karst_context *context, const struct expectation *expected)
 {
-  tap_settings options = options_of(expected);
-  karst_vector *x;
+  tap_settings options = settings_of(expected);
   karst_result result;
   if (!need_matrix(context, expected)) {
     tap_skip("the matrix is absent, or this build does not read it", "%s", expected->matrix);
     return;
   }
   karst_vector *b = make_rhs(context, expected->rhs);
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(held), &x), "start");
+  karst_vector *x = vector_of(context, karst_matrix_rows(held), 0);
   karst_solver *solver = solve(context, expected, &options, b, x, &result);
   if (strcmp(expected->solver, "gmres") == 0 && result.iterations < expected->iterations - tolerance(expected)) {
     tap_note("%s took %d iterations, the table %d: compared with one pass of Gram-Schmidt", expected->matrix,

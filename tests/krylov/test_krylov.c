@@ -2,8 +2,8 @@
  * any restart and from any start. It stops where its options say, reports the residual of its x, and gives the same
  * bits each time. Solves reach a relative residual of 1e-12 on systems with condition numbers of a few hundred at most,
  * so that solutions agree to 1e-9. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+
+#include "tests/support/problem.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 static const double agreement = 1e-9;
 
 /* The system A x = b with a random right-hand side, and its solution by dense elimination. */
-struct problem {
+struct system {
   karst_context *context;
   karst_matrix *A;
   karst_vector *b;
@@ -29,27 +29,18 @@ struct outcome {
   int calls, least, most; /* of the monitor: number of calls, and range of its iteration numbers */
 };
 
-static void *need(void *memory)
+static struct system make_system(karst_context *context, karst_matrix *A)
 {
-  if (memory) return memory;
-  tap_need(NULL, KARST_ERROR_NO_MEMORY, "memory of the test itself");
-  return NULL;
-}
-
-static struct problem make_problem(karst_context *context, karst_matrix *A)
-{
-  struct problem p = {.context = context, .A = A, .n = karst_matrix_rows(A)};
-  p.solution = need(calloc((size_t)p.n, sizeof *p.solution));
-  for (int64_t i = 0; i < p.n; i++) p.solution[i] = tap_random();
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "right-hand side");
-  tap_need(context, karst_vector_set(p.b, p.n, p.solution), "right-hand side");
+  struct system p = {.context = context, .A = A, .n = karst_matrix_rows(A)};
+  p.solution = random_on_host(p.n);
+  p.b = vector_from(context, p.n, p.solution);
   double *dense = tap_dense(A);
   if (!tap_dense_solve(p.n, dense, p.solution)) tap_note("the dense matrix is singular");
   free(dense);
   return p;
 }
 
-static void destroy_problem(struct problem *p)
+static void destroy_system(struct system *p)
 {
   karst_matrix_destroy(p->A);
   karst_vector_destroy(p->b);
@@ -57,7 +48,7 @@ static void destroy_problem(struct problem *p)
 }
 
 /* Makes a symmetric positive definite M-matrix: a grid of 6 x 7 nodes with random conductances and sinks. */
-static struct problem make_symmetric(karst_context *context, int b)
+static struct system make_symmetric(karst_context *context, int b)
 {
   enum { NX = 6, NY = 7, N = NX * NY };
   static double dense[N][N];
@@ -88,7 +79,7 @@ static struct problem make_symmetric(karst_context *context, int b)
   tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &scalar), "grid");
   tap_need(context, karst_matrix_convert(scalar, b, &A), "grid in blocks");
   karst_matrix_destroy(scalar);
-  return make_problem(context, A);
+  return make_system(context, A);
 }
 
 static tap_settings tight_options(const char *solver, const char *precond)
@@ -116,41 +107,28 @@ static karst_decision remember(void *user, int iteration, double residual)
 }
 
 /* Solves from start, or from zero if start is NULL. */
-static struct outcome solve(const struct problem *p, const tap_settings *options, const double *start)
+static struct outcome solve(const struct system *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = {.calls = 0};
-  karst_solver *solver;
-  karst_vector *x;
-  tap_need(p->context, karst_vector_create(p->context, p->n, &x), "x");
+  karst_vector *x = vector_of(p->context, p->n, 0);
+  karst_solver *solver = solver_of(p->context, options);
   if (start) tap_need(p->context, karst_vector_set(x, p->n, start), "start");
-  tap_need(p->context, tap_solver_create(p->context, options, &solver), "solver");
   karst_solver_monitor(solver, remember, &outcome);
   tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   tap_need(p->context, karst_solver_solve(solver, p->b, x, &outcome.result), "solve");
   outcome.residual = tap_residual(p->A, p->b, x);
-  outcome.x = need(calloc((size_t)p->n, sizeof *outcome.x));
-  tap_need(p->context, karst_vector_get(x, p->n, outcome.x), "x");
+  outcome.x = vector_on_host(x);
   karst_solver_destroy(solver);
   karst_vector_destroy(x);
   return outcome;
 }
 
-static double largest_difference(int64_t n, const double *x, const double *y)
-{
-  double largest = 0, scale = DBL_MIN;
-  for (int64_t i = 0; i < n; i++) {
-    largest = fmax(largest, fabs(x[i] - y[i]));
-    scale = fmax(scale, fabs(y[i]));
-  }
-  return largest / scale;
-}
-
 /* Solves, and returns the distance from the dense solution. The distance is huge if the solve did not converge, or if
  * the reported residual differs from that of x by more than rounding errors; entries are about 1. */
-static double error_of(const struct problem *p, const tap_settings *options, const double *start)
+static double error_of(const struct system *p, const tap_settings *options, const double *start)
 {
   struct outcome outcome = solve(p, options, start);
-  double error = largest_difference(p->n, outcome.x, p->solution);
+  double error = relative_difference(p->n, outcome.x, p->solution);
   double doubt = fabs(outcome.residual - outcome.result.residual), norm;
   tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
   if (outcome.result.reason != KARST_CONVERGED_RTOL || !(doubt <= 0.1 * outcome.residual + 1e-13 * norm))
@@ -192,7 +170,7 @@ static void test_against_dense(karst_context *context)
   static const int block_sizes[] = {1, 2, 3, 5}, restarts[] = {1, 4, 100000};
   double worst[VARIANTS][PRECONDITIONERS] = {{0}};
   for (int s = 0; s < 4; s++) {
-    struct problem p = make_problem(context, tap_random_matrix(context, 24, block_sizes[s], 4, 1));
+    struct system p = make_system(context, tap_random_matrix(context, 24, block_sizes[s], 4, 1));
     for (int v = 0; v < VARIANTS; v++)
       for (int m = 0; m < PRECONDITIONERS; m++)
         for (int r = 0; r < 3; r++) {
@@ -200,7 +178,7 @@ static void test_against_dense(karst_context *context)
           options.restart = restarts[r];
           worst[v][m] = fmax(worst[v][m], error_of(&p, &options, NULL));
         }
-    destroy_problem(&p);
+    destroy_system(&p);
   }
   for (int v = 0; v < VARIANTS; v++)
     for (int m = 0; m < PRECONDITIONERS; m++)
@@ -215,14 +193,14 @@ static void test_symmetric(karst_context *context)
   enum { COUNT = sizeof solvers / sizeof solvers[0] };
   double worst[COUNT] = {0};
   for (int b = 1; b <= 3; b++) {
-    struct problem p = make_symmetric(context, b);
+    struct system p = make_symmetric(context, b);
     for (int s = 0; s < COUNT; s++)
       for (int m = 0; m < PRECONDITIONERS; m++) {
         tap_settings options = tight_options(solvers[s], preconditioners[m].precond);
         options.level = preconditioners[m].level;
         worst[s] = fmax(worst[s], error_of(&p, &options, NULL));
       }
-    destroy_problem(&p);
+    destroy_system(&p);
   }
   for (int s = 0; s < COUNT; s++)
     tap_ok(worst[s] < agreement, "%s solves a symmetric system: %.1e", solvers[s], worst[s]);
@@ -231,13 +209,10 @@ static void test_symmetric(karst_context *context)
 /* Returns M^-1 r for a random r, and r. The caller frees both. */
 static void apply_to_random(karst_context *context, const karst_precond *M, int64_t n, double **r, double **z)
 {
-  karst_vector *in, *out;
-  *r = need(calloc((size_t)n, sizeof **r));
-  *z = need(calloc((size_t)n, sizeof **z));
+  *r = tap_memory(n, sizeof **r);
+  *z = tap_memory(n, sizeof **z);
   for (int64_t i = 0; i < n; i++) (*r)[i] = tap_random();
-  tap_need(context, karst_vector_create(context, n, &in), "r");
-  tap_need(context, karst_vector_create(context, n, &out), "z");
-  tap_need(context, karst_vector_set(in, n, *r), "r");
+  karst_vector *in = vector_from(context, n, *r), *out = vector_of(context, n, 0);
   tap_need(context, karst_precond_apply(M, in, out), "apply");
   tap_need(context, karst_vector_get(out, n, *z), "z");
   karst_vector_destroy(in);
@@ -257,12 +232,11 @@ static void test_symmetric_operator(karst_context *context)
   double worst = 0, least = HUGE_VAL;
   for (int b = 1; b <= 3; b++)
     for (int level = 0; level <= 2; level++) {
-      struct problem p = make_symmetric(context, b);
+      struct system p = make_symmetric(context, b);
       tap_settings options = tight_options("cg", "iluk");
-      karst_precond *M;
       double *u, *v, *Mu, *Mv;
       options.level = level;
-      tap_need(context, tap_precond_create(context, &options, p.A, &M), "iluk");
+      karst_precond *M = precond_of(context, &options, p.A);
       apply_to_random(context, M, p.n, &u, &Mu);
       apply_to_random(context, M, p.n, &v, &Mv);
       worst = fmax(worst, fabs(dot(p.n, Mu, v) - dot(p.n, u, Mv)) / sqrt(dot(p.n, Mu, Mu) * dot(p.n, v, v)));
@@ -272,7 +246,7 @@ static void test_symmetric_operator(karst_context *context)
       free(Mu);
       free(Mv);
       karst_precond_destroy(M);
-      destroy_problem(&p);
+      destroy_system(&p);
     }
   tap_ok(worst < 1e-13, "iluk of a symmetric matrix is a symmetric operator: %.1e", worst);
   tap_ok(least > 0, "iluk of a symmetric positive definite M-matrix is positive definite");
@@ -284,8 +258,8 @@ enum { SOLVERS = sizeof every_solver / sizeof every_solver[0] };
 
 static void test_starts(karst_context *context)
 {
-  struct problem p = make_symmetric(context, 2);
-  double *start = need(calloc((size_t)p.n, sizeof *start));
+  struct system p = make_symmetric(context, 2);
+  double *start = tap_memory(p.n, sizeof *start);
   for (int64_t i = 0; i < p.n; i++) start[i] = 50 * tap_random();
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options = tight_options(every_solver[s], "iluk");
@@ -298,12 +272,12 @@ static void test_starts(karst_context *context)
     free(exact.x);
   }
   free(start);
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* Makes a matrix with a few eigenvalues far above the others, as convection does. Most of B v lies in few directions,
  * and one pass of Gram-Schmidt loses orthogonality to the others. */
-static struct problem make_convective(karst_context *context)
+static struct system make_convective(karst_context *context)
 {
   enum { N = 120, LARGE = 6 };
   karst_index start[N + 1] = {0}, column[2 * N];
@@ -317,7 +291,7 @@ static struct problem make_convective(karst_context *context)
     start[i + 1] = k;
   }
   tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
-  return make_problem(context, A);
+  return make_system(context, A);
 }
 
 /* If losing orthogonality costs iterations, "auto" takes as many as "twice". In five systems together it does. */
@@ -327,7 +301,7 @@ static void test_orthogonality(karst_context *context, const char *solver)
   static const char *const passes[PASSES] = {"once", "twice", "auto"};
   int iterations[PASSES] = {0};
   for (int s = 0; s < SYSTEMS; s++) {
-    struct problem p = make_convective(context);
+    struct system p = make_convective(context);
     for (int i = 0; i < PASSES; i++) {
       tap_settings options = tight_options(solver, "none");
       options.rtol = 1e-6;
@@ -336,7 +310,7 @@ static void test_orthogonality(karst_context *context, const char *solver)
       iterations[i] += outcome.result.reason > 0 ? outcome.result.iterations : 10000;
       free(outcome.x);
     }
-    destroy_problem(&p);
+    destroy_system(&p);
   }
   tap_ok(iterations[ONCE] > iterations[TWICE] + 10 && abs(iterations[AUTO] - iterations[TWICE]) <= SYSTEMS,
          "%s takes %d iterations with Gram-Schmidt once, %d with twice, %d with auto", solver, iterations[ONCE],
@@ -351,7 +325,7 @@ static void test_flexible_is_gmres(karst_context *context)
   int total = 0, off = 0, other = 0;
   double worst = 0;
   for (int trial = 0; trial < 24; trial++) {
-    struct problem p = make_problem(context, tap_random_matrix(context, 60, 1 + trial % 3, 4, 0.7));
+    struct system p = make_system(context, tap_random_matrix(context, 60, 1 + trial % 3, 4, 0.7));
     tap_settings options = tight_options("gmres", preconditioners[trial % PRECONDITIONERS].precond);
     options.level = preconditioners[trial % PRECONDITIONERS].level;
     options.orthogonalise = passes[trial / 3 % 3];
@@ -363,10 +337,10 @@ static void test_flexible_is_gmres(karst_context *context)
     total += fixed.result.iterations;
     off += abs(fixed.result.iterations - flexible.result.iterations) > 1;
     other += memcmp(fixed.history, flexible.history, (size_t)(common + 1) * sizeof fixed.history[0]) != 0;
-    worst = fmax(worst, largest_difference(p.n, flexible.x, fixed.x));
+    worst = fmax(worst, relative_difference(p.n, flexible.x, fixed.x));
     free(fixed.x);
     free(flexible.x);
-    destroy_problem(&p);
+    destroy_system(&p);
   }
   tap_ok(off == 0 && other == 0 && worst < agreement,
          "fgmres takes the iterations of gmres, the first cycle to the bit, in %d of them: x differs by %.1e", total,
@@ -375,8 +349,8 @@ static void test_flexible_is_gmres(karst_context *context)
 
 static void test_zero_rhs(karst_context *context)
 {
-  struct problem p = make_symmetric(context, 3);
-  double *start = need(calloc((size_t)p.n, sizeof *start));
+  struct system p = make_symmetric(context, 3);
+  double *start = tap_memory(p.n, sizeof *start);
   start[p.n / 2] = 1;
   tap_need(context, karst_vector_fill(p.b, 0), "zero");
   for (int s = 0; s < SOLVERS; s++) {
@@ -391,13 +365,13 @@ static void test_zero_rhs(karst_context *context)
     free(from_one.x);
   }
   free(start);
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* The larger of the two targets counts, and the reason names it. */
 static void test_targets(karst_context *context)
 {
-  struct problem p = make_symmetric(context, 1);
+  struct system p = make_symmetric(context, 1);
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options = tight_options(every_solver[s], "none");
     options.atol = 1e-3;
@@ -412,12 +386,12 @@ static void test_targets(karst_context *context)
     free(loose.x);
     free(tight.x);
   }
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 static void test_history(karst_context *context)
 {
-  struct problem p = make_problem(context, tap_random_matrix(context, 60, 2, 4, 0.6));
+  struct system p = make_system(context, tap_random_matrix(context, 60, 2, 4, 0.6));
   for (int v = 0; v < VARIANTS; v++) {
     tap_settings options = variant_options(&variants[v], 1);
     options.restart = 7;
@@ -434,20 +408,20 @@ static void test_history(karst_context *context)
       tap_ok(falls, "the residual of %s never rises, Gram-Schmidt %s", variants[v].solver, variants[v].orthogonalise);
     free(outcome.x);
   }
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* Without restart GMRES ends within n steps, up to rounding, and so does CG. */
 static void test_finite_termination(karst_context *context)
 {
-  struct problem p = make_problem(context, tap_random_matrix(context, 12, 1, 4, 0.8));
+  struct system p = make_system(context, tap_random_matrix(context, 12, 1, 4, 0.8));
   tap_settings options = tight_options("gmres", "none");
   options.restart = 1000000000;
   struct outcome full = solve(&p, &options, NULL);
   tap_ok(full.result.reason == KARST_CONVERGED_RTOL && full.result.iterations <= p.n,
          "gmres without restart ends within %d steps: %d", (int)p.n, full.result.iterations);
   free(full.x);
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* ILU(0) of a block tridiagonal matrix is its LU factorization: one step solves, and another may remove rounding
@@ -466,7 +440,7 @@ static void test_exact_preconditioner(karst_context *context)
     }
   }
   tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "tridiagonal");
-  struct problem p = make_problem(context, A);
+  struct system p = make_system(context, A);
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options = tight_options(every_solver[s], "iluk");
     struct outcome outcome = solve(&p, &options, NULL);
@@ -474,15 +448,15 @@ static void test_exact_preconditioner(karst_context *context)
            "%s with the exact factorization takes %d iterations", options.solver, outcome.result.iterations);
     free(outcome.x);
   }
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* One solver object gets new values on the same pattern. */
 static void test_update(karst_context *context)
 {
-  struct problem p = make_symmetric(context, 2);
+  struct system p = make_symmetric(context, 2);
   int64_t scalars = karst_matrix_blocks(p.A) * 4;
-  double *doubled = need(calloc((size_t)scalars, sizeof *doubled)), *dense = tap_dense(p.A);
+  double *doubled = tap_memory(scalars, sizeof *doubled), *dense = tap_dense(p.A);
   const karst_index *start = karst_matrix_row_start(p.A), *column = karst_matrix_column(p.A);
   for (karst_index i = 0; i < karst_matrix_block_rows(p.A); i++)
     for (karst_index k = start[i]; k < start[i + 1]; k++)
@@ -490,45 +464,39 @@ static void test_update(karst_context *context)
         doubled[4 * (int64_t)k + e] = 2 * dense[((int64_t)column[k] * 2 + e / 2) * p.n + (int64_t)i * 2 + e % 2];
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options = tight_options(every_solver[s], "iluk");
-    struct problem own = make_symmetric(context, 2);
-    karst_solver *solver;
-    karst_vector *x;
+    struct system own = make_symmetric(context, 2);
     karst_result first, second;
-    double *host = need(calloc((size_t)p.n, sizeof *host));
-    tap_need(context, karst_vector_create(context, p.n, &x), "x");
-    tap_need(context, tap_solver_setup(context, &options, own.A, &solver), "solver");
+    double *host = tap_memory(p.n, sizeof *host);
+    karst_vector *x = vector_of(context, p.n, 0);
+    karst_solver *solver = solver_set_up(context, &options, own.A);
     tap_need(context, karst_solver_solve(solver, own.b, x, &first), "first solve");
     tap_need(context, karst_matrix_update_values(own.A, doubled), "new values");
     tap_need(context, karst_solver_update(solver), "update");
     tap_need(context, karst_solver_solve(solver, p.b, x, &second), "second solve");
     tap_need(context, karst_vector_get(x, p.n, host), "x");
     for (int64_t i = 0; i < p.n; i++) host[i] *= 2;
-    double error = largest_difference(p.n, host, p.solution);
+    double error = relative_difference(p.n, host, p.solution);
     tap_ok(first.reason > 0 && second.reason > 0 && error < agreement, "%s solves again with new values: %.1e",
            options.solver, error);
     karst_solver_destroy(solver);
     karst_vector_destroy(x);
     free(host);
-    destroy_problem(&own);
+    destroy_system(&own);
   }
   free(doubled);
   free(dense);
-  destroy_problem(&p);
+  destroy_system(&p);
 }
 
 /* Solves a system that is large enough to be shared among threads. */
 static void solve_poisson(karst_context *context, const char *solver_name, double *x, karst_result *result)
 {
-  karst_matrix *A;
-  karst_vector *b, *vector;
-  karst_solver *solver;
   tap_settings options = tight_options(solver_name, "iluk");
   options.rtol = 1e-8;
-  tap_need(context, karst_gallery_create(context, "poisson3d:21x21x21", 1, &A, NULL), "poisson3d");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &vector), "x");
-  tap_need(context, karst_vector_fill_random(b, 7), "b");
-  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
+  karst_matrix *A = matrix_from(context, "poisson3d:21x21x21", 1);
+  karst_vector *b = vector_random(context, karst_matrix_rows(A), 7);
+  karst_vector *vector = vector_of(context, karst_matrix_rows(A), 0);
+  karst_solver *solver = solver_set_up(context, &options, A);
   tap_need(context, karst_solver_solve(solver, b, vector, result), "solve");
   tap_need(context, karst_vector_get(vector, karst_matrix_rows(A), x), "x");
   karst_solver_destroy(solver);
@@ -542,7 +510,7 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
 static void test_same_bits(karst_context *context)
 {
   enum { N = 21 * 21 * 21, BYTES = N * sizeof(double) };
-  double *first = need(malloc(BYTES)), *again = need(malloc(BYTES));
+  double *first = tap_memory(N, sizeof *first), *again = tap_memory(N, sizeof *again);
   bool on_cpu = strncmp(karst_context_device(context), "cpu", 3) == 0;
   for (int s = 0; s < SOLVERS; s++) {
     karst_result result, repeated;

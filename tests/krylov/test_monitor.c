@@ -1,6 +1,6 @@
 /* test_monitor.c - a monitor decides: what it accepts or stops is the iterate at hand, told with its true residual. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,31 +14,6 @@ enum { SOLVERS = 6, AT = 7 };
 static const struct way {
   const char *ordering, *scale, *side;
 } ways[] = {{"natural", "none", "right"}, {"rcm", "none", "left"}, {"rcm", "diagonal", "right"}};
-
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  int64_t n;
-};
-
-static struct problem make_problem(karst_context *context)
-{
-  struct problem p = {.context = context};
-  tap_need(context, karst_gallery_create(context, "poisson3d:9x8x7", 1, &p.A, NULL), "poisson3d");
-  p.n = karst_matrix_rows(p.A);
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
-  return p;
-}
-
-static void destroy_problem(struct problem *p)
-{
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  karst_matrix_destroy(p->A);
-}
 
 /* Decides at an iteration, or once it is told a residual of at most enough. */
 struct judge {
@@ -57,7 +32,7 @@ static karst_decision judge(void *user, int iteration, double residual)
 
 static struct judge decide(int decision, int at) { return (struct judge){at, -1, decision, -1}; }
 
-static tap_settings settings_for(const char *solver, const struct way *way, int max_iterations)
+static karst_solver *make_solver(const struct problem *p, const char *solver, const struct way *way, int max_iterations)
 {
   tap_settings settings;
   tap_settings_default(&settings);
@@ -68,27 +43,17 @@ static tap_settings settings_for(const char *solver, const struct way *way, int 
   settings.side = strcmp(solver, "gmres") == 0 ? way->side : "right";
   settings.rtol = 1e-10;
   settings.max_iterations = max_iterations;
-  return settings;
-}
-
-static karst_solver *make_solver(const struct problem *p, const char *solver, const struct way *way, int max_iterations)
-{
-  const tap_settings settings = settings_for(solver, way, max_iterations);
-  karst_solver *made;
-  tap_need(p->context, tap_solver_setup(p->context, &settings, p->A, &made), "solver");
-  return made;
+  return problem_solver(p, &settings);
 }
 
 /* Solves from start in each element; x in p and in the array returned, which the caller frees. */
 static double *solve(const struct problem *p, karst_solver *solver, double start, karst_status expected,
                      karst_result *result)
 {
-  double *x = calloc((size_t)p->n, sizeof *x);
   tap_need(p->context, karst_vector_fill(p->x, start), "start");
   karst_status status = karst_solver_solve(solver, p->b, p->x, result);
   if (status != expected) tap_ok(false, "the solve is to be: %s", karst_status_text(expected));
-  tap_need(p->context, x ? karst_vector_get(p->x, p->n, x) : KARST_ERROR_NO_MEMORY, "x");
-  return x;
+  return vector_on_host(p->x);
 }
 
 /* What a monitor ends after AT iterations is the x that the iteration limit would have left, in every bit. */
@@ -117,7 +82,7 @@ static void test_iterate(const struct problem *p, const char *name, const struct
     free(x);
   }
   karst_solver_monitor(solver, NULL, NULL);
-  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_RTOL && result.iterations > AT, "a solve without a monitor goes on");
   free(wanted);
   karst_solver_destroy(solver);
@@ -152,18 +117,18 @@ static void test_targets(const struct problem *p, const char *name)
   tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
   struct judge loose = {-1, 1e-4 * norm, KARST_ACCEPT, -1}, tight = {-1, 1e-10 * norm, KARST_STOP, -1};
   karst_solver_monitor(solver, judge, &loose);
-  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.relative_residual <= 1.01e-4 &&
              result.relative_residual > 1e-10,
          "%s: a looser test of the caller's: %.2e", name, result.relative_residual);
   karst_solver_monitor(solver, judge, &tight);
-  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: what meets rtol has converged by it, whatever is decided: %s",
          name, karst_reason_text(result.reason));
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-10, 2 * norm, 1000), "atol");
   struct judge first = decide(KARST_STOP, 0);
   karst_solver_monitor(solver, judge, &first);
-  free(solve(p, solver, 0, KARST_SUCCESS, &result));
+  result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: and so by atol", name);
   karst_solver_destroy(solver);
 }
@@ -206,13 +171,8 @@ static karst_decision lie(void *user, int iteration, double residual)
 /* An iterate that is worse than the start is not handed over, accepted or not. */
 static void test_lie(struct problem *p, const char *name)
 {
-  const int64_t entries = karst_matrix_entries(p->A), rows = p->n;
-  double *value = calloc((size_t)entries, sizeof *value), *dense = tap_dense(p->A), *back;
-  back = calloc((size_t)entries, sizeof *back);
-  if (!value || !dense || !back) tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
-  for (karst_index i = 0; i < rows; i++)
-    for (karst_index k = karst_matrix_row_start(p->A)[i]; k < karst_matrix_row_start(p->A)[i + 1]; k++)
-      value[k] = 100 * (back[k] = dense[karst_matrix_column(p->A)[k] * rows + i]);
+  double *value = values_on_host(p->A), *back = values_on_host(p->A);
+  for (int64_t k = 0; k < karst_matrix_entries(p->A); k++) value[k] *= 100;
   karst_solver *solver = make_solver(p, name, &ways[0], 1000);
   struct liar liar = {p->A, value};
   karst_result result;
@@ -226,7 +186,6 @@ static void test_lie(struct problem *p, const char *name)
   tap_need(p->context, karst_matrix_update_values(p->A, back), "old values");
   free(x);
   free(back);
-  free(dense);
   free(value);
   karst_solver_destroy(solver);
 }
@@ -235,17 +194,14 @@ static void test_lie(struct problem *p, const char *name)
 static void test_unfit(karst_context *context)
 {
   static const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
-  static const double singular[] = {0, 1, 1, 2}, regular[] = {3, 1, 1, 2}, load[] = {1, 2}, none[] = {NAN, 0};
+  static const double singular[] = {0, 1, 1, 2}, regular[] = {3, 1, 1, 2}, none[] = {NAN, 0};
   for (int bad = 0; bad < 2; bad++) {
-    struct problem p = {.context = context, .n = 2};
     struct judge user = decide(KARST_ACCEPT, 0);
+    karst_matrix *A;
     karst_solver *solver;
     karst_result result;
-    tap_need(context, karst_matrix_create(context, 2, 1, start, column, bad ? regular : singular, KARST_COPY, &p.A),
-             "A");
-    tap_need(context, karst_vector_create(context, 2, &p.b), "b");
-    tap_need(context, karst_vector_create(context, 2, &p.x), "x");
-    tap_need(context, karst_vector_set(p.b, 2, load), "b");
+    tap_need(context, karst_matrix_create(context, 2, 1, start, column, bad ? regular : singular, KARST_COPY, &A), "A");
+    struct problem p = problem_of(context, A, 0);
     if (bad) tap_need(context, karst_vector_set(p.x, 2, none), "x");
     tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
     karst_solver_monitor(solver, judge, &user);
@@ -254,13 +210,13 @@ static void test_unfit(karst_context *context)
     tap_ok(result.reason == (bad ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK), "accepted all the same: %s",
            karst_reason_text(result.reason));
     karst_solver_destroy(solver);
-    destroy_problem(&p);
+    problem_destroy(&p);
   }
 }
 
 static void test_all(karst_context *context)
 {
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson3d:9x8x7", 1, tap_seed());
   for (int s = 0; s < SOLVERS; s++) {
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
       test_iterate(&p, solvers[s], &ways[w]);
@@ -270,7 +226,7 @@ static void test_all(karst_context *context)
     test_targets(&p, solvers[s]);
     test_lie(&p, solvers[s]);
   }
-  destroy_problem(&p);
+  problem_destroy(&p);
   test_unfit(context);
 }
 

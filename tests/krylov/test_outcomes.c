@@ -2,7 +2,7 @@
  * where they were first seen, singular blocks, limits, stagnation. In every case x is finite and no worse than the
  * start. */
 #include "tests/support/driver.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include "lib/vector/vector.h"
 
@@ -56,8 +56,7 @@ static karst_matrix *make_matrix(const struct trial *trial)
 
 static karst_vector *make_vector(const struct trial *trial, const double *values)
 {
-  karst_vector *vector;
-  tap_need(trial->context, karst_vector_create(trial->context, trial->n, &vector), "vector");
+  karst_vector *vector = vector_of(trial->context, trial->n, 0);
   if (values) tap_need(trial->context, karst_vector_set(vector, trial->n, values), "vector");
   return vector;
 }
@@ -67,8 +66,7 @@ static struct verdict run(const struct trial *trial)
   struct verdict verdict;
   karst_matrix *A = make_matrix(trial);
   karst_vector *b = make_vector(trial, trial->b), *x = make_vector(trial, trial->start);
-  karst_solver *solver;
-  tap_need(trial->context, tap_solver_setup(trial->context, &trial->options, A, &solver), "solver");
+  karst_solver *solver = solver_set_up(trial->context, &trial->options, A);
   tap_need(trial->context, karst_solver_solve(solver, b, x, &verdict.result), "solve");
   tap_need(trial->context, karst_vector_get(x, trial->n, verdict.x), "x");
   snprintf(verdict.text, sizeof verdict.text, "%s", karst_solver_explain(solver));
@@ -292,8 +290,6 @@ static void test_stagnation(karst_context *context)
 /* Slow progress is not stagnation: a restarted method far from its solution goes on until the limit. */
 static void test_slow_is_not_stagnated(karst_context *context)
 {
-  karst_matrix *A;
-  karst_vector *b, *x;
   karst_solver *solver;
   tap_settings options;
   karst_result result;
@@ -301,10 +297,8 @@ static void test_slow_is_not_stagnated(karst_context *context)
   options.precond = "none";
   options.restart = 2;
   options.max_iterations = 150;
-  tap_need(context, karst_gallery_create(context, "poisson2d:100x100", 1, &A, NULL), "poisson2d");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_matrix *A = matrix_from(context, "poisson2d:100x100", 1);
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   for (int side = 0; side < 2; side++) {
     options.side = side ? "left" : "right";
     tap_need(context, karst_vector_fill(x, 0), "x");
@@ -342,14 +336,9 @@ static void test_recursive_residual_lies(karst_context *context)
 {
   enum { BLOCKS = 5 * 16 * 16 };
   double value[BLOCKS], *dense;
-  karst_matrix *A;
-  karst_vector *b, *x, *r;
-  tap_need(context, karst_gallery_create(context, "poisson2d:16x16", 1, &A, NULL), "poisson2d");
+  karst_matrix *A = matrix_from(context, "poisson2d:16x16", 1);
   int64_t rows = karst_matrix_rows(A), blocks = karst_matrix_blocks(A);
-  tap_need(context, karst_vector_create(context, rows, &b), "b");
-  tap_need(context, karst_vector_create(context, rows, &x), "x");
-  tap_need(context, karst_vector_create(context, rows, &r), "r");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_vector *b = vector_of(context, rows, 1), *x = vector_of(context, rows, 0), *r = vector_of(context, rows, 0);
   dense = tap_dense(A);
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options;
@@ -388,13 +377,9 @@ static void test_recursive_residual_lies(karst_context *context)
 /* The start is so large that the residual falls through all of its digits during the solve. */
 static void test_far_start(karst_context *context)
 {
-  karst_matrix *A;
-  karst_vector *b, *x, *r;
-  tap_need(context, karst_gallery_create(context, "poisson2d:16x16", 1, &A, NULL), "poisson2d");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &r), "r");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_matrix *A = matrix_from(context, "poisson2d:16x16", 1);
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
+  karst_vector *r = vector_of(context, karst_matrix_rows(A), 0);
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings options;
     karst_solver *solver;

@@ -3,11 +3,11 @@
  * apply: fgmres and orthomin accept this, and the other drivers refuse one that says so. */
 #include "tests/support/driver.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/tap.h"
 
 #include "lib/vector/vector.h"
 
 #include "solver/solver.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,36 +52,10 @@ static const struct variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
-struct system {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  int64_t n;
-};
-
-static struct system make_system(karst_context *context, const char *gallery)
-{
-  struct system s = {.context = context};
-  tap_need(context, karst_gallery_create(context, gallery, 1, &s.A, NULL), gallery);
-  s.n = karst_matrix_rows(s.A);
-  tap_need(context, karst_vector_create(context, s.n, &s.b), "b");
-  tap_need(context, karst_vector_create(context, s.n, &s.x), "x");
-  tap_need(context, karst_vector_fill_random(s.b, 3), "b");
-  return s;
-}
-
-static void destroy_system(struct system *s)
-{
-  karst_vector_destroy(s->x);
-  karst_vector_destroy(s->b);
-  karst_matrix_destroy(s->A);
-}
-
 /* Makes a solver with a target at the level of rounding, so that solves restart and go on as refinement. */
-static karst_solver *make_solver(const struct system *s, const struct variant *variant, const char *precond)
+static karst_solver *make_solver(const struct problem *s, const struct variant *variant, const char *precond)
 {
   tap_settings options;
-  karst_solver *solver;
   tap_settings_default(&options);
   options.solver = variant->solver;
   options.side = variant->side;
@@ -91,12 +65,11 @@ static karst_solver *make_solver(const struct system *s, const struct variant *v
   options.restart = 4;
   options.rtol = 3e-16;
   options.max_iterations = 40;
-  tap_need(s->context, tap_solver_setup(s->context, &options, s->A, &solver), "solver");
-  return solver;
+  return problem_solver(s, &options);
 }
 
 /* Solves from zero; apply number fail_at fails. found: x; claimed: the residual that the result reports for it. */
-static karst_status solve(const struct system *s, karst_solver *solver, int fail_at, double *found, double *claimed)
+static karst_status solve(const struct problem *s, karst_solver *solver, int fail_at, double *found, double *claimed)
 {
   karst_result result;
   tap_need(s->context, karst_vector_fill(s->x, 0), "start");
@@ -111,7 +84,7 @@ static karst_status solve(const struct system *s, karst_solver *solver, int fail
 /* Each apply of a solve fails once. */
 static void test_failing_applies(karst_context *context)
 {
-  struct system s = make_system(context, "poisson2d:7x6");
+  struct problem s = problem_from(context, "poisson2d:7x6", 1, 3);
   const size_t bytes = (size_t)s.n * sizeof(double);
   double *undisturbed = malloc(bytes), *found = malloc(bytes), start, claimed;
   tap_need(context, karst_vector_norm(s.b, &start), "norm");
@@ -146,13 +119,13 @@ static void test_failing_applies(karst_context *context)
   }
   free(undisturbed);
   free(found);
-  destroy_system(&s);
+  problem_destroy(&s);
 }
 
 /* A caller with a method of his own sees these statuses. */
 static void test_apply_alone(karst_context *context)
 {
-  struct system s = make_system(context, "poisson2d:7x6");
+  struct problem s = problem_from(context, "poisson2d:7x6", 1, 3);
   karst_precond *M;
   tap_need(context, karst_precond_create(context, NULL, s.A, &M), "preconditioner");
   replace_apply(M);
@@ -165,7 +138,7 @@ static void test_apply_alone(karst_context *context)
          "karst_precond_apply returns the status of the apply: %s, %s, %s", karst_status_text(first),
          karst_status_text(second), karst_status_text(third));
   karst_precond_destroy(M);
-  destroy_system(&s);
+  problem_destroy(&s);
 }
 
 /* Block Jacobi, block ILU(0), and a few steps of GMRES take turns. */
@@ -201,7 +174,7 @@ static karst_status turn_apply(const karst_precond *p, const double *r, double *
 static const struct karst_precond_ops turn_ops = {
     .name = "turns", .setup = turn_setup, .update = turn_setup, .apply = turn_apply};
 
-static struct turns make_turns(const struct system *s)
+static struct turns make_turns(const struct problem *s)
 {
   struct turns turns = {.calls = 0};
   tap_settings options;
@@ -211,8 +184,8 @@ static struct turns make_turns(const struct system *s)
   options.max_iterations = 3;
   tap_need(s->context, tap_precond_create(s->context, &options, s->A, &turns.jacobi), "jacobi");
   tap_need(s->context, tap_solver_setup(s->context, &options, s->A, &turns.inner), "inner solver");
-  tap_need(s->context, karst_vector_create(s->context, s->n, &turns.r), "r");
-  tap_need(s->context, karst_vector_create(s->context, s->n, &turns.z), "z");
+  turns.r = vector_of(s->context, s->n, 0);
+  turns.z = vector_of(s->context, s->n, 0);
   return turns;
 }
 
@@ -226,7 +199,7 @@ static void destroy_turns(struct turns *turns)
 }
 
 /* Solves with a driver and a preconditioner that takes turns. varies: whether it says so. */
-static karst_status solve_in_turns(const struct system *s, const char *solver, const char *orthogonalise, bool varies,
+static karst_status solve_in_turns(const struct problem *s, const char *solver, const char *orthogonalise, bool varies,
                                    double target, karst_result *result)
 {
   struct turns turns = make_turns(s);
@@ -256,7 +229,7 @@ static void test_turns(karst_context *context)
   static const char *const flexible[][2] = {
       {"fgmres", "auto"}, {"fgmres", "once"}, {"fgmres", "twice"}, {"orthomin", "auto"}, {"richardson", "auto"}};
   static const char *const fixed[] = {"gmres", "bicgstab", "cg"};
-  struct system s = make_system(context, "convdiff:9x8x7");
+  struct problem s = problem_from(context, "convdiff:9x8x7", 1, 3);
   double norm, target;
   int iterations = 0;
   karst_result result;
@@ -281,7 +254,7 @@ static void test_turns(karst_context *context)
                strstr(sentence, "fgmres"),
            "%s refuses it: %s", fixed[i], sentence);
   }
-  destroy_system(&s);
+  problem_destroy(&s);
 }
 
 /* In a solver that orders and scales, every other apply does nothing. */
@@ -290,30 +263,27 @@ static void test_varying_in_a_solver(karst_context *context)
   static const struct variant flexible[] = {{"fgmres", "right", "none"},       {"fgmres", "right", "diagonal"},
                                             {"fgmres", "right", "block"},      {"orthomin", "right", "none"},
                                             {"orthomin", "right", "diagonal"}, {"orthomin", "right", "block"}};
-  struct system s = make_system(context, "blackoil:6x5x4");
+  struct problem s = problem_from(context, "blackoil:6x5x4", 1, 3);
   double norm;
   tap_need(context, karst_vector_norm(s.b, &norm), "norm");
   for (int v = 0; v < 6; v++) {
     tap_settings options;
-    karst_solver *solver;
-    karst_result result;
     tap_settings_default(&options);
     options.solver = flexible[v].solver;
     options.scale = flexible[v].scale;
     options.ordering = "rcm";
-    tap_need(context, tap_solver_setup(context, &options, s.A, &solver), "solver");
+    karst_solver *solver = problem_solver(&s, &options);
     replace_apply(solver->precond);
     outside.varies = true;
     outside.calls = outside.fail_at = 0;
-    tap_need(context, karst_vector_fill(s.x, 0), "start");
-    tap_need(context, karst_solver_solve(solver, s.b, s.x, &result), "solve");
+    const karst_result result = problem_solve(&s, solver);
     double residual = tap_residual(s.A, s.b, s.x);
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= options.rtol * norm * (1 + 1e-12),
            "%s, scale %s, with ILU(0) every other time: %.1e of %.1e after %d iterations", flexible[v].solver,
            flexible[v].scale, residual, options.rtol * norm, result.iterations);
     karst_solver_destroy(solver);
   }
-  destroy_system(&s);
+  problem_destroy(&s);
 }
 
 /* The memory of Z is reported. */
@@ -321,16 +291,15 @@ static void test_memory(karst_context *context)
 {
   enum { RESTART = 12 };
   static const char *const solvers[] = {"gmres", "fgmres"};
-  struct system s = make_system(context, "poisson2d:30x30");
+  struct problem s = problem_from(context, "poisson2d:30x30", 1, 3);
   int64_t memory[2], vectors = RESTART * s.n * (int64_t)sizeof(double);
   for (int i = 0; i < 2; i++) {
     tap_settings options;
-    karst_solver *solver;
     karst_solver_info info;
     tap_settings_default(&options);
     options.solver = solvers[i];
     options.restart = RESTART;
-    tap_need(context, tap_solver_setup(context, &options, s.A, &solver), "solver");
+    karst_solver *solver = problem_solver(&s, &options);
     tap_need(context, karst_solver_get_info(solver, &info), "info");
     memory[i] = info.memory;
     karst_solver_destroy(solver);
@@ -338,7 +307,7 @@ static void test_memory(karst_context *context)
   tap_ok(memory[1] - memory[0] >= vectors && memory[1] - memory[0] < vectors + vectors / 20,
          "fgmres holds as many vectors more as its restart: %lld bytes and %lld", (long long)memory[0],
          (long long)memory[1]);
-  destroy_system(&s);
+  problem_destroy(&s);
 }
 
 static void test_all(karst_context *context)

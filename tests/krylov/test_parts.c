@@ -2,24 +2,15 @@
  * preconditioner is that of the matrix without the couplings between boxes of the grid, and its residual that of the
  * whole system. */
 #include "tests/support/failing_allocator.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 
 #include "lib/matrix/matrix.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 5 };
-
-static double *need(int64_t count)
-{
-  double *value = calloc((size_t)count, sizeof *value);
-  if (value) return value;
-  tap_need(NULL, KARST_ERROR_NO_MEMORY, "memory of the test itself");
-  exit(1);
-}
 
 static tap_settings settings_for(int parts, int steps)
 {
@@ -40,7 +31,7 @@ static karst_matrix *make_matrix(karst_context *context, const karst_index size[
   const karst_index cells = size[0] * size[1] * size[2];
   karst_index *cell = calloc((size_t)cells, sizeof *cell), *row = calloc((size_t)cells, sizeof *row);
   karst_index *start = calloc((size_t)cells + 1, sizeof *start), *column = calloc((size_t)cells * 7, sizeof *column);
-  double *value = need((int64_t)cells * 7 * b * b);
+  double *value = tap_memory((int64_t)cells * 7 * b * b, sizeof(double));
   karst_index rows = 0, blocks = 0;
   karst_matrix *A;
   if (!cell || !row || !start || !column) tap_need(context, KARST_ERROR_NO_MEMORY, "memory of the test itself");
@@ -77,36 +68,12 @@ static karst_matrix *make_matrix(karst_context *context, const karst_index size[
   return A;
 }
 
-static karst_vector *make_vector(karst_context *context, int64_t n)
-{
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, n, &vector), "vector");
-  tap_need(context, karst_vector_fill(vector, 0), "vector");
-  return vector;
-}
-
-static karst_vector *make_load(karst_context *context, int64_t n)
-{
-  karst_vector *vector = make_vector(context, n);
-  tap_need(context, karst_vector_fill_random(vector, tap_seed()), "b");
-  return vector;
-}
-
-static karst_solver *make_solver(karst_context *context, const tap_settings *settings, const karst_matrix *A)
-{
-  karst_solver *solver;
-  tap_need(context, tap_solver_setup(context, settings, A, &solver), "solver");
-  return solver;
-}
-
 /* Solves from zero and returns x [n], which the caller frees. */
-static double *solve(karst_context *context, karst_solver *solver, const karst_vector *b, int64_t n,
-                     karst_result *result)
+static double *solve(karst_context *context, karst_solver *solver, const karst_vector *b, karst_result *result)
 {
-  double *found = need(n);
-  karst_vector *x = make_vector(context, n);
+  karst_vector *x = vector_of(context, karst_vector_length(b), 0);
   tap_need(context, karst_solver_solve(solver, b, x, result), "solve");
-  tap_need(context, karst_vector_get(x, n, found), "x");
+  double *found = vector_on_host(x);
   karst_vector_destroy(x);
   return found;
 }
@@ -114,8 +81,8 @@ static double *solve(karst_context *context, karst_solver *solver, const karst_v
 static double *solve_once(karst_context *context, const tap_settings *settings, const karst_matrix *A,
                           const karst_vector *b, karst_result *result)
 {
-  karst_solver *solver = make_solver(context, settings, A);
-  double *found = solve(context, solver, b, karst_matrix_rows(A), result);
+  karst_solver *solver = solver_set_up(context, settings, A);
+  double *found = solve(context, solver, b, result);
   karst_solver_destroy(solver);
   return found;
 }
@@ -141,7 +108,7 @@ static void iterate(const karst_matrix *A, const karst_index boxes[3], const dou
 {
   karst_grid grid;
   const int64_t n = karst_matrix_rows(A), size = karst_matrix_block_size(A);
-  double *dense = tap_dense(A), *M = need(n * n), *r = need(n);
+  double *dense = tap_dense(A), *M = tap_memory(n * n, sizeof(double)), *r = tap_memory(n, sizeof(double));
   tap_need(NULL, karst_matrix_get_grid(A, &grid), "grid");
   for (int step = 0; step < STEPS; step++) {
     for (int64_t i = 0; i < n; i++) {
@@ -185,11 +152,11 @@ static void test_dense(karst_context *context)
       const int64_t n = karst_matrix_rows(A);
       tap_settings settings = settings_for(cuts[c].parts, STEPS);
       karst_result result;
-      double *x = need(n), *load = need(n), worst = 0, largest = 0;
+      double *x = tap_memory(n, sizeof(double)), *load = tap_memory(n, sizeof(double)), worst = 0, largest = 0;
       settings.level = 150;
       settings.ordering = orderings[way / 2];
       settings.scale = scales[((size_t)way + c) % 3];
-      karst_vector *rhs = make_load(context, n);
+      karst_vector *rhs = vector_random(context, n, tap_seed());
       tap_need(context, karst_vector_get(rhs, n, load), "b");
       double *found = solve_once(context, &settings, A, rhs, &result);
       iterate(A, cuts[c].boxes, load, x);
@@ -213,12 +180,11 @@ static void test_dense(karst_context *context)
  * takes no notice of them. */
 static void test_same_bits(karst_context *context)
 {
-  karst_matrix *A;
   karst_result result[2];
-  tap_need(context, karst_gallery_create(context, "convdiff:6x5x4", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "convdiff:6x5x4", 0);
   const int64_t n = karst_matrix_rows(A);
   const size_t bytes = (size_t)n * sizeof(double);
-  karst_vector *b = make_load(context, n);
+  karst_vector *b = vector_random(context, n, tap_seed());
   tap_settings settings = settings_for(1, 20), plain = settings;
   tap_settings_default(&plain);
   plain.solver = settings.solver;
@@ -253,9 +219,8 @@ static void test_growth(karst_context *context)
 {
   static const char *const preconds[] = {"iluk", "parilu", "two-stage"};
   static const int parts[] = {1, 2, 4, 8, 64};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson3d:8x8x8", 1, &A, NULL), "matrix");
-  karst_vector *b = make_vector(context, karst_matrix_rows(A));
+  karst_matrix *A = matrix_from(context, "poisson3d:8x8x8", 1);
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_vector_fill(b, 1), "b");
   for (int m = 0; m < 3; m++) {
     int steps[5];
@@ -286,7 +251,7 @@ static void test_diagonal_factors(karst_context *context)
   for (size_t i = 0; i < sizeof keep / sizeof keep[0]; i++) keep[i] = i == 0 || tap_random() < 0.8;
   for (int g = 0; g < 4; g++) {
     karst_matrix *A = make_matrix(context, size, 1 + g, g % 2 ? keep : NULL, false);
-    karst_vector *b = make_load(context, karst_matrix_rows(A));
+    karst_vector *b = vector_random(context, karst_matrix_rows(A), tap_seed());
     int steps[3];
     for (int m = 0; m < 3; m++) {
       tap_settings settings = settings_for(4, 1000);
@@ -307,8 +272,7 @@ static void test_diagonal_factors(karst_context *context)
 static void refuse(karst_context *context, const karst_matrix *A, int parts, karst_status expected, const char *says)
 {
   const tap_settings settings = settings_for(parts, STEPS);
-  karst_solver *solver;
-  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
+  karst_solver *solver = solver_of(context, &settings);
   const karst_status status = karst_solver_setup(solver, A);
   tap_ok(status == expected && strstr(karst_context_error(context), says), "%d parts are refused: %s", parts,
          status ? karst_context_error(context) : "no");
@@ -341,24 +305,24 @@ static void test_new_values(karst_context *context)
   for (int o = 0; o < 2; o++) {
     karst_matrix *A = make_matrix(context, size, 2, NULL, false), *B = make_matrix(context, size, 2, NULL, false);
     const int64_t n = karst_matrix_rows(A);
-    karst_vector *b = make_load(context, n);
+    karst_vector *b = vector_random(context, n, tap_seed());
     tap_settings settings = settings_for(6, 100);
     karst_result result[4];
     karst_solver_info whole, cut;
     double *value;
     settings.ordering = orderings[o];
     settings.rtol = 1e-10;
-    karst_solver *solver = make_solver(context, &settings, A), *other = make_solver(context, &settings, A);
+    karst_solver *solver = solver_set_up(context, &settings, A), *other = solver_set_up(context, &settings, A);
     double *fresh = solve_once(context, &settings, B, b, &result[0]);
     tap_need(context, karst_solver_set_operator(other, multiply, B), "operator");
-    double *operated = solve(context, other, b, n, &result[3]);
+    double *operated = solve(context, other, b, &result[3]);
     tap_need(context, karst_matrix_host_value(B, &value), "values");
     tap_need(context, karst_matrix_update_values(A, value), "values");
     karst_matrix_host_value_done(B, value);
     tap_need(context, karst_solver_keep(solver), "keep");
-    double *kept = solve(context, solver, b, n, &result[1]);
+    double *kept = solve(context, solver, b, &result[1]);
     tap_need(context, karst_solver_update(solver), "update");
-    double *updated = solve(context, solver, b, n, &result[2]);
+    double *updated = solve(context, solver, b, &result[2]);
     tap_ok(memcmp(fresh, updated, (size_t)n * sizeof *fresh) == 0 && result[0].iterations == result[2].iterations &&
                result[2].reason > 0,
            "ordering %s: an update gives the bits of a set-up: %d steps", orderings[o], result[2].iterations);
@@ -368,7 +332,7 @@ static void test_new_values(karst_context *context)
     tap_need(context, karst_solver_get_info(solver, &cut), "info");
     karst_solver_destroy(solver);
     settings.parts = 1;
-    solver = make_solver(context, &settings, A);
+    solver = solver_set_up(context, &settings, A);
     tap_need(context, karst_solver_get_info(solver, &whole), "info");
     /* 6 parts of 5x4x3 cells are 2x1x3 or the like, which cut fewer than half of the couplings; factors of the rest may
      * take less. */
@@ -392,19 +356,18 @@ static void test_analysis(karst_context *context)
   static const karst_index size[3] = {6, 4, 3};
   karst_matrix *A = make_matrix(context, size, 2, NULL, false), *B = make_matrix(context, size, 2, NULL, false);
   const int64_t n = karst_matrix_rows(A);
-  karst_vector *b = make_load(context, n);
+  karst_vector *b = vector_random(context, n, tap_seed());
   tap_settings settings = settings_for(4, 50);
   karst_analysis *analysis;
-  karst_solver *second;
   karst_result result[2];
   settings.ordering = "rcm";
-  karst_solver *first = make_solver(context, &settings, A);
+  karst_solver *first = solver_set_up(context, &settings, A);
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
   karst_solver_destroy(first);
   karst_matrix_destroy(A);
-  tap_need(context, tap_solver_create(context, &settings, &second), "solver");
+  karst_solver *second = solver_of(context, &settings);
   tap_need(context, karst_solver_setup_with(second, B, analysis), "set-up with an analysis");
-  double *shared = solve(context, second, b, n, &result[0]), *full = solve_once(context, &settings, B, b, &result[1]);
+  double *shared = solve(context, second, b, &result[0]), *full = solve_once(context, &settings, B, b, &result[1]);
   tap_ok(memcmp(shared, full, (size_t)n * sizeof *full) == 0 && result[0].reason > 0,
          "with an analysis of as many parts: the bits of a full set-up");
   tap_need(context, karst_matrix_set_grid(B, 72, 1, 1), "grid");
@@ -473,12 +436,11 @@ static void nothing_is_allocated(void)
   const karst_allocator allocator = failing_allocator(&memory);
   const tap_settings settings = settings_for(4, 20);
   karst_context *context;
-  karst_matrix *A;
   karst_result result;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
-  tap_need(context, karst_gallery_create(context, "poisson2d:9x9", 1, &A, NULL), "matrix");
-  karst_vector *b = make_load(context, 81), *x = make_vector(context, 81);
-  karst_solver *solver = make_solver(context, &settings, A);
+  karst_matrix *A = matrix_from(context, "poisson2d:9x9", 1);
+  karst_vector *b = vector_random(context, 81, tap_seed()), *x = vector_of(context, 81, 0);
+  karst_solver *solver = solver_set_up(context, &settings, A);
   const long before = memory.calls;
   for (int i = 0; i < 2; i++) {
     tap_need(context, karst_solver_update(solver), "update");

@@ -2,19 +2,11 @@
  * halves.h. */
 #include "tests/support/failing_allocator.h"
 #include "tests/support/halves.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  double value[3 * N - 2];
-};
 
 static void make_values(double *value, double shift)
 {
@@ -39,22 +31,21 @@ static karst_status make_matrix(karst_context *context, const double *value, kar
 
 static struct problem make_problem(karst_context *context)
 {
-  struct problem p = {.context = context};
+  karst_matrix *A;
+  double value[3 * N - 2];
   memset(&script, 0, sizeof script);
-  make_values(p.value, 0.01);
+  make_values(value, 0.01);
   if (!karst_precond_find(context, "halves")) tap_need(context, add_method(context), "method");
-  tap_need(context, make_matrix(context, p.value, &p.A), "matrix");
-  tap_need(context, karst_vector_create(context, N, &p.b), "b");
-  tap_need(context, karst_vector_create(context, N, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
-  return p;
+  tap_need(context, make_matrix(context, value, &A), "matrix");
+  return problem_of(context, A, tap_seed());
 }
 
-static void destroy_problem(struct problem *p)
+/* New values, with another shift. */
+static void shift_values(const struct problem *p, double shift)
 {
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  karst_matrix_destroy(p->A);
+  double value[3 * N - 2];
+  make_values(value, shift);
+  tap_need(p->context, karst_matrix_update_values(p->A, value), "values");
 }
 
 static tap_settings settings_for(const char *ordering, const char *scale)
@@ -70,21 +61,10 @@ static tap_settings settings_for(const char *ordering, const char *scale)
   return settings;
 }
 
-static karst_solver *make_solver(const struct problem *p, const tap_settings *settings)
-{
-  karst_solver *solver;
-  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
-  return solver;
-}
-
-/* Solves from a constant start. */
 static karst_result solve(const struct problem *p, karst_solver *solver, double start)
 {
-  karst_result result;
   script.products = script.applies = script.general = 0;
-  tap_need(p->context, karst_vector_fill(p->x, start), "start");
-  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
-  return result;
+  return problem_solve_from(p, solver, start);
 }
 
 static bool is_solved(const struct problem *p, const karst_result *result)
@@ -106,7 +86,7 @@ static void test_choice(karst_context *context)
 {
   struct problem p = make_problem(context);
   tap_settings settings = settings_for("natural", "none");
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   const karst_result reduced = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &reduced) && script.products >= reduced.iterations && script.general == 0,
          "natural, none: the reduced system, %d iterations: %s", reduced.iterations, karst_solver_explain(solver));
@@ -123,11 +103,11 @@ static void test_choice(karst_context *context)
          "and the reduced one once it is gone");
   karst_solver_destroy(solver);
   settings.solver = "gmres";
-  solver = make_solver(&p, &settings);
+  solver = problem_solver(&p, &settings);
   const karst_result gmres = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &gmres) && script.products == 0, "gmres works on the whole system");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Starts: any one, one that is the solution, and one that is where nothing was eliminated. */
@@ -135,7 +115,7 @@ static void test_starts(karst_context *context)
 {
   struct problem p = make_problem(context);
   const tap_settings settings = settings_for("natural", "none");
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   double found[N], kept[N];
   karst_result result = solve(&p, solver, 3);
   tap_ok(is_solved(&p, &result), "a start of 3: %s", karst_solver_explain(solver));
@@ -154,13 +134,12 @@ static void test_starts(karst_context *context)
   const double residual = tap_residual(p.A, p.b, p.x);
   tap_ok(result.reason == KARST_ITERATION_LIMIT && fabs(residual - result.residual) <= 1e-9 * residual,
          "the residual after one iteration is that of x: %s", karst_solver_explain(solver));
-  karst_vector *zero;
-  tap_need(context, karst_vector_create(context, N, &zero), "zero");
+  karst_vector *zero = vector_of(context, N, 0);
   tap_need(context, karst_solver_solve(solver, zero, p.x, &result), "solve");
   tap_ok(result.reason > 0 && result.residual == 0, "b = 0: %s", karst_solver_explain(solver));
   karst_vector_destroy(zero);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* A product that is not S: the recursive residual lies, and the solve ends, with the residual of what it returns. */
@@ -168,7 +147,7 @@ static void test_lie(karst_context *context)
 {
   struct problem p = make_problem(context);
   const tap_settings settings = settings_for("natural", "none");
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   script.lie = 0.01;
   for (int start = 0; start < 2; start++) {
     const karst_result result = solve(&p, solver, start);
@@ -185,7 +164,7 @@ static void test_lie(karst_context *context)
   tap_ok(reach.iterations < 1000 && reach.relative_residual < 1e-13, "a target below rounding ends: %s",
          karst_solver_explain(solver));
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 static void set_element(const struct problem *p, karst_vector *vector, int i, double value)
@@ -201,7 +180,7 @@ static void test_not_finite(karst_context *context)
 {
   struct problem p = make_problem(context);
   const tap_settings settings = settings_for("natural", "none");
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   karst_result result;
   for (int i = 8; i < 10; i++) {
     tap_need(context, karst_vector_fill(p.x, 0), "start");
@@ -222,7 +201,7 @@ static void test_not_finite(karst_context *context)
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 7, "an infinity in b: %s",
          karst_solver_explain(solver));
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Factors that are not there: the reason, the row and what the preconditioner says of it. New values mend it. */
@@ -231,7 +210,7 @@ static void test_updates(karst_context *context)
   struct problem p = make_problem(context);
   const tap_settings settings = settings_for("natural", "none");
   script.reason = KARST_INDEFINITE_PRECOND;
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   karst_result result = solve(&p, solver, 1);
   const double residual = tap_residual(p.A, p.b, p.x);
   tap_ok(result.reason == KARST_INDEFINITE_PRECOND && result.block_row == 4 && result.iterations == 0 &&
@@ -241,8 +220,7 @@ static void test_updates(karst_context *context)
                     "node (4, 0) at level 1 is not positive") == 0,
          "%s", karst_solver_explain(solver));
   script.reason = KARST_SOUND;
-  make_values(p.value, 0.5);
-  tap_need(context, karst_matrix_update_values(p.A, p.value), "values");
+  shift_values(&p, 0.5);
   tap_need(context, karst_solver_update(solver), "update");
   result = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &result) && script.general == 0, "new values: %s", karst_solver_explain(solver));
@@ -251,7 +229,7 @@ static void test_updates(karst_context *context)
   tap_ok(info.memory >= (int64_t)(7 * SIZE + 3 * N) * (int64_t)sizeof(double), "%lld bytes are held",
          (long long)info.memory);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Factors that are kept for new values are of another matrix, and so is what they eliminate. */
@@ -259,9 +237,8 @@ static void test_keep(karst_context *context)
 {
   struct problem p = make_problem(context);
   const tap_settings settings = settings_for("natural", "none");
-  karst_solver *solver = make_solver(&p, &settings);
-  make_values(p.value, 0.02);
-  tap_need(context, karst_matrix_update_values(p.A, p.value), "values");
+  karst_solver *solver = problem_solver(&p, &settings);
+  shift_values(&p, 0.02);
   tap_need(context, karst_solver_keep(solver), "keep");
   const karst_result kept = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &kept) && script.products == 0, "kept factors: %s", karst_solver_explain(solver));
@@ -279,7 +256,7 @@ static void test_keep(karst_context *context)
   const karst_result reduced = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &reduced) && script.general == 0, "and has gone after it");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* The reduced system's M^-1 norm, and eigenvalues. */
@@ -288,7 +265,7 @@ static void test_norm(karst_context *context)
   struct problem p = make_problem(context);
   tap_settings settings = settings_for("natural", "none");
   settings.norm = "preconditioned";
-  karst_solver *solver = make_solver(&p, &settings);
+  karst_solver *solver = problem_solver(&p, &settings);
   const karst_result result = solve(&p, solver, 2);
   const double residual = tap_residual(p.A, p.b, p.x);
   tap_ok(result.reason == KARST_CONVERGED_PRECONDITIONED && script.general == 0 &&
@@ -300,7 +277,7 @@ static void test_norm(karst_context *context)
     known |= strcmp(value.name, "condition_number") == 0 && value.number > 1;
   tap_ok(known, "the condition number is known");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Each allocation that fails leaves the solver as it was, or nothing. */

@@ -2,9 +2,8 @@
  * the turn of a method with short recurrences. The sums have the same bits in every run. The methods that use such a
  * device are run with one that is played by the CPU's operations, and go as without it. */
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
+#include "tests/support/problem.h"
 #include "lib/vector/sums.h"
-#include "tests/support/tap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -253,18 +252,12 @@ static void play_turn_stabilised(karst_context *context, int64_t n, const double
 static double *solve(const struct karst_backend *backend, const tap_settings *settings, karst_result *result)
 {
   karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  karst_solver *solver;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   context->backend = backend;
-  tap_need(context, karst_gallery_create(context, "poisson2d:30x20", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:30x20", 0);
   const int64_t rows = karst_matrix_rows(A);
-  tap_need(context, karst_vector_create(context, rows, &b), "b");
-  tap_need(context, karst_vector_create(context, rows, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  tap_need(context, karst_vector_fill(x, 0), "x");
-  tap_need(context, tap_solver_setup(context, settings, A, &solver), "solver");
+  karst_vector *b = vector_of(context, rows, 1), *x = vector_of(context, rows, 0);
+  karst_solver *solver = solver_set_up(context, settings, A);
   tap_need(context, karst_solver_solve(solver, b, x, result), "solve");
   double *solution = malloc((size_t)rows * sizeof *solution);
   if (!solution) exit(1);

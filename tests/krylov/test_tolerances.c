@@ -1,8 +1,7 @@
 /* rtol, atol and max_iterations can be changed on a solver that has been set up. The next solve is that of a solver
  * made with the new limits, also if these need more directions than set-up allocated. */
-#include "tests/support/settings.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,43 +15,16 @@ struct limits {
   int max_iterations;
 };
 
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  int64_t n;
-};
-
-static struct problem make_problem(karst_context *context)
-{
-  struct problem p = {.context = context};
-  tap_need(context, karst_gallery_create(context, "poisson2d:13x11", 1, &p.A, NULL), "matrix");
-  p.n = karst_matrix_rows(p.A);
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, 11), "b");
-  return p;
-}
-
-static void destroy_problem(struct problem *p)
-{
-  karst_vector_destroy(p->x);
-  karst_vector_destroy(p->b);
-  karst_matrix_destroy(p->A);
-}
-
 static karst_solver *make_solver(const struct problem *p, const char *name, struct limits limits)
 {
   tap_settings options;
-  karst_solver *solver;
   tap_settings_default(&options);
   options.solver = name;
   options.precond = "jacobi";
   options.rtol = limits.rtol;
   options.atol = limits.atol;
   options.max_iterations = limits.max_iterations;
-  tap_need(p->context, tap_solver_setup(p->context, &options, p->A, &solver), "solver");
-  return solver;
+  return problem_solver(p, &options);
 }
 
 static karst_status set(karst_solver *solver, struct limits limits)
@@ -60,24 +32,15 @@ static karst_status set(karst_solver *solver, struct limits limits)
   return karst_solver_set_tolerances(solver, limits.rtol, limits.atol, limits.max_iterations);
 }
 
-/* Solves from zero and returns x [n] on the host, which the caller frees. */
-static double *solve(const struct problem *p, karst_solver *solver, karst_result *result)
-{
-  double *x = calloc((size_t)p->n, sizeof *x);
-  tap_need(p->context, x ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "memory of the test itself");
-  tap_need(p->context, karst_vector_fill(p->x, 0), "start");
-  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, result), "solve");
-  tap_need(p->context, karst_vector_get(p->x, p->n, x), "x");
-  return x;
-}
-
 /* Returns whether the next solve agrees to the bit with that of a solver made with these limits. */
 static bool solves_like_new(const struct problem *p, karst_solver *solver, const char *name, struct limits limits,
                             karst_result *result)
 {
-  karst_result expected;
   karst_solver *made = make_solver(p, name, limits);
-  double *x = solve(p, solver, result), *expected_x = solve(p, made, &expected);
+  const karst_result expected = problem_solve(p, made);
+  double *expected_x = vector_on_host(p->x);
+  *result = problem_solve(p, solver);
+  double *x = vector_on_host(p->x);
   bool same = memcmp(x, expected_x, (size_t)p->n * sizeof *x) == 0 && result->reason == expected.reason &&
               result->iterations == expected.iterations && result->residual == expected.residual;
   karst_solver_destroy(made);
@@ -92,7 +55,7 @@ static void test_changes(karst_context *context)
   static const struct limits limits[] = {{1e-10, 0, 4}, {1e-10, 0, 1000}, {1e-3, 0, 1000}, {0, 1e-2, 1000},
                                          {1e-10, 0, 7}, {1e-12, 0, 25},   {0, 0, 0},       {1e-6, 1e-9, 500}};
   enum { CHANGES = sizeof limits / sizeof limits[0] };
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver = make_solver(&p, solvers[s], limits[0]);
     karst_result result[CHANGES];
@@ -111,7 +74,7 @@ static void test_changes(karst_context *context)
            result[5].iterations);
     karst_solver_destroy(solver);
   }
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* A refused call leaves all three limits as they were. Limits may also be set before set-up. */
@@ -121,7 +84,7 @@ static void test_refusals(karst_context *context)
   static const struct limits bad[] = {{-1, 0, 5},         {NAN, 0, 5},    {INFINITY, 0, 5},
                                       {1e-3, -1e-300, 5}, {1e-3, NAN, 5}, {1e-3, 0, -1}};
   static const char *const named[] = {"rtol", "rtol", "rtol", "atol", "atol", "max-iterations"};
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   karst_solver *solver = make_solver(&p, "gmres", good), *bare;
   karst_result result;
   for (int i = 0; i < 6; i++) {
@@ -135,12 +98,12 @@ static void test_refusals(karst_context *context)
   tap_need(context, karst_solver_create(context, NULL, &bare), "solver");
   tap_ok(set(bare, (struct limits){1e-9, 0, 2}) == KARST_SUCCESS, "limits can be set before set-up");
   tap_need(context, karst_solver_setup(bare, p.A), "setup");
-  free(solve(&p, bare, &result));
+  result = problem_solve(&p, bare);
   tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 2,
          "limits set before set-up apply to the solves after it");
   karst_solver_destroy(bare);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* In the middle of a solve a monitor tries calls that it must not make. */
@@ -167,20 +130,19 @@ static karst_decision meddle(void *user, int iteration, double residual)
 static void test_monitor(karst_context *context)
 {
   static const struct limits few = {1e-12, 0, 5};
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver = make_solver(&p, solvers[s], few);
     struct meddler meddler = {&p, solver, 0};
-    karst_result result;
     karst_solver_monitor(solver, meddle, &meddler);
-    free(solve(&p, solver, &result));
+    const karst_result result = problem_solve(&p, solver);
     tap_ok(meddler.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
            "%s: a monitor changes nothing of the solver that calls it", solvers[s]);
     karst_solver_monitor(solver, NULL, NULL);
     tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS, "and after the solve it is free again");
     karst_solver_destroy(solver);
   }
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Each allocation of a call fails once, and then nothing has changed. Most changes allocate nothing. */
@@ -191,7 +153,7 @@ static void test_memory(void)
   karst_allocator allocator = failing_allocator(&memory);
   karst_context *context;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver = make_solver(&p, solvers[s], few);
     karst_solver_info before, after;
@@ -218,7 +180,7 @@ static void test_memory(void)
     tap_ok(memory.calls == calls, "%s: where there is room nothing is allocated", solvers[s]);
     karst_solver_destroy(solver);
   }
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "all memory is released");
 }

@@ -1,7 +1,7 @@
 /* A solve that nothing is wrong with raises no division by zero, no invalid operation and no overflow, wherever it
  * starts and however soon it ends: simulators run with these trapped. What would trap sets a flag, which every platform
  * has; where it is set, feenableexcept in a debugger shows the place. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <fenv.h>
 #include <stdio.h>
@@ -104,10 +104,9 @@ static struct trial make_trial(karst_context *context, enum kind kind, int b)
   struct trial trial = {.context = context, .A = make_matrix(context, kind, b)};
   double answer[CELLS * LARGEST_BLOCK];
   for (int i = 0; i < CELLS * b; i++) answer[i] = 1 + i % 3;
-  tap_need(context, karst_vector_create(context, CELLS * b, &trial.answer), "vector");
-  tap_need(context, karst_vector_create(context, CELLS * b, &trial.b), "vector");
-  tap_need(context, karst_vector_create(context, CELLS * b, &trial.x), "vector");
-  tap_need(context, karst_vector_set(trial.answer, CELLS * b, answer), "vector");
+  trial.answer = vector_from(context, CELLS * b, answer);
+  trial.b = vector_of(context, CELLS * b, 0);
+  trial.x = vector_of(context, CELLS * b, 0);
   return trial;
 }
 

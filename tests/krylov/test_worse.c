@@ -1,8 +1,7 @@
 /* Whatever becomes of a solve, x is no worse than the start, and the residual that is reported is its own: in 113-bit
  * arithmetic, on singular and nearly singular systems, whose x can be so large that rounding hides what a cycle has
  * gained. A start that is the best comes back bit by bit. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,9 +73,8 @@ static struct trial make_trial(karst_context *context, int i)
     right[k] = tap_random();
     t.start[k] = i % 5 > 2 ? tap_random() : 0;
   }
-  tap_need(context, karst_vector_create(context, t.n, &t.b), "b");
-  tap_need(context, karst_vector_create(context, t.n, &t.x), "x");
-  tap_need(context, karst_vector_set(t.b, t.n, right), "b");
+  t.b = vector_from(context, t.n, right);
+  t.x = vector_of(context, t.n, 0);
   return t;
 }
 

@@ -3,7 +3,7 @@
  * at once. What does not fit is refused, in a sentence that says what differs, and leaves the solver as it was. */
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
+#include "tests/support/problem.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -63,8 +63,7 @@ static karst_matrix *make_grid(karst_context *context, int b, int values)
 
 static karst_solver *make_solver(karst_context *context, const tap_settings *options)
 {
-  karst_solver *solver;
-  tap_need(context, tap_solver_create(context, options, &solver), "solver");
+  karst_solver *solver = solver_of(context, options);
   return solver;
 }
 
@@ -368,7 +367,6 @@ static void mismatches_are_refused(karst_context *context)
 {
   static const char *const preconds[] = {"iluk", "parilu"};
   struct pattern whole = {0}, holed = {0}, moved = {0};
-  karst_matrix *small;
   register_copy(context);
   make_pattern(true, &whole);
   make_pattern(false, &holed);
@@ -376,7 +374,7 @@ static void mismatches_are_refused(karst_context *context)
   moved.column[whole.start[ROWS] - 3]--; /* in the last row, whose length stays */
   karst_matrix *A = make_matrix(context, &whole, 3, 1), *B = make_matrix(context, &holed, 3, 1);
   karst_matrix *C = make_matrix(context, &moved, 3, 1), *D = make_matrix(context, &whole, 1, 1);
-  tap_need(context, karst_gallery_create(context, "poisson2d:4x4", 0, &small, NULL), "a small matrix");
+  karst_matrix *small = matrix_from(context, "poisson2d:4x4", 0);
   for (int i = 0; i < 2; i++) {
     tap_settings options;
     karst_analysis *analysis = (karst_analysis *)context, *none = analysis; /* anything that is not NULL */

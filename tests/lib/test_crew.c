@@ -5,7 +5,7 @@
 #include "lib/base/context.h"
 #include "lib/matrix/matrix.h"
 #include "symbolic/symbolic.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,18 +164,14 @@ static karst_decision alternate(void *user, int iteration, double residual)
 static double *solve(int threads, bool changing)
 {
   karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
   karst_solver *solver;
   karst_result result;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, tap_set_threads(context, threads), "threads");
-  tap_need(context, karst_gallery_create(context, "blackoil:16x16x8", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "blackoil:16x16x8", 0);
   const int64_t n = karst_matrix_rows(A);
   double *solution = calloc((size_t)n, sizeof *solution);
-  tap_need(context, karst_vector_create(context, n, &b), "b");
-  tap_need(context, karst_vector_create(context, n, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_vector *b = vector_of(context, n, 1), *x = vector_of(context, n, 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   if (changing) karst_solver_monitor(solver, alternate, context);
   tap_need(context, karst_solver_setup(solver, A), "setup");
@@ -222,12 +218,11 @@ static int count_threads(void)
 static int analyse(const char *problem, karst_crew crew)
 {
   karst_context *context;
-  karst_matrix *A;
   karst_ilu_pattern pattern;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_context_set_threads(context, 3), "threads");
   context->crew = crew;
-  tap_need(context, karst_gallery_create(context, problem, 0, &A, NULL), problem);
+  karst_matrix *A = matrix_from(context, problem, 0);
   tap_need(context, karst_ilu_symbolic(context, A->block_rows, A->row_start, A->column, 1, &pattern), "symbolic");
   karst_ilu_pattern_destroy(context, &pattern);
   karst_matrix_destroy(A);

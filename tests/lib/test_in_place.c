@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "tests/support/cli.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -198,13 +198,11 @@ static void test_tables(void)
 int main(void)
 {
   karst_context *context;
-  karst_vector *vector;
   if (access("/proc/self/fd", F_OK) != 0 || access("/dev/fd", F_OK) != 0)
     tap_skip_all("descriptors have no paths here");
   cli_need("solve");
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_vector_create(context, 2, &vector), "a vector");
-  tap_need(context, karst_vector_fill(vector, 1), "ones");
+  karst_vector *vector = vector_of(context, 2, 1);
   test_descriptors(context, vector);
   test_offset(vector);
   test_refused(context, vector);

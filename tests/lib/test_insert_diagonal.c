@@ -6,6 +6,7 @@
 #include "tests/support/failing_allocator.h"
 #include "tests/support/grids.h"
 #include "lib/matrix/matrix.h"
+#include "tests/support/problem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,8 +99,8 @@ static void empty_rows(karst_context *context)
 
 static void keeps(karst_context *context)
 {
-  karst_matrix *A, *padded, *B;
-  tap_need(context, karst_gallery_create(context, "poisson3d:4x3x5", 0, &A, NULL), "gallery");
+  karst_matrix *padded, *B;
+  karst_matrix *A = matrix_from(context, "poisson3d:4x3x5", 0);
   tap_need(context, karst_matrix_insert_diagonal(A, &B, NULL), "insert");
   tap_ok(has_grid(B, 4, 3, 5, NULL), "the grid is kept");
   karst_matrix_destroy(B);

@@ -2,6 +2,7 @@
  * decimal point, and its language stays as it was. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for uselocale */
 #include "lib/base/number.h"
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <locale.h>
@@ -90,14 +91,10 @@ static void test_gallery(karst_context *context)
 static void test_sentence(karst_context *context)
 {
   karst_options *options;
-  karst_matrix *A;
-  karst_vector *b, *x;
   karst_solver *solver;
   karst_result result;
-  tap_need(context, karst_gallery_create(context, "poisson2d:5x5", 0, &A, NULL), "poisson2d");
-  tap_need(context, karst_vector_create(context, 25, &b), "b");
-  tap_need(context, karst_vector_create(context, 25, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "ones");
+  karst_matrix *A = matrix_from(context, "poisson2d:5x5", 0);
+  karst_vector *b = vector_of(context, 25, 1), *x = vector_of(context, 25, 0);
   for (int i = 0; i < 2; i++) {
     tap_need(context, karst_options_create(context, &options), "options");
     tap_need(context, karst_options_set(options, "max-iterations", i ? "1" : "100"), "max-iterations");

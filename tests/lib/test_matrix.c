@@ -1,6 +1,6 @@
 /* Matrices are checked, converted between block sizes, updated and multiplied, and agree with their dense form. */
 #include "lib/matrix/matrix.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,15 +63,9 @@ static void check_products(karst_context *context, karst_matrix *A)
 {
   int b = karst_matrix_block_size(A);
   int64_t rows = karst_matrix_rows(A);
-  karst_vector *x, *y, *right, *r;
   double norm, expected_norm = 0, worst = 0;
-  tap_need(context, karst_vector_create(context, rows, &x), "x");
-  tap_need(context, karst_vector_create(context, rows, &y), "y");
-  tap_need(context, karst_vector_create(context, rows, &right), "b");
-  tap_need(context, karst_vector_create(context, rows, &r), "r");
-  tap_need(context, karst_vector_fill_random(x, tap_seed()), "random");
-  tap_need(context, karst_vector_fill_random(right, tap_seed() + 1), "random");
-  tap_need(context, karst_vector_fill(y, NAN), "poison");
+  karst_vector *x = vector_random(context, rows, tap_seed()), *y = vector_of(context, rows, NAN);
+  karst_vector *right = vector_random(context, rows, tap_seed() + 1), *r = vector_of(context, rows, 0);
   tap_need(context, karst_matrix_multiply(A, x, y), "multiply");
   tap_need(context, karst_matrix_residual(A, right, x, r, &norm), "residual");
   double *host = calloc((size_t)(4 * rows), sizeof *host), *hx = host, *hy = host + rows, *hb = hy + rows;
@@ -144,7 +138,6 @@ static void errors(karst_context *context)
   const karst_index start[] = {0, 2, 4, 5}, column[] = {0, 1, 0, 1, 2};
   const double value[20] = {1, 1, 1, 1, 1};
   karst_matrix *A, *B;
-  karst_vector *short_vector, *x;
   refuse(context, 3, (karst_index[]){1, 2, 4, 5}, column, "the row starts begin with 1, not 0");
   refuse(context, 3, (karst_index[]){0, 2, 1, 5}, column, "block row 1 ends at 1, before its start 2");
   refuse(context, 3, start, (karst_index[]){1, 0, 0, 1, 2}, "block row 0 is not sorted: column 0 follows 1");
@@ -161,8 +154,7 @@ static void errors(karst_context *context)
   tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "create");
   tap_ok(karst_matrix_convert(A, 0, &B) == KARST_ERROR_ARGUMENT && !B, "no conversion to block size 0");
   tap_ok(karst_matrix_update_values(A, NULL) == KARST_ERROR_ARGUMENT, "no update from NULL");
-  tap_need(context, karst_vector_create(context, 2, &short_vector), "vector");
-  tap_need(context, karst_vector_create(context, 3, &x), "vector");
+  karst_vector *short_vector = vector_of(context, 2, 0), *x = vector_of(context, 3, 0);
   tap_ok(karst_matrix_multiply(A, short_vector, x) == KARST_ERROR_ARGUMENT, "a vector of the wrong length");
   tap_ok(karst_matrix_multiply(A, x, x) == KARST_ERROR_ARGUMENT, "x and y must differ");
   karst_vector_destroy(short_vector);
@@ -185,11 +177,8 @@ static void updates(karst_context *context)
   const karst_index start[] = {0, 1, 2}, column[] = {0, 1};
   double value[] = {2, 3}, changed[] = {5, 7}, y[2];
   karst_matrix *A;
-  karst_vector *x, *product;
   tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "create");
-  tap_need(context, karst_vector_create(context, 2, &x), "x");
-  tap_need(context, karst_vector_create(context, 2, &product), "y");
-  tap_need(context, karst_vector_fill(x, 1), "fill");
+  karst_vector *x = vector_of(context, 2, 1), *product = vector_of(context, 2, 0);
   value[0] = 100;
   tap_need(context, karst_matrix_multiply(A, x, product), "multiply");
   karst_vector_get(product, 2, y);

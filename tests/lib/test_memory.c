@@ -1,6 +1,6 @@
 /* Whichever allocation fails, a solve ends in the no-memory status and releases everything, on two threads too. Solving
  * and updating allocate nothing. */
-#include "tests/support/settings.h"
+#include "tests/support/problem.h"
 #include "tests/support/failing_allocator.h"
 
 #include "symbolic/symbolic.h"
@@ -78,8 +78,6 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   struct failing_allocator memory = {0};
   karst_allocator allocator = failing_allocator(&memory);
   karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
   karst_solver *solver;
   karst_result result;
   tap_settings options;
@@ -91,10 +89,8 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
   options.max_iterations = 20;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
   tap_need(context, tap_set_threads(context, settings->threads), "threads");
-  tap_need(context, karst_gallery_create(context, settings->gallery, 0, &A, NULL), "matrix");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "fill");
+  karst_matrix *A = matrix_from(context, settings->gallery, 0);
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
   long before = memory.calls;
   for (int i = 0; i < 3; i++) {
@@ -134,11 +130,10 @@ static void no_solve_allocates(int threads)
 static void sweeps_are_parallel(void)
 {
   karst_context *context;
-  karst_matrix *A;
   karst_ilu_pattern pattern;
   karst_schedule schedule;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_gallery_create(context, large, 0, &A, NULL), large);
+  karst_matrix *A = matrix_from(context, large, 0);
   karst_index n = karst_matrix_block_rows(A);
   tap_need(context, karst_ilu_symbolic(context, n, karst_matrix_row_start(A), karst_matrix_column(A), 0, &pattern),
            "L");

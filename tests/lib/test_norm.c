@@ -1,6 +1,6 @@
 /* test_norm.c - cg with norm preconditioned ends a solve by sqrt(r'M^-1 r) of the true residual r, and says so. */
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,32 +12,7 @@ static const struct run {
 } runs[RUNS] = {
     {"none", "natural", "none"}, {"jacobi", "natural", "none"}, {"iluk", "natural", "none"}, {"iluk", "rcm", "none"}};
 
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x, *start;
-};
-
-static struct problem make_problem(karst_context *context)
-{
-  struct problem p = {.context = context};
-  tap_need(context, karst_gallery_create(context, "poisson2d:23x17", 1, &p.A, NULL), "poisson2d");
-  const int64_t n = karst_matrix_rows(p.A);
-  tap_need(context, karst_vector_create(context, n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, n, &p.x), "x");
-  tap_need(context, karst_vector_create(context, n, &p.start), "start");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
-  tap_need(context, karst_vector_fill_random(p.start, tap_seed() + 1), "start");
-  return p;
-}
-
-static void destroy_problem(struct problem *p)
-{
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  karst_vector_destroy(p->start);
-  karst_matrix_destroy(p->A);
-}
+static karst_vector *start;
 
 static tap_settings settings_for(const struct run *run, double rtol)
 {
@@ -53,17 +28,10 @@ static tap_settings settings_for(const struct run *run, double rtol)
   return settings;
 }
 
-static karst_solver *make_solver(const struct problem *p, const tap_settings *settings)
-{
-  karst_solver *solver;
-  tap_need(p->context, tap_solver_setup(p->context, settings, p->A, &solver), "solver");
-  return solver;
-}
-
 static karst_result solve(const struct problem *p, karst_solver *solver)
 {
   karst_result result;
-  tap_need(p->context, karst_vector_copy(p->start, p->x), "start");
+  tap_need(p->context, karst_vector_copy(start, p->x), "start");
   tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
   return result;
 }
@@ -71,14 +39,10 @@ static karst_result solve(const struct problem *p, karst_solver *solver)
 /* sqrt(r'M^-1 r) of the residual of x, with a preconditioner of its own. */
 static double norm_of(const struct problem *p, const tap_settings *settings, const karst_vector *x)
 {
-  const int64_t n = karst_matrix_rows(p->A);
-  karst_precond *M;
-  karst_vector *r, *z;
+  karst_precond *M = precond_of(p->context, settings, p->A);
+  karst_vector *r = vector_of(p->context, p->n, 0), *z = vector_of(p->context, p->n, 0);
   double square;
-  tap_need(p->context, tap_precond_create(p->context, settings, p->A, &M), "preconditioner");
   tap_need(p->context, karst_precond_update(M), "factors");
-  tap_need(p->context, karst_vector_create(p->context, n, &r), "r");
-  tap_need(p->context, karst_vector_create(p->context, n, &z), "z");
   tap_need(p->context, karst_matrix_residual(p->A, p->b, x, r, NULL), "residual");
   tap_need(p->context, karst_precond_apply(M, r, z), "apply");
   tap_need(p->context, karst_vector_dot(r, z, &square), "dot");
@@ -107,12 +71,12 @@ static void test_meets(const struct problem *p, const struct run *run)
 {
   const double rtol = 1e-6;
   tap_settings settings = settings_for(run, rtol);
-  karst_solver *solver = make_solver(p, &settings);
+  karst_solver *solver = problem_solver(p, &settings);
   struct listener listener = {0};
   const bool natural = strcmp(run->ordering, "natural") == 0;
   karst_solver_monitor(solver, listen, &listener);
   const karst_result result = solve(p, solver);
-  const double residual = tap_residual(p->A, p->b, p->x), begin = natural ? norm_of(p, &settings, p->start) : NAN;
+  const double residual = tap_residual(p->A, p->b, p->x), begin = natural ? norm_of(p, &settings, start) : NAN;
   const double end = natural ? norm_of(p, &settings, p->x) : NAN;
   tap_ok(result.reason == KARST_CONVERGED_PRECONDITIONED && fabs(result.residual - residual) <= 1e-8 * residual,
          "%s, %s, %s: %s", run->precond, run->ordering, run->scale, karst_solver_explain(solver));
@@ -135,15 +99,15 @@ static void test_meets(const struct problem *p, const struct run *run)
 static void test_plain(const struct problem *p)
 {
   tap_settings settings = settings_for(&runs[0], 1e-9);
-  karst_solver *preconditioned = make_solver(p, &settings);
+  karst_solver *preconditioned = problem_solver(p, &settings);
   settings.norm = "true";
-  karst_solver *plain = make_solver(p, &settings);
-  tap_need(p->context, karst_vector_fill(p->start, 0), "start");
+  karst_solver *plain = problem_solver(p, &settings);
+  tap_need(p->context, karst_vector_fill(start, 0), "start");
   const karst_result one = solve(p, preconditioned), two = solve(p, plain);
   tap_ok(one.iterations == two.iterations && two.reason == KARST_CONVERGED_RTOL &&
              one.reason == KARST_CONVERGED_PRECONDITIONED,
          "without a preconditioner the iterations are those of the true norm: %d", one.iterations);
-  tap_need(p->context, karst_vector_fill_random(p->start, tap_seed() + 1), "start");
+  tap_need(p->context, karst_vector_fill_random(start, tap_seed() + 1), "start");
   karst_solver_destroy(preconditioned);
   karst_solver_destroy(plain);
 }
@@ -153,7 +117,7 @@ static void test_ends(const struct problem *p)
 {
   tap_settings settings = settings_for(&runs[2], 1e-12);
   settings.atol = 1e-3;
-  karst_solver *solver = make_solver(p, &settings);
+  karst_solver *solver = problem_solver(p, &settings);
   const karst_result absolute = solve(p, solver);
   tap_ok(absolute.reason == KARST_CONVERGED_ATOL && absolute.residual <= 1e-3 && absolute.residual > 1e-7, "atol: %s",
          karst_solver_explain(solver));
@@ -164,9 +128,8 @@ static void test_ends(const struct problem *p)
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-15, 0, 500), "a small target");
   const karst_result tight = solve(p, solver);
   tap_ok(tight.iterations < 500 && tight.relative_residual < 1e-13, "rtol 1e-15: %s", karst_solver_explain(solver));
-  karst_vector *zero;
   karst_result nothing;
-  tap_need(p->context, karst_vector_create(p->context, karst_matrix_rows(p->A), &zero), "zero");
+  karst_vector *zero = vector_of(p->context, karst_matrix_rows(p->A), 0);
   tap_need(p->context, karst_solver_solve(solver, zero, p->x, &nothing), "solve");
   tap_ok(nothing.reason == KARST_CONVERGED_RTOL && nothing.iterations == 0 && nothing.residual == 0, "b = 0: x = 0");
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-8, 0, 500), "a target");
@@ -182,7 +145,7 @@ static void test_ends(const struct problem *p)
 static void test_warm(const struct problem *p, const struct run *run)
 {
   tap_settings settings = settings_for(run, 1e-8);
-  karst_solver *solver = make_solver(p, &settings);
+  karst_solver *solver = problem_solver(p, &settings);
   karst_result result = {0};
   double norm;
   tap_need(p->context, karst_vector_norm(p->b, &norm), "|b|");
@@ -202,44 +165,37 @@ static void test_warm(const struct problem *p, const struct run *run)
 }
 
 /* A NaN in the start, and a matrix that is not positive definite. */
-static void test_wrong(const struct problem *p)
+static void test_wrong(karst_context *context)
 {
-  static const karst_index start[] = {0, 1, 2}, column[] = {0, 1};
-  static const double value[] = {1, -1}, both[] = {1, 1}, bad[] = {0, NAN};
-  struct problem small = {.context = p->context};
+  static const karst_index rows[] = {0, 1, 2}, column[] = {0, 1};
+  static const double value[] = {1, -1}, bad[] = {0, NAN};
+  karst_matrix *A;
   tap_settings settings = settings_for(&runs[1], 1e-8);
-  tap_need(p->context, karst_matrix_create(p->context, 2, 1, start, column, value, KARST_COPY, &small.A), "matrix");
-  tap_need(p->context, karst_vector_create(p->context, 2, &small.b), "b");
-  tap_need(p->context, karst_vector_create(p->context, 2, &small.x), "x");
-  tap_need(p->context, karst_vector_create(p->context, 2, &small.start), "start");
-  tap_need(p->context, karst_vector_set(small.b, 2, both), "b");
-  karst_solver *solver = make_solver(&small, &settings);
-  karst_result result = solve(&small, solver);
+  tap_need(context, karst_matrix_create(context, 2, 1, rows, column, value, KARST_COPY, &A), "matrix");
+  struct problem small = problem_of(context, A, 0);
+  karst_solver *solver = problem_solver(&small, &settings);
+  karst_result result = problem_solve(&small, solver);
   tap_ok(result.reason < 0, "not positive definite: %s", karst_solver_explain(solver));
-  tap_need(p->context, karst_vector_set(small.start, 2, bad), "start");
-  result = solve(&small, solver);
+  tap_need(context, karst_vector_set(small.x, 2, bad), "start");
+  tap_need(context, karst_solver_solve(solver, small.b, small.x, &result), "solve");
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 1, "%s", karst_solver_explain(solver));
   karst_solver_destroy(solver);
-  destroy_problem(&small);
+  problem_destroy(&small);
 }
 
 /* A singular matrix without a solution: x grows along its null space, where any residual is within the rounding errors
  * of A x. No step of it may be taken for an answer. */
 static void test_singular(karst_context *context)
 {
-  const karst_index start[] = {0, 2, 5, 7}, column[] = {0, 1, 0, 1, 2, 1, 2};
+  const karst_index rows[] = {0, 2, 5, 7}, column[] = {0, 1, 0, 1, 2, 1, 2};
   const double value[] = {1, -1, -1, 2, -1, -1, 1}, right[] = {1, 0.5, 0.25};
   const struct run run = {"none", "natural", "none"};
   tap_settings settings = settings_for(&run, 1e-8);
   karst_matrix *A;
-  karst_solver *solver;
-  karst_vector *b, *x;
   karst_result result;
-  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
-  tap_need(context, karst_vector_create(context, 3, &b), "b");
-  tap_need(context, karst_vector_create(context, 3, &x), "x");
-  tap_need(context, karst_vector_set(b, 3, right), "b");
-  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
+  tap_need(context, karst_matrix_create(context, 3, 1, rows, column, value, KARST_COPY, &A), "matrix");
+  karst_vector *b = vector_from(context, 3, right), *x = vector_of(context, 3, 0);
+  karst_solver *solver = solver_set_up(context, &settings, A);
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   tap_ok(result.reason < 0 && result.relative_residual <= 1, "a singular matrix: %s", karst_solver_explain(solver));
   karst_solver_destroy(solver);
@@ -251,7 +207,8 @@ static void test_singular(karst_context *context)
 static void test(karst_context *context)
 {
   test_singular(context);
-  struct problem p = make_problem(context);
+  struct problem p = problem_from(context, "poisson2d:23x17", 1, tap_seed());
+  start = vector_random(context, p.n, tap_seed() + 1);
   for (int i = 0; i < RUNS; i++) test_meets(&p, &runs[i]);
   const struct run scaled = {"iluk", "rcm", "diagonal"};
   test_meets(&p, &scaled);
@@ -261,8 +218,9 @@ static void test(karst_context *context)
   test_warm(&p, &reduced);
   test_plain(&p);
   test_ends(&p);
-  test_wrong(&p);
-  destroy_problem(&p);
+  test_wrong(context);
+  karst_vector_destroy(start);
+  problem_destroy(&p);
 }
 
 int main(void)

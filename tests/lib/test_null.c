@@ -1,7 +1,7 @@
 /* A call with NULL in the place of an object, an array or a result returns KARST_ERROR_ARGUMENT, and the sentence of
  * the context that it can reach by its other arguments says what was NULL. Queries of NULL return nothing, and what
  * destroys or sets takes it. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -264,10 +264,8 @@ static void run(karst_context *context)
 {
   struct objects made = {.context = context}, *o = &made;
   tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &o->A), "matrix");
-  tap_need(context, karst_vector_create(context, 2, &o->x), "x");
-  tap_need(context, karst_vector_create(context, 2, &o->y), "y");
-  tap_need(context, karst_vector_fill(o->x, 1), "x");
-  tap_need(context, karst_vector_fill(o->y, 0), "y");
+  o->x = vector_of(context, 2, 1);
+  o->y = vector_of(context, 2, 0);
   tap_need(context, karst_options_create(context, &o->options), "options");
   tap_need(context, karst_solver_create(context, o->options, &o->solver), "solver");
   tap_need(context, karst_solver_setup(o->solver, o->A), "set-up");

@@ -3,8 +3,7 @@
  *     Op x = A x - B D^-1 C x
  * which couples all cells that a well perforates and is never assembled, except here for comparison. */
 #include "tests/support/failing_allocator.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,17 +73,11 @@ static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
   return karst_vector_set(y, w->n, w->out);
 }
 
-static void *need(void *memory)
-{
-  if (!memory) tap_need(NULL, KARST_ERROR_NO_MEMORY, "memory of the test itself");
-  return memory;
-}
-
 /* The operator column by column, and what it makes of a random solution. */
 static void assemble(struct wells *w)
 {
-  w->dense = need(tap_dense(w->A));
-  double *unit = need(calloc((size_t)w->n, sizeof *unit));
+  w->dense = tap_dense(w->A);
+  double *unit = tap_memory(w->n, sizeof *unit);
   for (int64_t j = 0; j < w->n; j++) {
     unit[j] = 1;
     subtract_wells(w, unit, w->dense + j * w->n);
@@ -99,15 +92,15 @@ static struct wells make_problem(karst_context *context)
   w.A = tap_random_matrix(context, 60, BLOCK, 4, 1.2);
   w.n = karst_matrix_rows(w.A);
   make_wells(&w);
-  w.in = need(calloc((size_t)w.n, sizeof *w.in));
-  w.out = need(calloc((size_t)w.n, sizeof *w.out));
+  w.in = tap_memory(w.n, sizeof *w.in);
+  w.out = tap_memory(w.n, sizeof *w.out);
   assemble(&w);
-  tap_need(context, karst_vector_create(context, w.n, &w.b), "b");
-  tap_need(context, karst_vector_create(context, w.n, &w.x), "x");
-  tap_need(context, karst_vector_create(context, w.n, &w.exact), "solution");
+  w.b = vector_of(context, w.n, 0);
+  w.x = vector_of(context, w.n, 0);
+  w.exact = vector_of(context, w.n, 0);
   for (int64_t i = 0; i < w.n; i++) w.out[i] = tap_random();
   tap_need(context, karst_vector_set(w.b, w.n, w.out), "b");
-  double *a = need(calloc((size_t)(w.n * w.n), sizeof *a));
+  double *a = tap_memory((w.n * w.n), sizeof *a);
   memcpy(a, w.dense, (size_t)(w.n * w.n) * sizeof *a);
   tap_ok(tap_dense_solve(w.n, a, w.out), "the Schur complement of the wells is regular");
   tap_need(context, karst_vector_set(w.exact, w.n, w.out), "solution");
@@ -138,19 +131,10 @@ static tap_settings settings_for(const char *solver, const char *ordering, const
   return settings;
 }
 
-static karst_solver *make_solver(const struct wells *w, const tap_settings *settings)
-{
-  karst_solver *solver;
-  tap_need(w->context, tap_solver_create(w->context, settings, &solver), "solver");
-  return solver;
-}
-
 /* |b - Op x| / |b| by the assembled operator. */
 static double true_residual(const struct wells *w)
 {
-  double *x = need(calloc((size_t)w->n, sizeof *x)), *r = need(calloc((size_t)w->n, sizeof *r)), square = 0, size = 0;
-  tap_need(w->context, karst_vector_get(w->x, w->n, x), "x");
-  tap_need(w->context, karst_vector_get(w->b, w->n, r), "b");
+  double *x = vector_on_host(w->x), *r = vector_on_host(w->b), square = 0, size = 0;
   for (int64_t i = 0; i < w->n; i++) size += r[i] * r[i];
   for (int64_t j = 0; j < w->n; j++)
     for (int64_t i = 0; i < w->n; i++) r[i] -= w->dense[j * w->n + i] * x[j];
@@ -164,8 +148,7 @@ static double true_residual(const struct wells *w)
 static double distance(const struct wells *w)
 {
   double size, error;
-  karst_vector *d;
-  tap_need(w->context, karst_vector_create(w->context, w->n, &d), "difference");
+  karst_vector *d = vector_of(w->context, w->n, 0);
   tap_need(w->context, karst_vector_copy(w->x, d), "difference");
   tap_need(w->context, karst_vector_add(-1, w->exact, d), "difference");
   tap_need(w->context, karst_vector_norm(d, &error), "norm");
@@ -193,7 +176,7 @@ static void test_methods(struct wells *w)
       for (int c = 0; c < SCALES; c++) {
         tap_settings settings = settings_for(solvers[s], orderings[o], scales[c]);
         char what[64];
-        karst_solver *solver = make_solver(w, &settings);
+        karst_solver *solver = solver_of(w->context, &settings);
         snprintf(what, sizeof what, "%s, %s, %s", solvers[s], orderings[o], scales[c]);
         tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
         tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -202,7 +185,7 @@ static void test_methods(struct wells *w)
       }
   tap_settings left = settings_for("gmres", "rcm", "none");
   left.side = "left";
-  karst_solver *solver = make_solver(w, &left);
+  karst_solver *solver = solver_of(w->context, &left);
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
   tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
   check_solution(w, solver, "gmres from the left");
@@ -217,20 +200,14 @@ static karst_status multiply_by_matrix(void *user, const karst_vector *x, karst_
 /* Another matrix of as many rows feeds the preconditioner, and the operator is symmetric and positive definite. */
 static void test_cg(karst_context *context)
 {
-  karst_matrix *A, *M;
-  karst_vector *b, *x;
-  tap_need(context, karst_gallery_create(context, "poisson3d:6x6x6", 1, &A, NULL), "poisson3d");
-  tap_need(context, karst_gallery_create(context, "poisson2d:18x12", 1, &M, NULL), "poisson2d");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_matrix *A = matrix_from(context, "poisson3d:6x6x6", 1), *M = matrix_from(context, "poisson2d:18x12", 1);
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   for (int o = 0; o < ORDERINGS; o++)
     for (int c = 0; c < 2; c++) {
       tap_settings settings = settings_for("cg", orderings[o], scales[c]);
-      karst_solver *solver;
       karst_result result;
       double size;
-      tap_need(context, tap_solver_setup(context, &settings, M, &solver), "solver");
+      karst_solver *solver = solver_set_up(context, &settings, M);
       tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "operator");
       tap_need(context, karst_vector_fill(x, 0), "start");
       tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
@@ -250,7 +227,7 @@ static void test_same(struct wells *w)
 {
   for (int s = 0; s < SOLVERS; s++) {
     tap_settings settings = settings_for(solvers[s], "rcm", "block");
-    karst_solver *solver = make_solver(w, &settings);
+    karst_solver *solver = solver_of(w->context, &settings);
     karst_result with, without, again;
     karst_solver_info before, during, after;
     tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -317,7 +294,7 @@ static void test_failures(struct wells *w)
       for (int c = 0; c < 4; c++) {
         tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c % SCALES]);
         struct trouble trouble = {.wells = w, .at = at, .returns = cases[c].returns, .says = cases[c].says != 0};
-        karst_solver *solver = make_solver(w, &settings);
+        karst_solver *solver = solver_of(w->context, &settings);
         karst_result result;
         tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
         tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -341,7 +318,7 @@ static void test_not_finite(struct wells *w)
       for (int c = 0; c < SCALES; c++) {
         tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c]);
         struct trouble trouble = {.wells = w, .at = at, .spoils = true, .where = 7 * BLOCK + 1};
-        karst_solver *solver = make_solver(w, &settings);
+        karst_solver *solver = solver_of(w->context, &settings);
         karst_result result;
         tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
         tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -369,7 +346,7 @@ static karst_status meddle(void *user, const karst_vector *x, karst_vector *y)
 static void test_refusals(struct wells *w)
 {
   tap_settings settings = settings_for("gmres", "rcm", "none");
-  karst_solver *solver = make_solver(w, &settings);
+  karst_solver *solver = solver_of(w->context, &settings);
   struct trouble trouble = {.wells = w, .solver = solver};
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
   tap_need(w->context, karst_solver_set_operator(solver, meddle, &trouble), "operator");
@@ -383,11 +360,10 @@ static void test_refusals(struct wells *w)
 static void test_zero(struct wells *w)
 {
   tap_settings settings = settings_for("bicgstab", "rcm", "block");
-  karst_solver *solver = make_solver(w, &settings);
-  karst_vector *zero;
+  karst_solver *solver = solver_of(w->context, &settings);
   karst_result result;
   double norm;
-  tap_need(w->context, karst_vector_create(w->context, w->n, &zero), "zero");
+  karst_vector *zero = vector_of(w->context, w->n, 0);
   tap_need(w->context, karst_vector_fill(w->x, 3), "start");
   tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -420,14 +396,10 @@ static void test_memory(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
   karst_matrix *A = tap_random_matrix(context, 20, BLOCK, 3, 1.2);
-  karst_vector *b, *x;
   karst_result plain, result;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_settings settings = settings_for("gmres", "rcm", "block");
-  karst_solver *solver;
-  tap_need(context, tap_solver_setup(context, &settings, A, &solver), "solver");
+  karst_solver *solver = solver_set_up(context, &settings, A);
   tap_need(context, karst_solver_solve(solver, b, x, &plain), "solve");
   long failures = 0, wrong = 0;
   karst_status status = KARST_ERROR_NO_MEMORY;

@@ -1,7 +1,7 @@
 /* test_options.c - every option can be set by name from text or from a number, and has the default that the library
  * reports. A bad value is refused with one sentence and leaves the option unchanged. Sets of options are copied, and
  * methods read them. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <limits.h>
 #include <math.h>
@@ -191,14 +191,10 @@ static void test_from_numbers(void)
 static void test_is_read(void)
 {
   karst_options *options = make_options();
-  karst_matrix *A;
-  karst_vector *b, *x;
   karst_solver *solver;
   karst_result result;
-  tap_need(context, karst_gallery_create(context, "poisson2d:20x20", 0, &A, NULL), "matrix");
-  tap_need(context, karst_vector_create(context, 400, &b), "vector");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  tap_need(context, karst_vector_create(context, 400, &x), "vector");
+  karst_matrix *A = matrix_from(context, "poisson2d:20x20", 0);
+  karst_vector *b = vector_of(context, 400, 1), *x = vector_of(context, 400, 0);
   tap_need(context, karst_options_set(options, "max-iterations", "3"), "set");
   tap_need(context, karst_options_set(options, "precond", "none"), "set");
   tap_need(context, karst_options_set(options, "rtol", "1e-12"), "set");

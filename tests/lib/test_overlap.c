@@ -1,7 +1,7 @@
 /* Vectors that share memory, wholly or partly, are refused if a call writes to one and reads the other. A missing
  * object is reported in the context of an object that is given. */
 #include "lib/backend/backend.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <string.h>
 
@@ -22,8 +22,7 @@ static karst_vector *wrap(karst_context *context, double *values)
 static struct vectors make_vectors(karst_context *context)
 {
   struct vectors v;
-  tap_need(context, karst_vector_create(context, 2 * (int64_t)ROWS, &v.whole), "vector");
-  tap_need(context, karst_vector_fill(v.whole, 1), "fill");
+  v.whole = vector_of(context, 2 * (int64_t)ROWS, 1);
   double *values = karst_vector_values(v.whole);
   v.first = wrap(context, values);
   v.same = wrap(context, values);
@@ -50,11 +49,10 @@ static void refused(karst_context *context, karst_status status, const char *wha
 static void overlaps(karst_context *context)
 {
   struct vectors v = make_vectors(context);
-  karst_matrix *A;
   karst_solver *solver;
   karst_precond *precond;
   karst_result result;
-  tap_need(context, karst_gallery_create(context, "poisson2d:5x5", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:5x5", 1);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_precond_create(context, NULL, A, &precond), "preconditioner");
@@ -93,8 +91,7 @@ static void said(karst_context *context, karst_status status, const char *senten
 static void missing_objects(karst_context *context)
 {
   struct vectors v = make_vectors(context);
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:5x5", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:5x5", 1);
   said(context, karst_matrix_multiply(NULL, v.first, v.behind), "the matrix is NULL");
   said(context, karst_matrix_multiply(NULL, NULL, v.behind), "the matrix is NULL");
   said(context, karst_matrix_multiply(A, NULL, v.behind), "the vector x is NULL");

@@ -3,8 +3,7 @@
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
 #include "solver/solver.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,10 +37,7 @@ static karst_matrix *make_matrix(karst_context *context, const double *value, ka
 static double row_sum(karst_context *context, const karst_matrix *A)
 {
   double host[ROWS];
-  karst_vector *x, *y;
-  tap_need(context, karst_vector_create(context, ROWS, &x), "x");
-  tap_need(context, karst_vector_create(context, ROWS, &y), "y");
-  tap_need(context, karst_vector_fill(x, 1), "fill");
+  karst_vector *x = vector_of(context, ROWS, 1), *y = vector_of(context, ROWS, 0);
   tap_need(context, karst_matrix_multiply(A, x, y), "multiply");
   tap_need(context, karst_vector_get(y, ROWS, host), "get");
   karst_vector_destroy(x);
@@ -60,19 +56,17 @@ static void a_forgotten_change_is_noticed(karst_context *context)
   for (int c = 0; c < 3; c++) {
     double value[BLOCKS];
     tap_settings options;
-    karst_solver *solver;
-    karst_vector *b, *x, *inside;
+    karst_vector *inside;
     karst_result result;
     tridiagonal(3, value);
     karst_matrix *A = make_matrix(context, value, KARST_REFERENCE);
     tap_settings_default(&options);
     options.ordering = copies[c][0];
     options.scale = copies[c][1];
-    tap_need(context, karst_vector_create(context, ROWS, &b), "b");
-    tap_need(context, karst_vector_create(context, ROWS, &x), "x");
+    karst_vector *b = vector_of(context, ROWS, 0), *x = vector_of(context, ROWS, 0);
     tap_need(context, karst_vector_wrap(context, ROWS, value + 2, &inside), "vector");
     tap_need(context, karst_vector_fill(b, 1), "b");
-    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
+    karst_solver *solver = solver_set_up(context, &options, A);
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_ok(karst_solver_solve(solver, b, inside, &result) == KARST_ERROR_ARGUMENT,
            "a solution inside the values that the matrix refers to is refused");
@@ -146,16 +140,12 @@ static void stale_values_are_refused(karst_context *context, bool told)
 {
   static const char sentence[] = "the matrix has new values since the ";
   double value[BLOCKS], norm;
-  karst_vector *b, *x, *r;
   karst_solver *solver;
   karst_precond *precond;
   karst_result result;
   tridiagonal(3, value);
   karst_matrix *A = make_matrix(context, value, told ? KARST_REFERENCE : KARST_COPY);
-  tap_need(context, karst_vector_create(context, ROWS, &b), "b");
-  tap_need(context, karst_vector_create(context, ROWS, &x), "x");
-  tap_need(context, karst_vector_create(context, ROWS, &r), "r");
-  tap_need(context, karst_vector_fill(b, 1), "fill");
+  karst_vector *b = vector_of(context, ROWS, 1), *x = vector_of(context, ROWS, 0), *r = vector_of(context, ROWS, 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_precond_create(context, NULL, A, &precond), "preconditioner");
@@ -206,15 +196,12 @@ static karst_status update_in_vain(karst_precond *precond, karst_solver *solver)
 static void a_failed_update_is_remembered(karst_context *context)
 {
   double value[BLOCKS];
-  karst_vector *b, *x;
   karst_solver *solver;
   karst_precond *precond;
   karst_result result;
   tridiagonal(3, value);
   karst_matrix *A = make_matrix(context, value, KARST_COPY);
-  tap_need(context, karst_vector_create(context, ROWS, &b), "b");
-  tap_need(context, karst_vector_create(context, ROWS, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "fill");
+  karst_vector *b = vector_of(context, ROWS, 1), *x = vector_of(context, ROWS, 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_precond_create(context, NULL, A, &precond), "preconditioner");

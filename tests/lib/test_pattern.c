@@ -3,9 +3,8 @@
 #include "tests/support/failing_allocator.h"
 #include "tests/support/grids.h"
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
+#include "tests/support/problem.h"
 #include "symbolic/symbolic.h"
-#include "tests/support/tap.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,12 +68,10 @@ static void written_values_are_new(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 30, 2, 3, 1);
   const int64_t entries = karst_entries(A);
-  karst_vector *b, *x, *values;
+  karst_vector *values;
   karst_solver *solver;
   karst_result result;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
@@ -163,15 +160,11 @@ static double *apply_ilu(karst_context *context, const karst_matrix *A, int leve
   const int64_t rows = karst_matrix_rows(A);
   double *host = calloc((size_t)rows, sizeof *host);
   tap_settings settings;
-  karst_precond *M;
-  karst_vector *r, *z;
   tap_settings_default(&settings);
   settings.precond = "iluk";
   settings.level = level;
-  tap_need(context, karst_vector_create(context, rows, &r), "r");
-  tap_need(context, karst_vector_create(context, rows, &z), "z");
-  tap_need(context, karst_vector_fill(r, 1), "r");
-  tap_need(context, tap_precond_create(context, &settings, A, &M), "preconditioner");
+  karst_vector *r = vector_of(context, rows, 1), *z = vector_of(context, rows, 0);
+  karst_precond *M = precond_of(context, &settings, A);
   tap_need(context, karst_precond_apply(M, r, z), "apply");
   tap_need(context, karst_vector_get(z, rows, host), "z");
   karst_precond_destroy(M);
@@ -211,8 +204,8 @@ static void filled_patterns(karst_context *context)
 /* What a matrix knows besides its pattern and values. */
 static void filled_keeps_the_grid(karst_context *context)
 {
-  karst_matrix *A, *filled, *padded;
-  tap_need(context, karst_gallery_create(context, "poisson3d:4x3x5", 0, &A, NULL), "gallery");
+  karst_matrix *filled, *padded;
+  karst_matrix *A = matrix_from(context, "poisson3d:4x3x5", 0);
   tap_need(context, karst_matrix_create_filled(A, 2, &filled), "filled");
   tap_ok(has_grid(filled, 4, 3, 5, NULL), "the grid is kept");
   karst_matrix_destroy(filled);

@@ -7,13 +7,14 @@
 #include "cpu/cpu.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/patterns.h"
+#include "tests/support/problem.h"
 
 #include <string.h>
 
 /* A host array of count indices that the device has; the caller frees it. */
 static karst_index *downloaded(karst_context *context, const karst_index *memory, int64_t count)
 {
-  karst_index *host = pattern_memory(count, sizeof *host);
+  karst_index *host = tap_memory(count, sizeof *host);
   tap_need(context, context->backend->download(context, host, memory, (size_t)count * sizeof *host), "download");
   return host;
 }
@@ -31,15 +32,15 @@ static struct pattern permuted(const struct pattern *A, const karst_index *permu
 {
   const karst_index n = A->n;
   struct pattern P = pattern_empty(n, A->start[n]);
-  karst_index *inverse = pattern_memory(n, sizeof *inverse), *place = pattern_memory(n, sizeof *place);
-  karst_index *column = pattern_memory(n, sizeof *column), *next = pattern_memory(A->start[n], sizeof *next);
+  karst_index *inverse = tap_memory(n, sizeof *inverse), *place = tap_memory(n, sizeof *place);
+  karst_index *column = tap_memory(n, sizeof *column), *next = tap_memory(A->start[n], sizeof *next);
   for (karst_index i = 0; i < n; i++) {
     inverse[permutation[i]] = i;
     P.start[i + 1] = P.start[i] + (A->start[permutation[i] + 1] - A->start[permutation[i]]);
     place[i] = P.start[i];
     column[i] = -1;
   }
-  karst_index *row = pattern_memory(A->start[n], sizeof *row);
+  karst_index *row = tap_memory(A->start[n], sizeof *row);
   for (karst_index i = 0; i < n; i++)
     for (karst_index k = A->start[i]; k < A->start[i + 1]; k++) { /* entry k goes into the list of its column */
       row[k] = inverse[i];
@@ -64,7 +65,7 @@ static bool is_permuted(karst_context *context, const struct pattern *A, int b, 
 {
   const struct karst_backend *backend = context->backend;
   const int64_t blocks = A->start[A->n];
-  karst_index *source = pattern_memory(blocks, sizeof *source);
+  karst_index *source = tap_memory(blocks, sizeof *source);
   struct pattern P = permuted(A, permutation, source);
   karst_permuted made = {0};
   karst_matrix *matrix, *pattern;
@@ -227,10 +228,8 @@ static karst_status permute_apart(karst_context *context, const karst_matrix *A,
  * the host when it is asked for. */
 static bool stays_apart(karst_context *context, const karst_matrix *A, const char *const options[][2])
 {
-  karst_options *set;
   karst_solver *solver;
-  tap_need(context, karst_options_create(context, &set), "options");
-  tap_need(context, karst_options_set(set, "ordering", "rcm"), "rcm");
+  karst_options *set = options_of(context, PAIRS("ordering", "rcm"));
   for (; (*options)[0]; options++) tap_need(context, karst_options_set(set, (*options)[0], (*options)[1]), "option");
   tap_need(context, karst_solver_create(context, set, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");

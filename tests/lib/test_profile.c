@@ -3,8 +3,7 @@
  * a copy of the CPU's table, whose marks are times of a clock that goes as the test says. */
 #include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -44,9 +43,8 @@ static void set_up(karst_context *context, const char *spec, const tap_settings 
   *s = (struct system){0};
   tap_need(context, karst_gallery_create(context, spec, 0, &s->A, NULL), spec);
   const int64_t rows = karst_matrix_rows(s->A);
-  tap_need(context, karst_vector_create(context, rows, &s->b), "b");
-  tap_need(context, karst_vector_fill(s->b, 1), "b");
-  tap_need(context, karst_vector_create(context, rows, &s->x), "x");
+  s->b = vector_of(context, rows, 1);
+  s->x = vector_of(context, rows, 0);
   tap_need(context, tap_solver_setup(context, settings, s->A, &s->solver), "solver");
   s->solution = calloc((size_t)rows, sizeof *s->solution);
   if (!s->solution) exit(1);
@@ -206,12 +204,9 @@ static void counts_operator(karst_context *context)
 static void counts_bytes(karst_context *context)
 {
   enum { N = 1000 };
-  karst_vector *x, *y;
-  karst_matrix *A;
   double norm, dot;
-  tap_need(context, karst_gallery_create(context, "poisson2d:40x25", 0, &A, NULL), "matrix");
-  tap_need(context, karst_vector_create(context, N, &x), "x");
-  tap_need(context, karst_vector_create(context, N, &y), "y");
+  karst_matrix *A = matrix_from(context, "poisson2d:40x25", 0);
+  karst_vector *x = vector_of(context, N, 0), *y = vector_of(context, N, 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   tap_need(context, karst_vector_copy(x, y), "copy");
   tap_need(context, karst_vector_copy(x, y), "copy");
@@ -316,8 +311,7 @@ static void ends_with_the_device(karst_context *context)
   tap_need(context, karst_context_set_threads(context, 1), "threads");
   tap_ok(context->profiling, "the number of threads does not end a profile");
   tap_need(context, karst_context_set_device(context, device), "device");
-  karst_vector *x;
-  tap_need(context, karst_vector_create(context, 5, &x), "a vector");
+  karst_vector *x = vector_of(context, 5, 0);
   tap_ok(!context->profiling && count_rows(context) == 0, "a new device does");
   karst_vector_destroy(x);
 }
@@ -479,19 +473,14 @@ static void divides_queued_time(karst_context *context)
                                        .update = make_jacobi,
                                        .apply = apply_slowly,
                                        .destroy = destroy_jacobi};
-  karst_options *options;
-  karst_matrix *A;
-  karst_vector *r, *z;
   karst_precond *precond;
   if (!context->backend->host_memory) return;
   play_queue(context);
   tap_need(context, karst_precond_register(context, &method), "register");
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "slow"), "slow");
-  tap_need(context, karst_gallery_create(context, "poisson2d:4x4", 0, &A, NULL), "matrix");
+  karst_options *options = options_of(context, PAIRS("precond", "slow"));
+  karst_matrix *A = matrix_from(context, "poisson2d:4x4", 0);
   tap_need(context, karst_precond_create(context, options, A, &precond), "precond");
-  tap_need(context, karst_vector_create(context, 16, &r), "r");
-  tap_need(context, karst_vector_create(context, 16, &z), "z");
+  karst_vector *r = vector_of(context, 16, 0), *z = vector_of(context, 16, 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   tap_ok(marks > 2, "marks are made at the beginning");
   for (copies = 3; copies < 5000; copies *= 7) {
@@ -540,12 +529,11 @@ static void has_enough_rows(karst_context *context)
   static char names[METHODS][16];
   karst_options *options;
   karst_precond *precond;
-  karst_matrix *A;
   karst_profile row, last = {.name = ""};
   long copies = 0;
   int64_t updates = 0;
   tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_gallery_create(context, "poisson2d:4x4", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:4x4", 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   for (int i = 0; i < METHODS; i++) {
     snprintf(names[i], sizeof names[i], "method%d", i);
@@ -577,9 +565,7 @@ enum { THREADS = 4, TIMES = 2000 };
 
 static void *copy_often(void *context)
 {
-  karst_vector *x, *y;
-  tap_need(context, karst_vector_create(context, 10, &x), "x");
-  tap_need(context, karst_vector_create(context, 10, &y), "y");
+  karst_vector *x = vector_of(context, 10, 0), *y = vector_of(context, 10, 0);
   for (int i = 0; i < TIMES; i++) tap_need(context, karst_vector_copy(x, y), "copy");
   karst_vector_destroy(y);
   karst_vector_destroy(x);

@@ -3,7 +3,7 @@
  * waits for a device. */
 #include "tests/support/failing_allocator.h"
 #include "lib/vector/norm.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,9 +101,7 @@ static double quotient(karst_context *context, double a, double b, double c, dou
 static double normalised(karst_context *context, double norm2, double value)
 {
   double *scalar, result;
-  karst_vector *x;
-  tap_need(context, karst_vector_create(context, 3, &x), "vector");
-  tap_need(context, karst_vector_fill(x, value), "fill");
+  karst_vector *x = vector_of(context, 3, value);
   tap_need(context, karst_device_doubles(context, 1, "norm", &scalar), "scalar");
   context->backend->upload(context, scalar, &norm2, sizeof norm2);
   context->backend->normalise(context, 3, scalar, karst_vector_values(x), karst_vector_values(x));
@@ -187,9 +185,7 @@ static void public_operations(karst_context *context)
 static karst_vector *make_pair(karst_context *context, double first, double second)
 {
   const double values[] = {first, second};
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, 2, &vector), "vector");
-  tap_need(context, karst_vector_set(vector, 2, values), "set");
+  karst_vector *vector = vector_from(context, 2, values);
   return vector;
 }
 
@@ -237,7 +233,7 @@ static void public_errors(karst_context *context)
   double dot = 7, values[2];
   tap_need(NULL, karst_context_create(NULL, &other), "context");
   foreign = make_pair(other, 3, 4);
-  tap_need(context, karst_vector_create(context, 3, &three), "vector");
+  three = vector_of(context, 3, 0);
   refused(context, karst_vector_dot(three, two, &dot), "length 3 and 2", "dot");
   refused(context, karst_vector_copy(three, two), "length 3 and 2", "copy");
   refused(context, karst_vector_add(1, three, two), "length 3 and 2", "add");
@@ -260,15 +256,12 @@ static void public_errors(karst_context *context)
 static double delicate_sum(int threads, double *dot)
 {
   karst_context *context;
-  karst_vector *x, *y;
   double norm;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, tap_set_threads(context, threads), "threads");
-  tap_need(context, karst_vector_create(context, 300007, &x), "vector");
-  tap_need(context, karst_vector_fill_random(x, 2385), "random");
+  karst_vector *x = vector_random(context, 300007, 2385);
   tap_need(context, karst_vector_norm(x, &norm), "norm");
-  tap_need(context, karst_vector_create(context, 300007, &y), "vector");
-  tap_need(context, karst_vector_fill_random(y, 2386), "random");
+  karst_vector *y = vector_random(context, 300007, 2386);
   tap_need(context, karst_vector_dot(x, y, dot), "dot");
   karst_vector_destroy(x);
   karst_vector_destroy(y);
@@ -287,16 +280,16 @@ static bool have_threads(void)
 
 static void errors(karst_context *context)
 {
-  karst_vector *x, *y;
+  karst_vector *y;
   double values[3] = {1, 2, 3}, norm;
-  tap_need(context, karst_vector_create(context, 3, &x), "vector");
+  karst_vector *x = vector_of(context, 3, 0);
   tap_ok(karst_vector_create(context, -1, &y) == KARST_ERROR_ARGUMENT && !y, "a negative length is refused");
   tap_ok(karst_vector_create(context, INT64_MAX / 4, &y) == KARST_ERROR_NO_MEMORY && !y, "a length beyond memory");
   tap_ok(karst_vector_set(x, 4, values) == KARST_ERROR_ARGUMENT, "too many values are refused");
   tap_ok(karst_vector_get(x, -1, values) == KARST_ERROR_ARGUMENT, "a negative count is refused");
   tap_ok(karst_vector_wrap(context, 3, NULL, &y) == KARST_ERROR_ARGUMENT && !y, "NULL values are refused");
   tap_ok(karst_vector_norm(NULL, &norm) == KARST_ERROR_ARGUMENT, "a NULL vector is refused");
-  tap_need(context, karst_vector_create(context, 2, &y), "vector");
+  y = vector_of(context, 2, 0);
   tap_ok(karst_vector_add(1, x, y) == KARST_ERROR_ARGUMENT && karst_context_error(context)[0], "lengths must agree");
   tap_ok(karst_context_set_device(context, "cpu") == KARST_ERROR_ARGUMENT, "the device cannot change under objects");
   tap_need(context, karst_vector_fill(x, 3), "fill");

@@ -2,7 +2,7 @@
  *
  * The expected matrices are assembled here densely from the positions of two cells, unlike in the generators. The
  * tolerance is 1e-14 of the entry's size, for sums in another order. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -204,8 +204,7 @@ static void test_entries(karst_context *context)
 /* Checks the largest |a_ij - a_ji|, and the largest row sum among the rows that have all their neighbours. */
 static void check_structure(karst_context *context, const char *spec, bool symmetric)
 {
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  karst_matrix *A = matrix_from(context, spec, 0);
   int64_t n = karst_matrix_rows(A);
   double skew = 0, least = 1e300, *dense = tap_dense(A);
   for (int64_t r = 0; r < n; r++) {
@@ -238,16 +237,15 @@ static void test_structure(karst_context *context)
 /* A file of coefficients gives what they give by their formula. */
 static void check_file(karst_context *context, const char *problem, karst_index nx, karst_index ny, karst_index margin)
 {
-  karst_matrix *A, *B;
   char spec[600], text[4096] = "PERMX\n";
   size_t used = strlen(text);
   for (karst_index j = 0; j < ny + margin; j++)
     for (karst_index i = 0; i < nx + margin; i++)
       used += (size_t)snprintf(text + used, sizeof text - used, "%g\n", jump_coefficient(i, j, false));
   snprintf(spec, sizeof spec, "%s:%dx%d,contrast=50,width=2", problem, (int)nx, (int)ny);
-  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  karst_matrix *A = matrix_from(context, spec, 0);
   snprintf(spec, sizeof spec, "%s:%dx%d,perm=%s", problem, (int)nx, (int)ny, tap_write("k", text, -1));
-  tap_need(context, karst_gallery_create(context, spec, 0, &B, NULL), spec);
+  karst_matrix *B = matrix_from(context, spec, 0);
   double *a = tap_dense(A), *b = tap_dense(B);
   tap_ok(memcmp(a, b, sizeof *a * (size_t)(nx * ny * nx * ny)) == 0, "%s reads its coefficients", problem);
   free(a);

@@ -1,7 +1,7 @@
 /* ns3d is what its equations say: the matrix agrees with differences of a residual that is written here a second time,
  * face by face, and the right-hand side with minus that residual. Direct sums hold their summands, and steps with block
  * ILU(0) converge as they should. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -183,11 +183,9 @@ static void check_pattern(karst_context *context, karst_index nx, karst_index ny
 {
   char spec[100];
   snprintf(spec, sizeof spec, "ns3d:%dx%dx%d", (int)nx, (int)ny, (int)nz);
-  karst_matrix *A, *B;
   karst_grid given, found;
   karst_stencil stencil;
-  tap_need(context, karst_gallery_create(context, spec, n, &A, NULL), spec);
-  tap_need(context, karst_gallery_create(context, spec, n, &B, NULL), spec);
+  karst_matrix *A = matrix_from(context, spec, n), *B = matrix_from(context, spec, n);
   int64_t blocks = nx * ny * nz + 2 * ((nx - 1) * ny * nz + nx * (ny - 1) * nz + nx * ny * (nz - 1));
   size_t bytes = sizeof(double) * (size_t)(blocks * n * n);
   tap_ok(karst_matrix_blocks(A) == blocks && karst_matrix_block_size(A) == n, "%s: seven points, blocks of %d", spec,
@@ -260,20 +258,15 @@ static void check_sum(karst_context *context, const int summand[4])
 static void check_steps(karst_context *context, const char *spec, int n)
 {
   enum { STEPS = 12 };
-  karst_options *options;
   karst_precond *M;
   karst_matrix *A;
-  karst_vector *b, *x, *r, *z;
+  karst_vector *b;
   double least = 1e300, first = 0, norm = 0;
   tap_need(context, karst_gallery_create(context, spec, n, &A, &b), spec);
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "iluk"), "iluk");
-  tap_need(context, karst_options_set(options, "level", "0"), "level");
+  karst_options *options = options_of(context, PAIRS("precond", "iluk", "level", "0"));
   tap_need(context, karst_precond_create(context, options, A, &M), "preconditioner");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &r), "r");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &z), "z");
-  tap_need(context, karst_vector_fill(x, 0), "start");
+  karst_vector *x = vector_of(context, karst_matrix_rows(A), 0), *r = vector_of(context, karst_matrix_rows(A), 0);
+  karst_vector *z = vector_of(context, karst_matrix_rows(A), 0);
   for (int step = 0; step <= STEPS; step++) {
     double before = norm;
     tap_need(context, karst_matrix_residual(A, b, x, r, NULL), "residual");
@@ -333,14 +326,13 @@ int main(void)
 {
   static const int sums[][4] = {{4, 4}, {4, 6}, {6, 6}, {4, 4, 6}, {4, 6, 6}, {6, 6, 6}, {4, 4, 6, 6}};
   karst_context *context;
-  karst_matrix *A;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   test_derivatives(context);
   check_pattern(context, 4, 3, 5, 4);
   check_pattern(context, 6, 5, 1, 6);
   check_pattern(context, 3, 7, 4, 16);
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) check_sum(context, sums[i]);
-  tap_need(context, karst_gallery_create(context, "ns3d:1x1x2", 0, &A, NULL), "default");
+  karst_matrix *A = matrix_from(context, "ns3d:1x1x2", 0);
   tap_ok(karst_matrix_block_size(A) == 4, "a cell has 4 unknowns by default");
   karst_matrix_destroy(A);
   tap_need(context, karst_gallery_create(context, "ns3d:2x1x1", 1024, &A, NULL), "largest");

@@ -3,7 +3,7 @@
  * are. */
 #include "matrices/oil.h"
 #include "matrices/permeability.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -241,7 +241,7 @@ static void test_wells(void)
 static void test_problem(karst_context *context, const char *spec, int phases)
 {
   struct example e = {.model = {.phases = phases, .size = {5, 6, 4}, .time_step = 0.25}};
-  karst_matrix *A, *again;
+  karst_matrix *A;
   karst_vector *rhs;
   karst_index cells = karst_grid_cells(e.model.size);
   e.rows = (int64_t)cells * phases;
@@ -255,7 +255,7 @@ static void test_problem(karst_context *context, const char *spec, int phases)
   karst_oil_fill_state(&e.model, 7, e.state);
   karst_oil_assemble(&e.model, e.state, e.state, e.residual, NULL);
   tap_need(context, karst_gallery_create(context, spec, 0, &A, &rhs), spec);
-  tap_need(context, karst_gallery_create(context, spec, 0, &again, NULL), spec);
+  karst_matrix *again = matrix_from(context, spec, 0);
   tap_need(context, karst_vector_get(rhs, e.rows, e.old), "get");
   bool same = karst_vector_length(rhs) == e.rows && karst_matrix_block_size(A) == phases;
   for (int64_t i = 0; i < e.rows; i++) same = same && e.old[i] == -e.residual[i];
@@ -417,7 +417,6 @@ static void test_reservoir(karst_context *context, const char *file, const karst
   const char *path = reservoir_path(file);
   char spec[1200];
   bool found;
-  karst_matrix *A;
   karst_index cells = karst_grid_cells(size), permeable = 0;
   if (!path) {
     tap_skip("the file is not there (KARST_RESERVOIRS)", "%s", file);
@@ -434,7 +433,7 @@ static void test_reservoir(karst_context *context, const char *file, const karst
   for (karst_index i = 0; i < cells; i++) permeable += kx[i] > 0;
   snprintf(spec, sizeof spec, "blackoil:%lldx%lldx%lld,perm=%s", (long long)size[0], (long long)size[1],
            (long long)size[2], path);
-  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+  karst_matrix *A = matrix_from(context, spec, 0);
   tap_ok(karst_matrix_block_rows(A) == cells && karst_matrix_check_diagonal(A) == KARST_SUCCESS && pivots_are_sound(A),
          "%s gives a matrix with invertible diagonal blocks (%lld of %lld cells permeable)", file, (long long)permeable,
          (long long)cells);

@@ -8,6 +8,7 @@
  * All other rows are regular and coupled with none, by blocks of zeros, which give the pattern what makes a device
  * take one kernel or another: rows of few blocks and of many, products inside a tile and between tiles. */
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/tile_systems.h"
 #include "tests/support/named_values.h"
 
@@ -58,7 +59,7 @@ static void fill(karst_context *context, karst_matrix *A, karst_index p, karst_i
 {
   const int b = A->block_size;
   const int64_t bb = (int64_t)b * b;
-  double *value = pattern_memory(karst_entries(A), sizeof *value), D[81], S[81], C[81];
+  double *value = tap_memory(karst_entries(A), sizeof *value), D[81], S[81], C[81];
   memset(value, 0, (size_t)karst_entries(A) * sizeof *value);
   for (karst_index i = 0; i < A->block_rows; i++) draw_regular(b, find(A, value, i, i));
   draw_regular(b, D);
@@ -98,7 +99,7 @@ static void check(karst_context *context, const char *precond, const char *order
     const karst_index p = (karst_index)tap_random_index(ROWS),
                       q = (p + 1 + (karst_index)tap_random_index(ROWS - 1)) % ROWS;
     struct pattern pattern = draw_pattern(kind, ROWS, p, q);
-    karst_matrix *A = tile_matrix(context, &pattern, b);
+    karst_matrix *A = pattern_random_matrix(context, &pattern, b, 1.5);
     tap_settings settings;
     tap_settings_default(&settings);
     settings.precond = precond;
@@ -134,7 +135,6 @@ static void long_row(karst_context *context)
   static double value[3 * ROWS];
   tap_settings settings;
   karst_matrix *A;
-  karst_precond *P;
   for (karst_index i = 0; i < ROWS; i++) {
     start[i] = end;
     for (karst_index j = i < ROWS - 1 ? i : 0; j < ROWS; j += i < ROWS - 1 ? ROWS - 1 - i : 1) {
@@ -145,7 +145,7 @@ static void long_row(karst_context *context)
   start[ROWS] = end;
   tap_settings_default(&settings);
   tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a star");
-  tap_need(context, tap_precond_create(context, &settings, A, &P), "iluk");
+  karst_precond *P = precond_of(context, &settings, A);
   tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == ROWS - 1,
          "a pivot lost in %d products is singular", ROWS - 1);
   karst_precond_destroy(P);

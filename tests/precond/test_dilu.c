@@ -3,9 +3,8 @@
  * named by block row, and each number of threads gives the same bits. */
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +13,10 @@
 static karst_precond *make(karst_context *context, const char *name, double shift, const karst_matrix *A)
 {
   tap_settings options;
-  karst_precond *M;
   tap_settings_default(&options);
   options.precond = name;
   options.shift = shift;
-  tap_need(context, tap_precond_create(context, &options, A, &M), name);
-  return M;
+  return precond_of(context, &options, A);
 }
 
 static bool is_here(karst_context *context, const char *what)
@@ -27,36 +24,6 @@ static bool is_here(karst_context *context, const char *what)
   if (context->backend->dilu) return true;
   tap_skip("this backend has no dilu", "%s on %s", what, context->backend->name);
   return false;
-}
-
-/* Makes a matrix of random blocks on a pattern, to which it adds the diagonal. Rows are dominated by their diagonal
- * blocks by a factor. */
-static karst_matrix *fill_pattern(karst_context *context, const struct pattern *pattern, int b, double dominance)
-{
-  const int64_t bb = (int64_t)b * b;
-  struct pattern full = pattern_empty(pattern->n, (int64_t)pattern->start[pattern->n] + pattern->n);
-  double *value = pattern_memory(bb * (pattern->start[pattern->n] + (int64_t)pattern->n), sizeof *value);
-  karst_matrix *A;
-  karst_index entries = 0;
-  for (karst_index i = 0; i < pattern->n; i++) {
-    bool diagonal = false;
-    for (karst_index k = pattern->start[i]; k <= pattern->start[i + 1]; k++) {
-      const karst_index j = k < pattern->start[i + 1] ? pattern->column[k] : pattern->n;
-      if (j > i && !diagonal) full.column[entries++] = i;
-      diagonal = diagonal || j >= i;
-      if (j < pattern->n && j != i) full.column[entries++] = j;
-      if (j == i) full.column[entries++] = j;
-    }
-    full.start[i + 1] = entries;
-    const double width = (double)(entries - full.start[i]) * b;
-    for (karst_index k = full.start[i]; k < entries; k++)
-      for (int64_t v = 0; v < bb; v++)
-        value[k * bb + v] = tap_random() + (full.column[k] == i && v % (b + 1) == 0 ? dominance * width : 0);
-  }
-  tap_need(context, karst_matrix_create(context, full.n, b, full.start, full.column, value, KARST_COPY, &A), "matrix");
-  pattern_free(&full);
-  free(value);
-  return A;
 }
 
 /* Computes X = D^-1 Y for b-by-b blocks; strides are column lengths. */
@@ -103,38 +70,11 @@ static double *dense_dilu(const karst_matrix *A)
   return M;
 }
 
-static void apply(karst_context *context, const karst_precond *P, int64_t n, uint64_t seed, double *r, double *z)
+static double apply_error(const karst_precond *P, int64_t n, double *M)
 {
-  karst_vector *of_r, *of_z;
-  tap_need(context, karst_vector_create(context, n, &of_r), "r");
-  tap_need(context, karst_vector_create(context, n, &of_z), "z");
-  tap_need(context, karst_vector_fill_random(of_r, seed), "random");
-  tap_need(context, karst_vector_fill(of_z, NAN), "poison");
-  tap_need(context, karst_precond_apply(P, of_r, of_z), "apply");
-  tap_need(context, karst_vector_get(of_r, n, r), "r");
-  tap_need(context, karst_vector_get(of_z, n, z), "z");
-  karst_vector_destroy(of_r);
-  karst_vector_destroy(of_z);
-}
-
-/* Returns |x - y| / |y| in the largest norm; a NaN where one has a NaN. */
-static double difference(int64_t n, const double *x, const double *y)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (isnan(x[i]) || isnan(y[i])) return NAN;
-    error = fmax(error, fabs(x[i] - y[i]));
-    size = fmax(size, fabs(y[i]));
-  }
-  return error / size;
-}
-
-static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
-{
-  double *expected = malloc((size_t)n * sizeof *expected), *found = malloc((size_t)n * sizeof *found);
-  apply(context, P, n, tap_seed(), expected, found);
+  double *expected, *found = applied_to_random(P, tap_seed(), &expected);
   tap_dense_solve(n, M, expected);
-  const double error = difference(n, found, expected);
+  const double error = relative_difference(n, found, expected);
   free(expected);
   free(found);
   return error;
@@ -145,7 +85,7 @@ static void check(karst_context *context, karst_matrix *A, const char *what)
   karst_index row;
   karst_precond *P = make(context, "dilu", 0, A);
   double *M = dense_dilu(A), error = NAN;
-  if (karst_precond_outcome(P, &row) == KARST_SOUND) error = apply_error(context, P, karst_matrix_rows(A), M);
+  if (karst_precond_outcome(P, &row) == KARST_SOUND) error = apply_error(P, karst_matrix_rows(A), M);
   /* Rows are dominated by their diagonal, so that errors grow little beyond rounding. */
   tap_ok(error < 1e-11, "%s, %ld rows, b = %d: apply is that of dense blocks (%.1e)", what,
          (long)karst_matrix_block_rows(A), karst_matrix_block_size(A), error);
@@ -160,7 +100,7 @@ static void random_patterns(karst_context *context)
   if (!is_here(context, "random patterns")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     struct pattern pattern = pattern_random(sizes[s] > 10 ? 9 : 24, 0.15);
-    check(context, fill_pattern(context, &pattern, sizes[s], 1), "a random pattern");
+    check(context, pattern_random_matrix(context, &pattern, sizes[s], 1), "a random pattern");
     pattern_free(&pattern);
   }
 }
@@ -179,7 +119,7 @@ static void special_patterns(karst_context *context)
         if (kind == 4 || (kind == 0 && i == 11) || (kind == 1 && j == 11)) pattern.column[k++] = j;
       pattern.start[i + 1] = k;
     }
-    check(context, fill_pattern(context, &pattern, 1 + kind, 1), what[kind]);
+    check(context, pattern_random_matrix(context, &pattern, 1 + kind, 1), what[kind]);
     pattern_free(&pattern);
   }
 }
@@ -198,11 +138,9 @@ static void long_row(karst_context *context)
     for (karst_index j = 1; i == 0 && j < n; j++) arrow.column[k++] = j;
     arrow.start[i + 1] = k;
   }
-  karst_matrix *A = fill_pattern(context, &arrow, 1, 2);
+  karst_matrix *A = pattern_random_matrix(context, &arrow, 1, 2);
   karst_precond *P = make(context, "dilu", 0, A);
-  double *a, *r = malloc((size_t)n * sizeof *r), *z = malloc((size_t)n * sizeof *z), error, sum = 0;
-  apply(context, P, n, tap_seed(), r, z);
-  tap_need(context, karst_matrix_host_value(A, &a), "values");
+  double *a = values_on_host(A), *r, *z = applied_to_random(P, tap_seed(), &r), error, sum = 0;
   /* (D + F) z = y with D y_0 = r_0 and D_i y_i = D_i (r_i - a_i0 y_0) / D_i, times D on the left. */
   for (karst_index j = 1; j < n; j++) sum += a[j] * z[j];
   error = fabs(a[0] * z[0] + sum - r[0]);
@@ -211,7 +149,7 @@ static void long_row(karst_context *context)
     error = fmax(error, fabs(left * r[0] / a[0] + (diagonal - left * a[i] / a[0]) * z[i] - r[i]));
   }
   tap_ok(error < 1e-9, "dilu of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
-  karst_matrix_host_value_done(A, a);
+  free(a);
   free(r);
   free(z);
   pattern_free(&arrow);
@@ -226,45 +164,31 @@ static void grids_are_ilu0(karst_context *context)
   if (!is_here(context, "grids")) return;
   for (int g = 0; g < 4; g++)
     for (int b = 1; b <= (g == 2 ? 9 : 1); b += 2) {
-      karst_matrix *A;
-      tap_need(context, karst_gallery_create(context, grids[g], g == 2 ? b : 0, &A, NULL), grids[g]);
-      const int64_t n = karst_matrix_rows(A);
-      double *r = malloc((size_t)n * sizeof *r), *z[2];
+      karst_matrix *A = matrix_from(context, grids[g], g == 2 ? b : 0);
+      double *z[2];
       for (int i = 0; i < 2; i++) {
         karst_precond *P = make(context, i ? "dilu" : "iluk", 0, A);
-        z[i] = malloc((size_t)n * sizeof **z);
-        apply(context, P, n, 5, r, z[i]);
+        z[i] = applied_to_random(P, 5, NULL);
         karst_precond_destroy(P);
       }
-      const double error = difference(n, z[1], z[0]);
+      const double error = relative_difference(karst_matrix_rows(A), z[1], z[0]);
       tap_ok(error < 1e-11, "%s, b = %d: dilu is ILU(0) (%.1e)", grids[g], karst_matrix_block_size(A), error);
       free(z[0]);
       free(z[1]);
-      free(r);
       karst_matrix_destroy(A);
     }
 }
 
-static int iterations_of(karst_context *context, const karst_matrix *A, const char *driver, const char *precond,
-                         const char *ordering)
+static int iterations_of(const struct problem *p, const char *driver, const char *precond, const char *ordering)
 {
   tap_settings options;
-  karst_solver *solver;
-  karst_vector *b, *x;
-  karst_result result;
   tap_settings_default(&options);
   options.solver = driver;
   options.precond = precond;
   options.ordering = ordering;
-  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  tap_need(context, karst_vector_fill(x, 0), "x");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  karst_solver *solver = problem_solver(p, &options);
+  const karst_result result = problem_solve(p, solver);
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
   return result.reason > 0 ? result.iterations : -1;
 }
 
@@ -273,16 +197,14 @@ static void same_iterations(karst_context *context)
   static const char *const drivers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "cg"};
   if (!is_here(context, "iterations")) return;
   for (int g = 0; g < 2; g++) {
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, g ? "convdiff:9x8x7" : "poisson3d:12x11x10", g ? 3 : 1, &A, NULL),
-             "grid");
+    struct problem p = problem_from(context, g ? "convdiff:9x8x7" : "poisson3d:12x11x10", g ? 3 : 1, 0);
     for (int d = 0; d < (g ? 4 : 5); d++) {
-      const int iluk = iterations_of(context, A, drivers[d], "iluk", "natural");
-      const int dilu = iterations_of(context, A, drivers[d], "dilu", "natural");
+      const int iluk = iterations_of(&p, drivers[d], "iluk", "natural");
+      const int dilu = iterations_of(&p, drivers[d], "dilu", "natural");
       tap_ok(dilu > 0 && dilu == iluk, "%s, b = %d: as many iterations as with iluk: %d, %d", drivers[d], g ? 3 : 1,
              dilu, iluk);
     }
-    karst_matrix_destroy(A);
+    problem_destroy(&p);
   }
 }
 
@@ -291,18 +213,18 @@ static void orderings(karst_context *context)
 {
   static const char *const names[] = {"natural", "rcm", "amd", "metis"};
   if (!is_here(context, "orderings")) return;
-  karst_matrix *A = tap_random_matrix(context, 300, 3, 4, 1.1);
+  struct problem p = problem_of(context, tap_random_matrix(context, 300, 3, 4, 1.1), 0);
   for (int o = 0; o < 4; o++) {
     const char *features = karst_build_features();
     if ((o == 2 && !strstr(features, "AMD")) || (o == 3 && !strstr(features, "METIS"))) {
       tap_skip("this build has no such ordering", "ordering %s", names[o]);
       continue;
     }
-    const int dilu = iterations_of(context, A, "gmres", "dilu", names[o]);
-    const int jacobi = iterations_of(context, A, "gmres", "jacobi", names[o]);
+    const int dilu = iterations_of(&p, "gmres", "dilu", names[o]);
+    const int jacobi = iterations_of(&p, "gmres", "jacobi", names[o]);
     tap_ok(dilu > 0 && dilu <= jacobi, "ordering %s: %d iterations, with block Jacobi %d", names[o], dilu, jacobi);
   }
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 /* Sets the blocks of a row: its diagonal block, and zero elsewhere. */
@@ -321,12 +243,8 @@ static void bad_blocks(karst_context *context)
   if (!is_here(context, "bad blocks")) return;
   karst_matrix *A = tap_random_matrix(context, 25, 3, 2, 1);
   const int64_t entries = 9 * karst_matrix_blocks(A);
-  double *host, *value = malloc((size_t)entries * sizeof *value), *good = malloc((size_t)entries * sizeof *good);
+  double *value = values_on_host(A), *good = values_on_host(A);
   karst_index row;
-  tap_need(context, karst_matrix_host_value(A, &host), "values");
-  memcpy(value, host, (size_t)entries * sizeof *value);
-  memcpy(good, host, (size_t)entries * sizeof *good);
-  karst_matrix_host_value_done(A, host);
   karst_precond *P = make(context, "dilu", 0, A), *S = make(context, "dilu", 0.25, A);
   set_row(context, A, value, 7, singular);
   tap_need(context, karst_precond_update(P), "update");
@@ -343,7 +261,7 @@ static void bad_blocks(karst_context *context)
   double *M = dense_dilu(A);
   set_row(context, A, value, 7, zero);
   tap_need(context, karst_precond_update(S), "update");
-  const double error = apply_error(context, S, karst_matrix_rows(A), M);
+  const double error = apply_error(S, karst_matrix_rows(A), M);
   tap_ok(error < 1e-11 && tap_precond_number(S, "shifted") == 1, "a row of zeros is mended by the matrix's norm (%.1e)",
          error);
   free(M);
@@ -363,15 +281,11 @@ static void not_finite(karst_context *context)
 {
   if (!is_here(context, "a NaN")) return;
   struct pattern pattern = pattern_random(20, 0.1);
-  karst_matrix *A = fill_pattern(context, &pattern, 2, 1);
+  karst_matrix *A = pattern_random_matrix(context, &pattern, 2, 1);
   const karst_index *start = karst_matrix_row_start(A);
-  const int64_t entries = 4 * karst_matrix_blocks(A);
-  double *host, *value = malloc((size_t)entries * sizeof *value);
+  double *value = values_on_host(A);
   karst_precond *P = make(context, "dilu", 0.1, A);
   int found = 0, all = 0;
-  tap_need(context, karst_matrix_host_value(A, &host), "values");
-  memcpy(value, host, (size_t)entries * sizeof *value);
-  karst_matrix_host_value_done(A, host);
   for (karst_index i = 0; i < 20; i++)
     for (karst_index k = start[i]; k < start[i + 1]; k++, all++) {
       karst_index row;
@@ -397,23 +311,19 @@ static void update(karst_context *context)
   for (int b = 1; b <= 9; b += 2) {
     karst_matrix *A = tap_random_matrix(context, 60, b, 4, 1);
     const int64_t n = karst_matrix_rows(A), entries = (int64_t)b * b * karst_matrix_blocks(A);
-    double *host, *changed = malloc((size_t)entries * sizeof *changed), *r = malloc((size_t)n * sizeof *r), *z[3];
+    double *changed = values_on_host(A), *z[3];
     karst_precond *P = make(context, "dilu", 0, A);
-    tap_need(context, karst_matrix_host_value(A, &host), "values");
-    for (int64_t v = 0; v < entries; v++) changed[v] = host[v] * (1 + 0.1 * tap_random());
-    karst_matrix_host_value_done(A, host);
+    for (int64_t v = 0; v < entries; v++) changed[v] *= 1 + 0.1 * tap_random();
     tap_need(context, karst_matrix_update_values(A, changed), "values");
     tap_need(context, karst_precond_update(P), "update");
     for (int i = 0; i < 3; i++) {
-      z[i] = malloc((size_t)n * sizeof **z);
       karst_precond *fresh = make(context, "dilu", 0, A);
-      apply(context, i == 2 ? fresh : P, n, 3, r, z[i]);
+      z[i] = applied_to_random(i == 2 ? fresh : P, 3, NULL);
       karst_precond_destroy(fresh);
     }
     tap_ok(memcmp(z[0], z[1], (size_t)n * sizeof **z) == 0, "b = %d: the same bits in each run", b);
     tap_ok(memcmp(z[0], z[2], (size_t)n * sizeof **z) == 0, "b = %d: an update is a set-up from scratch", b);
     for (int i = 0; i < 3; i++) free(z[i]);
-    free(r);
     free(changed);
     karst_precond_destroy(P);
     karst_matrix_destroy(A);
@@ -425,16 +335,14 @@ static void threads_agree(void)
 {
   for (int b = 1; b <= 3; b += 2) {
     const int64_t n = (int64_t)b * 40 * 36 * 30;
-    double *r = malloc((size_t)n * sizeof *r), *z[3];
+    double *z[3];
     for (int t = 0; t < 3; t++) {
       karst_context *context;
-      karst_matrix *A;
       tap_need(NULL, karst_context_create(NULL, &context), "context");
       tap_need(context, tap_set_threads(context, t + 1), "threads");
-      tap_need(context, karst_gallery_create(context, "convdiff:40x36x30", b, &A, NULL), "matrix");
+      karst_matrix *A = matrix_from(context, "convdiff:40x36x30", b);
       karst_precond *P = make(context, "dilu", 0, A);
-      z[t] = malloc((size_t)n * sizeof **z);
-      apply(context, P, n, 5, r, z[t]);
+      z[t] = applied_to_random(P, 5, NULL);
       karst_precond_destroy(P);
       karst_matrix_destroy(A);
       karst_context_destroy(context);
@@ -442,7 +350,6 @@ static void threads_agree(void)
     for (int t = 1; t < 3; t++)
       tap_ok(memcmp(z[0], z[t], (size_t)n * sizeof **z) == 0, "b = %d: the same bits with 1 and %d threads", b, t + 1);
     for (int t = 0; t < 3; t++) free(z[t]);
-    free(r);
   }
 }
 
@@ -450,9 +357,8 @@ static void threads_agree(void)
 static void reports(karst_context *context)
 {
   if (!is_here(context, "reports")) return;
-  karst_matrix *A;
   karst_solver_info info;
-  tap_need(context, karst_gallery_create(context, "convdiff:7x6x5", 3, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "convdiff:7x6x5", 3);
   karst_precond *P = make(context, "dilu", 0, A);
   tap_need(context, karst_precond_get_info(P, &info), "info");
   tap_ok(info.factor_entries == 9 * 7 * 6 * 5 && info.memory >= 8 * info.factor_entries,

@@ -4,8 +4,7 @@
 #include "lib/backend/backend.h"
 #include "lib/grid/grid.h"
 #include "tests/support/fgbilu.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +94,7 @@ static void check_grid(karst_context *context, const struct fgbilu_grid *grid, c
   struct fgbilu_system s = fgbilu_random_system(grid);
   karst_matrix *A = fgbilu_matrix(context, grid, &s);
   karst_precond *P = fgbilu_make(context, style, pivoting, A);
-  double *r, *z = fgbilu_applied(context, P, (int64_t)s.rows * s.b, &r);
+  double *r, *z = applied_to_random(P, 7, &r);
   const double error = apply_error(&s, karst_grid_cells(grid->size), r, z);
   /* The blocks are well conditioned, so that the error is some roundings of sums of 7 b products. */
   tap_ok(error < 1e-12 * grid->b, "%s, pivoting %s: %lldx%lldx%lld, b = %d, %lld rows%s, missing %.1f (%.1e)", style,
@@ -159,20 +158,10 @@ static void shapes(karst_context *context)
 
 /* ---- against iluk, and styles among each other ---- */
 
-static int iterations(karst_context *context, const tap_settings *options, const karst_matrix *A)
+static int iterations(const struct problem *p, const tap_settings *options)
 {
-  const int64_t n = karst_matrix_rows(A);
-  karst_solver *solver;
-  karst_vector *b, *x;
-  karst_result result;
-  tap_need(context, tap_solver_setup(context, options, A, &solver), "solver");
-  tap_need(context, karst_vector_create(context, n, &b), "b");
-  tap_need(context, karst_vector_create(context, n, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  tap_need(context, karst_vector_fill(x, 0), "x");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
+  karst_solver *solver = problem_solver(p, options);
+  const karst_result result = problem_solve(p, solver);
   karst_solver_destroy(solver);
   return result.reason == KARST_CONVERGED_RTOL ? result.iterations : -1;
 }
@@ -183,22 +172,21 @@ static void like_iluk(karst_context *context)
   static const char *const drivers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "cg"};
   if (fgbilu_lacks_kernels(context, "the same iterations as iluk")) return;
   for (int p = 0; p < 4; p++) {
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, problems[p], 0, &A, NULL), problems[p]);
+    struct problem problem = problem_from(context, problems[p], 0, 0);
     for (int d = 0; d < (p < 2 ? 5 : 4); d++) {
       tap_settings options;
       tap_settings_default(&options);
       options.solver = drivers[d];
-      const int expected = iterations(context, &options, A);
+      const int expected = iterations(&problem, &options);
       options.precond = "fgbilu";
-      const int found = iterations(context, &options, A);
+      const int found = iterations(&problem, &options);
       tap_ok(found == expected && found > 0, "%s, %s: %d iterations, iluk %d", problems[p], drivers[d], found,
              expected);
       options.ordering = "rcm"; /* M follows the cells and not the rows */
-      const int ordered = iterations(context, &options, A);
+      const int ordered = iterations(&problem, &options);
       tap_ok(ordered == expected, "and %d of the rows in another order", ordered);
     }
-    karst_matrix_destroy(A);
+    problem_destroy(&problem);
   }
 }
 
@@ -216,7 +204,7 @@ static void check_styles(const struct fgbilu_grid *grid)
       tap_need(context, tap_set_threads(context, threads), "threads");
       karst_matrix *A = fgbilu_matrix(context, grid, &s);
       karst_precond *P = fgbilu_make(context, styles[i], "yes", A);
-      double *z = fgbilu_applied(context, P, n, NULL);
+      double *z = applied_to_random(P, 7, NULL);
       if (first)
         tap_ok(memcmp(z, first, (size_t)n * sizeof *z) == 0, "%s, %d threads: %lldx%lldx%lld, b = %d, the same bits",
                styles[i], threads, (long long)grid->size[0], (long long)grid->size[1], (long long)grid->size[2],

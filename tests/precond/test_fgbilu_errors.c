@@ -1,27 +1,25 @@
 /* fgbilu refuses what is no 7-point grid, styles that the device lacks, and analyses of another grid or style. */
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
-#include "tests/support/settings.h"
 
 static void refuse(karst_context *context, const char *ordering, const karst_matrix *A, karst_status expected,
                    const char *says)
 {
   tap_settings options;
-  karst_solver *solver;
   tap_settings_default(&options);
   options.precond = "fgbilu";
   options.ordering = ordering;
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+  karst_solver *solver = solver_of(context, &options);
   check_refusal(context, karst_solver_setup(solver, A), expected, NULL, says, says);
   karst_solver_destroy(solver);
 }
 
 static void wrong_grids(karst_context *context)
 {
-  karst_matrix *A;
   if (fgbilu_lacks_kernels(context, "wrong grids")) return;
-  tap_need(context, karst_gallery_create(context, "laplace27:4x3x2", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "laplace27:4x3x2", 1);
   refuse(context, "natural", A, KARST_ERROR_MATRIX,
          "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
   karst_matrix_forget_grid(A);
@@ -49,14 +47,13 @@ static void wrong_grids(karst_context *context)
 static void options(karst_context *context)
 {
   karst_options *set;
-  karst_matrix *A;
   karst_precond *P;
   tap_need(context, karst_options_create(context, &set), "options");
   check_refusal(context, karst_options_set(set, "fgbilu-style", "columns"), KARST_ERROR_OPTION, NULL, "fgbilu-style",
                 "an unknown style");
   check_refusal(context, karst_options_set(set, "pivoting", "maybe"), KARST_ERROR_OPTION, NULL, "pivoting",
                 "pivoting is yes or no");
-  tap_need(context, karst_gallery_create(context, "poisson3d:4x4x4", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson3d:4x4x4", 1);
   tap_need(context, karst_options_set(set, "precond", "fgbilu"), "fgbilu");
   tap_need(context, karst_options_set(set, "fgbilu-style", context->backend->host_memory ? "tiles" : "lines"), "style");
   if (!fgbilu_lacks_kernels(context, "a style of other devices"))
@@ -74,11 +71,10 @@ static void options(karst_context *context)
 static void without_kernels(void)
 {
   karst_context *context;
-  karst_matrix *A;
   karst_precond *P = NULL;
   tap_settings settings;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   struct karst_backend bare = *context->backend;
   bare.fgbilu = NULL;
   context->backend = &bare;
@@ -94,16 +90,12 @@ static void without_kernels(void)
 static void shared_analysis(karst_context *context)
 {
   tap_settings settings;
-  karst_matrix *A, *B;
-  karst_solver *first, *second;
   karst_analysis *analysis;
   if (fgbilu_lacks_kernels(context, "a shared analysis")) return;
   tap_settings_default(&settings);
   settings.precond = "fgbilu";
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x1", 1, &A, NULL), "matrix");
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x1", 1, &B, NULL), "matrix");
-  tap_need(context, tap_solver_create(context, &settings, &first), "solver");
-  tap_need(context, tap_solver_create(context, &settings, &second), "solver");
+  karst_matrix *A = matrix_from(context, "poisson2d:12x1", 1), *B = matrix_from(context, "poisson2d:12x1", 1);
+  karst_solver *first = solver_of(context, &settings), *second = solver_of(context, &settings);
   tap_need(context, karst_solver_setup(first, A), "setup");
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
   tap_ok(!karst_solver_setup_with(second, B, analysis), "an analysis serves a matrix of the same grid");

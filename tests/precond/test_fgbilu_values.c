@@ -3,7 +3,7 @@
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
 #include "tests/support/named_values.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@ static void update(karst_context *context)
   const int64_t n = (int64_t)s.rows * s.b;
   karst_matrix *A = fgbilu_matrix(context, &grid, &s);
   karst_precond *P = fgbilu_make(context, "auto", "yes", A);
-  double *first = fgbilu_applied(context, P, n, NULL), *again = fgbilu_applied(context, P, n, NULL);
+  double *first = applied_to_random(P, 7, NULL), *again = applied_to_random(P, 7, NULL);
   tap_ok(memcmp(first, again, (size_t)n * sizeof *first) == 0, "apply has the same bits again");
   for (int64_t v = 0; v < (int64_t)s.start[s.rows] * 9; v++) s.value[v] *= 1 + 0.1 * tap_random();
   tap_need(context, karst_matrix_update_values(A, s.value), "values");
   tap_need(context, karst_precond_update(P), "update");
   karst_precond *fresh = fgbilu_make(context, "auto", "yes", A);
-  double *updated = fgbilu_applied(context, P, n, NULL), *made = fgbilu_applied(context, fresh, n, NULL);
+  double *updated = applied_to_random(P, 7, NULL), *made = applied_to_random(fresh, 7, NULL);
   tap_ok(memcmp(updated, made, (size_t)n * sizeof *made) == 0 && memcmp(updated, first, (size_t)n * sizeof *made) != 0,
          "an update with new values is a set-up from the beginning");
   karst_solver_info info;
@@ -79,9 +79,7 @@ static void check_bad(karst_context *context, int b, const char *style)
   const karst_index early = row_of_cell(&s, 37), late = row_of_cell(&s, 62), next = row_of_cell(&s, 38);
   karst_matrix *A = fgbilu_matrix(context, &grid, &s);
   karst_precond *P = fgbilu_make(context, style, "yes", A);
-  karst_vector *r, *z;
-  tap_need(context, karst_vector_create(context, (int64_t)s.rows * b, &r), "r");
-  tap_need(context, karst_vector_create(context, (int64_t)s.rows * b, &z), "z");
+  karst_vector *r = vector_of(context, (int64_t)s.rows * b, 0), *z = vector_of(context, (int64_t)s.rows * b, 0);
   make_singular(&s, late);
   check_outcome(context, &s, A, P, KARST_SINGULAR_BLOCK, late, "a singular block");
   tap_ok(karst_precond_apply(P, r, z) == KARST_ERROR_MATRIX, "and apply is refused");
@@ -158,17 +156,15 @@ static bool all_finite(int64_t n, const double *x)
 static void side_by_side(karst_context *context)
 {
   if (fgbilu_lacks_kernels(context, "a large and a small block size side by side")) return;
-  karst_matrix *large, *small;
-  tap_need(context, karst_gallery_create(context, "ns3d:4x3x3", 32, &large, NULL), "matrix");
-  tap_need(context, karst_gallery_create(context, "ns3d:4x3x3", 10, &small, NULL), "matrix");
+  karst_matrix *large = matrix_from(context, "ns3d:4x3x3", 32), *small = matrix_from(context, "ns3d:4x3x3", 10);
   const int64_t n = karst_matrix_rows(large);
   karst_precond *P = fgbilu_make(context, "auto", "yes", large);
-  double *before = fgbilu_applied(context, P, n, NULL);
+  double *before = applied_to_random(P, 7, NULL);
   karst_precond *other = fgbilu_make(context, "auto", "yes", small);
   tap_ok(!karst_precond_update(P) && karst_precond_outcome(P, NULL) == KARST_SOUND,
          "blocks of 32 are factored after a set-up for blocks of 10");
   tap_ok(!karst_precond_update(other) && karst_precond_outcome(other, NULL) == KARST_SOUND, "and those of 10");
-  double *after = fgbilu_applied(context, P, n, NULL);
+  double *after = applied_to_random(P, 7, NULL);
   tap_ok(all_finite(n, before) && all_finite(n, after), "those of 32 are applied before and after");
   free(before);
   free(after);

@@ -1,16 +1,17 @@
 /* iluk where rows have so many products that a GPU keeps no lists of them and looks for them in each factorization: it
  * applies the factors that the CPU's kernels make, with the same bits in every run; new values, blamed and shifted
  * pivots and dropped products go the same way. The memory is a multiple of that of the factors. */
+#include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
 
 static karst_context *cpu;
+enum { SEED = 7 }; /* of r */
 
 /* Rows first to last - 1 and the same columns are filled but for a part, all others have a band and some entries. */
 struct shape {
@@ -42,74 +43,22 @@ static bool is_complete(const struct shape *shape)
   return shape->filled == 1 && shape->last - shape->first == shape->n;
 }
 
-/* Fills value with random blocks, diagonally dominant. */
-static void draw(const struct pattern *pattern, int b, double *value)
-{
-  for (karst_index i = 0; i < pattern->n; i++)
-    for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)
-      for (int v = 0; v < b * b; v++)
-        value[k * b * b + v] = tap_random() + (pattern->column[k] == i && v % (b + 1) == 0
-                                                   ? 1.5 * b * (double)(pattern->start[i + 1] - pattern->start[i])
-                                                   : 0);
-}
-
-static karst_matrix *make_matrix(karst_context *context, const struct pattern *pattern, int b, const double *value)
-{
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "matrix");
-  return A;
-}
-
 static karst_precond *factor(karst_context *context, const karst_matrix *A, int level, double modified, double shift)
 {
   tap_settings settings;
-  karst_precond *P;
   tap_settings_default(&settings);
   settings.precond = "iluk";
   settings.level = level;
   settings.modified = modified;
   settings.shift = shift;
-  tap_need(context, tap_precond_create(context, &settings, A, &P), "iluk");
-  return P;
+  return precond_of(context, &settings, A);
 }
 
-/* Returns z = P^-1 r for an r that depends on n alone; the caller frees it. */
-static double *apply(karst_context *context, const karst_precond *P, int64_t n)
-{
-  karst_vector *r, *z;
-  double *host = pattern_memory(n, sizeof *host);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, 7), "random");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(z, n, host), "get");
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  return host;
-}
-
-/* Returns the largest difference over the largest number; NaN if there is one. */
-static double difference(int64_t n, const double *x, const double *expected)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - expected[i]) <= error)) error = fabs(x[i] - expected[i]);
-    if (isnan(error)) return error;
-    size = fmax(size, fabs(expected[i]));
-  }
-  return error / size;
-}
-
-/* Returns |r - A z| / |r| for the r of apply. */
+/* Returns |r - A z| / |r| for the r of applied_to_random. */
 static double residual(karst_context *context, const karst_matrix *A, const double *z)
 {
-  const int64_t n = karst_matrix_rows(A);
-  karst_vector *r, *x;
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &x), "x");
-  tap_need(context, karst_vector_fill_random(r, 7), "random");
-  tap_need(context, karst_vector_set(x, n, z), "x");
+  karst_vector *r = vector_random(context, karst_matrix_rows(A), SEED),
+               *x = vector_from(context, karst_matrix_rows(A), z);
   const double result = tap_residual(A, r, x);
   karst_vector_destroy(r);
   karst_vector_destroy(x);
@@ -125,7 +74,7 @@ struct pair {
 static struct pair make_pair(karst_context *context, const struct pattern *pattern, int b, const double *value,
                              int level, double modified, double shift)
 {
-  struct pair made = {make_matrix(context, pattern, b, value), make_matrix(cpu, pattern, b, value), NULL, NULL};
+  struct pair made = {pattern_matrix(context, pattern, b, value), pattern_matrix(cpu, pattern, b, value), NULL, NULL};
   made.P = factor(context, made.A, level, modified, shift);
   made.reference = factor(cpu, made.copy, level, modified, shift);
   return made;
@@ -153,27 +102,27 @@ static void compare(karst_context *context, const struct shape *shape, int b, in
 {
   struct pattern pattern = make_pattern(shape);
   const int64_t n = (int64_t)shape->n * b;
-  double *value = pattern_memory(pattern.start[shape->n] * (int64_t)b * b, sizeof *value);
-  draw(&pattern, b, value);
+  double *value = pattern_values(&pattern, b, 1.5);
   struct pair made = make_pair(context, &pattern, b, value, level, modified, 0);
-  double *z = apply(context, made.P, n), *expected = apply(cpu, made.reference, n);
-  tap_ok(difference(n, z, expected) < 1e-12 && is_bounded(made.P, made.A),
+  double *z = applied_to_random(made.P, SEED, NULL), *expected = applied_to_random(made.reference, SEED, NULL);
+  tap_ok(relative_difference(n, z, expected) < 1e-12 && is_bounded(made.P, made.A),
          "%s, b = %d, level %d, R = %g: as on the CPU (%.1e), in bounded memory", shape->what, b, level, modified,
-         difference(n, z, expected));
+         relative_difference(n, z, expected));
   if (is_complete(shape)) {
     const double left = residual(context, made.A, z);
     tap_ok(left < 1e-12, "A M^-1 r = r (%.1e)", left);
   }
-  draw(&pattern, b, value);
+  free(value);
+  value = pattern_values(&pattern, b, 1.5);
   tap_need(context, karst_matrix_update_values(made.A, value), "values");
   tap_need(cpu, karst_matrix_update_values(made.copy, value), "values");
   tap_need(context, karst_precond_update(made.P), "update");
   tap_need(cpu, karst_precond_update(made.reference), "update");
-  double *new_z = apply(context, made.P, n), *new_expected = apply(cpu, made.reference, n);
+  double *new_z = applied_to_random(made.P, SEED, NULL), *new_expected = applied_to_random(made.reference, SEED, NULL);
   karst_precond *again = factor(context, made.A, level, modified, 0);
-  double *same = apply(context, again, n);
-  tap_ok(difference(n, new_z, new_expected) < 1e-12 && memcmp(new_z, same, (size_t)n * sizeof *same) == 0,
-         "with new values as well, and the bits of a new set-up (%.1e)", difference(n, new_z, new_expected));
+  double *same = applied_to_random(again, SEED, NULL);
+  tap_ok(relative_difference(n, new_z, new_expected) < 1e-12 && memcmp(new_z, same, (size_t)n * sizeof *same) == 0,
+         "with new values as well, and the bits of a new set-up (%.1e)", relative_difference(n, new_z, new_expected));
   karst_precond_destroy(again);
   free_pair(&made);
   pattern_free(&pattern);
@@ -213,11 +162,10 @@ static void outcomes(karst_context *context)
     double shift;
   } cases[] = {{"zeros", 0, 0}, {"zeros with a shift", 0, 1e-3}, {"NaN", NAN, 0}, {"infinite", INFINITY, 0}};
   struct pattern pattern = make_pattern(&full);
-  double *value = pattern_memory(pattern.start[full.n] * (int64_t)4, sizeof *value);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     const karst_index bad = 1 + (karst_index)tap_random_index(full.n - 2);
     karst_index row = -1, expected = -1;
-    draw(&pattern, 2, value);
+    double *value = pattern_values(&pattern, 2, 1.5);
     for (karst_index k = 4 * pattern.start[bad]; k < 4 * pattern.start[bad + 1]; k++) value[k] = cases[c].entries;
     struct pair made = make_pair(context, &pattern, 2, value, 0, 0, cases[c].shift);
     const karst_reason reason = karst_precond_outcome(made.P, &row);
@@ -225,9 +173,9 @@ static void outcomes(karst_context *context)
                tap_precond_number(made.P, "shifted") == tap_precond_number(made.reference, "shifted"),
            "%s in block row %ld: reason %d, block row %ld", cases[c].what, (long)bad, (int)reason, (long)row);
     free_pair(&made);
+    free(value);
   }
   pattern_free(&pattern);
-  free(value);
 }
 
 int main(void)

@@ -5,8 +5,7 @@
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,70 +48,18 @@ static struct pattern pattern_wells(karst_index n, karst_index distance, const s
   return made;
 }
 
-/* Makes random values, diagonally dominant by blocks, the same in each context. */
-static karst_matrix *on_pattern(karst_context *context, const struct pattern *pattern, int b, const double *random)
-{
-  const int64_t bb = (int64_t)b * b, blocks = pattern->start[pattern->n];
-  double *value = pattern_memory(blocks * bb, sizeof *value);
-  karst_matrix *A;
-  memcpy(value, random, (size_t)(blocks * bb) * sizeof *value);
-  for (karst_index i = 0; i < pattern->n; i++)
-    for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)
-      for (int r = 0; r < b && pattern->column[k] == i; r++)
-        value[k * bb + r * (b + 1)] += 1.5 * b * (double)(pattern->start[i + 1] - pattern->start[i]);
-  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "matrix");
-  free(value);
-  return A;
-}
-
-static double *random_numbers(int64_t n)
-{
-  double *x = pattern_memory(n, sizeof *x);
-  for (int64_t i = 0; i < n; i++) x[i] = tap_random();
-  return x;
-}
-
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level)
 {
   tap_settings options;
-  karst_precond *P;
   tap_settings_default(&options);
   options.trisolve = trisolve;
   options.level = level;
-  tap_need(context, tap_precond_create(context, &options, A, &P), "factors");
-  return P;
-}
-
-/* Computes z = P^-1 r on host arrays of n numbers. */
-static void apply(karst_context *context, const karst_precond *P, int64_t n, const double *host, double *result)
-{
-  karst_vector *r, *z;
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_set(r, n, host), "set");
-  tap_need(context, karst_vector_fill(z, NAN), "poison");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(z, n, result), "get");
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-}
-
-/* Returns the largest difference over the largest entry; NaN if there is one. */
-static double difference(int64_t n, const double *x, const double *expected)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - expected[i]) <= error)) error = fabs(x[i] - expected[i]);
-    if (isnan(error)) return error;
-    size = fmax(size, fabs(expected[i]));
-  }
-  return size > 0 ? error / size : error;
+  return precond_of(context, &options, A);
 }
 
 /* Applies P to r with a NaN at each of a few places, whose bits are those that stand for an unknown that is not there
  * yet: each time a number of z is none. */
-static bool nan_comes_through(karst_context *context, const karst_precond *P, int64_t n, double *r, double *z)
+static bool nan_comes_through(const karst_precond *P, int64_t n, double *r, double *z)
 {
   const uint64_t payload = UINT64_MAX;
   bool all = true;
@@ -121,7 +68,7 @@ static bool nan_comes_through(karst_context *context, const karst_precond *P, in
     const double keep = r[at];
     bool found = false;
     memcpy(&r[at], &payload, sizeof r[at]);
-    apply(context, P, n, r, z);
+    apply_on_host(P, r, z);
     for (int64_t i = 0; i < n; i++) found = found || !isfinite(z[i]);
     r[at] = keep;
     all = all && found;
@@ -132,35 +79,32 @@ static bool nan_comes_through(karst_context *context, const karst_precond *P, in
 /* Compares each kind of triangular solve with the CPU, before and after NaNs. */
 static void compare(karst_context *context, const struct pattern *pattern, int b, int level, const char *what)
 {
-  const int64_t n = (int64_t)pattern->n * b, entries = (int64_t)pattern->start[pattern->n] * b * b;
-  double *random = random_numbers(entries), *r = random_numbers(n);
-  double *expected = pattern_memory(n, sizeof *r), *first = pattern_memory(n, sizeof *r);
-  double *z = pattern_memory(n, sizeof *r);
-  karst_matrix *A = on_pattern(context, pattern, b, random), *copy = on_pattern(cpu, pattern, b, random);
+  const int64_t n = (int64_t)pattern->n * b;
+  double *r = random_on_host(n), *z = tap_memory(n, sizeof *r);
+  karst_matrix *A = pattern_random_matrix(context, pattern, b, 1.5), *copy = matrix_copied(cpu, A);
   karst_precond *reference = factor(cpu, copy, "auto", level);
-  apply(cpu, reference, n, r, expected);
+  double *expected = applied(reference, r);
   for (int kind = 0; kind < kinds_on(context); kind++) {
     karst_precond *P = factor(context, A, kinds[kind], level);
-    apply(context, P, n, r, first);
-    const double error = difference(n, first, expected);
-    const bool through = nan_comes_through(context, P, n, r, z);
+    double *first = applied(P, r);
+    const double error = relative_difference(n, first, expected);
+    const bool through = nan_comes_through(P, n, r, z);
     int differ = 0;
     for (int again = 0; again < 5; again++) {
-      apply(context, P, n, r, z);
+      apply_on_host(P, r, z);
       differ += memcmp(z, first, (size_t)n * sizeof *z) != 0;
     }
     tap_ok(error < 1e-12 && differ == 0, "%s, b = %d, level %d, %s: as on the CPU (%.1e), the same bits again", what, b,
            level, kinds[kind], error);
     tap_ok(through, "%s, b = %d, level %d, %s: NaNs come through", what, b, level, kinds[kind]);
+    free(first);
     karst_precond_destroy(P);
   }
   karst_precond_destroy(reference);
   karst_matrix_destroy(A);
   karst_matrix_destroy(copy);
-  free(random);
   free(r);
   free(expected);
-  free(first);
   free(z);
 }
 

@@ -3,8 +3,7 @@
  * near 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)). */
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,61 +13,20 @@
 static karst_precond *make(karst_context *context, const char *name, int level, double modified, const karst_matrix *A)
 {
   tap_settings options;
-  karst_precond *M;
   tap_settings_default(&options);
   options.precond = name;
   options.level = level;
   options.modified = modified;
-  tap_need(context, tap_precond_create(context, &options, A, &M), name);
-  return M;
+  return precond_of(context, &options, A);
 }
 
 /* Makes a matrix on a random pattern, not symmetric, with some rows nearly full. */
 static karst_matrix *random_matrix(karst_context *context, karst_index n, int b, double density)
 {
-  const int64_t bb = (int64_t)b * b;
-  struct pattern pattern = pattern_random(n, density), full = pattern_empty(n, (int64_t)n * n);
-  double *value = pattern_memory(bb * n * n, sizeof *value);
-  karst_matrix *A;
-  karst_index entries = 0;
-  for (karst_index i = 0; i < n; i++) {
-    for (karst_index j = 0; j < n; j++)
-      if (i == j || pattern_has(&pattern, i, j)) full.column[entries++] = j;
-    full.start[i + 1] = entries;
-    for (karst_index k = full.start[i]; k < entries; k++)
-      for (int64_t v = 0; v < bb; v++)
-        value[k * bb + v] =
-            tap_random() + (full.column[k] == i && v % (b + 1) == 0 ? 1.5 * b * (double)(entries - full.start[i]) : 0);
-  }
-  tap_need(context, karst_matrix_create(context, n, b, full.start, full.column, value, KARST_COPY, &A), "matrix");
+  struct pattern pattern = pattern_random(n, density);
+  karst_matrix *A = pattern_random_matrix(context, &pattern, b, 1.5);
   pattern_free(&pattern);
-  pattern_free(&full);
-  free(value);
   return A;
-}
-
-/* Returns z = M^-1 r. */
-static void apply(karst_context *context, const karst_precond *P, int64_t n, const double *r, double *z)
-{
-  karst_vector *of_r, *of_z;
-  tap_need(context, karst_vector_create(context, n, &of_r), "r");
-  tap_need(context, karst_vector_create(context, n, &of_z), "z");
-  tap_need(context, karst_vector_set(of_r, n, r), "r");
-  tap_need(context, karst_precond_apply(P, of_r, of_z), "apply");
-  tap_need(context, karst_vector_get(of_z, n, z), "z");
-  karst_vector_destroy(of_r);
-  karst_vector_destroy(of_z);
-}
-
-/* Returns the largest |x_i - y_i|; a NaN where one has a NaN. */
-static double difference(int64_t n, const double *x, const double *y)
-{
-  double error = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (isnan(x[i]) || isnan(y[i])) return NAN;
-    error = fmax(error, fabs(x[i] - y[i]));
-  }
-  return error;
 }
 
 /* For each column c of a block, the vector with 1 in the unknowns c of all block rows stays itself under M^-1 A. */
@@ -82,8 +40,8 @@ static void row_sums(karst_context *context, const char *name, int level, const 
     for (int64_t i = 0; i < n; i++) e[i] = i % b == c, r[i] = 0;
     for (int64_t j = c; j < n; j += b)
       for (int64_t i = 0; i < n; i++) r[i] += dense[j * n + i];
-    apply(context, P, n, r, z);
-    error = fmax(error, difference(n, z, e));
+    apply_on_host(P, r, z);
+    error = fmax(error, largest_difference(n, z, e));
   }
   tap_ok(error < 1e-11, "%s, level %d, b = %ld: R = 1 keeps block row sums (%.1e)", name, level, (long)b, error);
   karst_precond_destroy(P);
@@ -194,14 +152,11 @@ static double *dense_factors(const karst_matrix *A, bool dilu, int level, double
 static void against_dense(karst_context *context, const char *name, int level, double modified, const karst_matrix *A)
 {
   const int64_t n = karst_matrix_rows(A);
-  double *r = malloc((size_t)n * sizeof *r), *z = malloc((size_t)n * sizeof *z), size = 0;
   karst_precond *P = make(context, name, level, modified, A);
-  for (int64_t i = 0; i < n; i++) r[i] = tap_random();
-  apply(context, P, n, r, z);
+  double *r = random_on_host(n), *z = applied(P, r);
   double *f = dense_factors(A, strcmp(name, "dilu") == 0, level, modified);
   dense_solve(n, karst_matrix_block_size(A), f, r);
-  for (int64_t i = 0; i < n; i++) size = fmax(size, fabs(r[i]));
-  const double error = difference(n, z, r) / size;
+  const double error = relative_difference(n, z, r);
   tap_ok(error < 1e-11, "%s, level %d, b = %d, R = %g: apply is that of dense blocks (%.1e)", name, level,
          karst_matrix_block_size(A), modified, error);
   karst_precond_destroy(P);
@@ -239,7 +194,7 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
 {
   const int64_t bb = (int64_t)b * b;
   struct pattern pattern = pattern_empty(n, 3 * (int64_t)n);
-  double *value = pattern_memory(bb * 3 * n, sizeof *value);
+  double *value = tap_memory(bb * 3 * n, sizeof *value);
   karst_matrix *A;
   karst_index k = 0;
   for (karst_index i = 0; i < n; i++) {
@@ -270,16 +225,13 @@ static void long_rows(karst_context *context)
     karst_matrix *A = arrow(context, 100, 3), *B = arrow(context, rows, 1);
     const int64_t n = karst_matrix_rows(B);
     double *sums = malloc((size_t)n * sizeof *sums), *e = malloc((size_t)n * sizeof *e);
-    karst_vector *ones, *product;
     row_sums(context, names[m], 0, A);
     against_dense(context, names[m], 0, 0.5, A);
-    tap_need(context, karst_vector_create(context, n, &ones), "e");
-    tap_need(context, karst_vector_create(context, n, &product), "A e");
-    tap_need(context, karst_vector_fill(ones, 1), "e");
+    karst_vector *ones = vector_of(context, n, 1), *product = vector_of(context, n, 0);
     tap_need(context, karst_matrix_multiply(B, ones, product), "A e");
     tap_need(context, karst_vector_get(product, n, sums), "A e");
     karst_precond *P = make(context, names[m], 0, 1, B);
-    apply(context, P, n, sums, e);
+    apply_on_host(P, sums, e);
     double error = 0;
     for (int64_t i = 0; i < n; i++) error = fmax(error, fabs(e[i] - 1));
     tap_ok(error < 1e-9, "%s: row sums of an arrow of %ld rows (%.1e)", names[m], (long)n, error);
@@ -302,13 +254,11 @@ static void nothing_changes(karst_context *context)
   for (int i = 0; i < 180; i++) r[i] = tap_random();
   for (int m = 0; m < (context->backend->dilu ? 2 : 1); m++) {
     for (int i = 0; i < 3; i++) {
-      karst_options *options;
+      karst_options *options = options_of(context, PAIRS("precond", names[m]));
       karst_precond *P;
-      tap_need(context, karst_options_create(context, &options), "options");
-      tap_need(context, karst_options_set(options, "precond", names[m]), "precond");
       if (i > 0) tap_need(context, karst_options_set(options, "modified", i == 1 ? "0" : "1"), "modified");
       tap_need(context, karst_precond_create(context, options, A, &P), names[m]);
-      apply(context, P, 180, r, z[i]);
+      apply_on_host(P, r, z[i]);
       karst_precond_destroy(P);
       karst_options_destroy(options);
     }
@@ -338,18 +288,16 @@ static void update(karst_context *context)
   for (int m = 0; m < (context->backend->dilu ? 2 : 1); m++) {
     karst_matrix *A = random_matrix(context, 80, 2, 0.02);
     const int64_t entries = 4 * karst_matrix_blocks(A);
-    double *host, *value = malloc((size_t)entries * sizeof *value), r[160], z[2][160];
+    double *value = values_on_host(A), r[160], z[2][160];
     karst_precond *P = make(context, names[m], 0, 1, A);
-    tap_need(context, karst_matrix_host_value(A, &host), "values");
-    for (int64_t v = 0; v < entries; v++) value[v] = host[v] * (1 + 0.1 * tap_random());
-    karst_matrix_host_value_done(A, host);
+    for (int64_t v = 0; v < entries; v++) value[v] *= 1 + 0.1 * tap_random();
     tap_need(context, karst_matrix_update_values(A, value), "values");
     tap_need(context, karst_precond_update(P), "update");
     for (int i = 0; i < 160; i++) r[i] = tap_random();
-    apply(context, P, 160, r, z[0]);
+    apply_on_host(P, r, z[0]);
     karst_precond_destroy(P);
     P = make(context, names[m], 0, 1, A);
-    apply(context, P, 160, r, z[1]);
+    apply_on_host(P, r, z[1]);
     tap_ok(memcmp(z[0], z[1], sizeof z[0]) == 0, "%s: an update is a set-up from scratch", names[m]);
     karst_precond_destroy(P);
     karst_matrix_destroy(A);
@@ -361,9 +309,7 @@ static void update(karst_context *context)
 static int iterations_of(karst_context *context, const char *precond, int width, double modified)
 {
   tap_settings options;
-  karst_matrix *A;
   karst_solver *solver;
-  karst_vector *b, *x;
   karst_result result;
   char grid[64];
   snprintf(grid, sizeof grid, "poisson3d:%dx%dx%d", width, width, width);
@@ -371,12 +317,9 @@ static int iterations_of(karst_context *context, const char *precond, int width,
   options.solver = "cg";
   options.precond = precond;
   options.modified = modified;
-  tap_need(context, karst_gallery_create(context, grid, 1, &A, NULL), grid);
+  karst_matrix *A = matrix_from(context, grid, 1);
   tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill_random(b, 7), "b");
-  tap_need(context, karst_vector_fill(x, 0), "x");
+  karst_vector *b = vector_random(context, karst_matrix_rows(A), 7), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
   karst_solver_destroy(solver);
   karst_vector_destroy(b);

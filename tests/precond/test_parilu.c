@@ -1,9 +1,10 @@
 /* Sweeps and norms of parilu and paric agree with a dense computation of the same formulas. With as many sweeps as the
  * tasks' dependencies have levels, the factors are those of iluk. Diverging sweeps end in iluk's factors, with a
  * warning and a count. New values start from the last factors. Bits are repeatable, and errors are reported. */
-#include "tests/support/settings.h"
+#include "lib/method/precond.h"
 #include "tests/support/parilu_dense.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,13 +17,6 @@ static tap_settings options_for(const char *precond, int level, int sweeps)
   options.level = level;
   options.sweeps = sweeps;
   return options;
-}
-
-static karst_precond *make(karst_context *context, const tap_settings *options, const karst_matrix *A)
-{
-  karst_precond *P;
-  tap_need(context, tap_precond_create(context, options, A, &P), options->precond);
-  return P;
 }
 
 /* What a preconditioner reports; -1 for what it does not. */
@@ -41,34 +35,16 @@ static struct told told_by(const karst_precond *P)
                        .ilu_residual = tap_precond_number(P, "ilu_residual")};
 }
 
-/* Returns z = P^-1 r for an r that depends on n alone; the caller frees it. */
-static double *apply(karst_context *context, const karst_precond *P, int64_t n)
-{
-  karst_vector *r, *z;
-  double *host = pattern_memory(n, sizeof *host);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, 7), "random");
-  tap_need(context, karst_vector_fill(z, NAN), "poison");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(z, n, host), "get");
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  return host;
-}
-
 /* Returns the largest difference of P^-1 r and Q^-1 r over the largest entry, or -1 if all bits agree. */
-static double difference(karst_context *context, const karst_precond *P, const karst_precond *Q, int64_t n)
+static double difference(const karst_precond *P, const karst_precond *Q)
 {
-  double *x = apply(context, P, n), *y = apply(context, Q, n), error = 0, size = 0;
-  bool same = memcmp(x, y, (size_t)n * sizeof *x) == 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - y[i]) <= error)) error = fabs(x[i] - y[i]);
-    size = fmax(size, fabs(y[i]));
-  }
+  const int64_t n = karst_matrix_rows(P->A);
+  double *x = applied_to_random(P, 7, NULL), *y = applied_to_random(Q, 7, NULL);
+  const bool same = memcmp(x, y, (size_t)n * sizeof *x) == 0;
+  const double error = relative_difference(n, x, y);
   free(x);
   free(y);
-  return same ? -1 : error / size;
+  return same ? -1 : error;
 }
 
 /* The tolerance is for rounding alone: the dominant matrices here are well conditioned. */
@@ -80,9 +56,9 @@ static void exact_limit(karst_context *context, const char *precond, const char 
   int depth = dense_depth(&dense);
   tap_settings options = options_for(precond, level, depth), exact = options_for("iluk", level, 0);
   options.sweep_mode = mode;
-  karst_precond *P = make(context, &options, A), *reference = make(context, &exact, A);
+  karst_precond *P = precond_of(context, &options, A), *reference = precond_of(context, &exact, A);
   struct told info = told_by(P);
-  double error = difference(context, P, reference, karst_matrix_rows(A));
+  double error = difference(P, reference);
   tap_ok(error < tolerance && info.sweep_residual_after <= tolerance * sqrt((double)karst_matrix_rows(A)) &&
              info.fallbacks == 0,
          "%s, b = %d, level %d: as iluk after %d %s sweeps (%.1e, norm %.1e)", precond, A->block_size, level, depth,
@@ -122,13 +98,13 @@ static void chain(karst_context *context)
   karst_matrix *A;
   tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a chain");
   tap_settings exact = options_for("iluk", 0, 0);
-  karst_precond *reference = make(context, &exact, A);
+  karst_precond *reference = precond_of(context, &exact, A);
   const char *const preconds[] = {"parilu", "paric"};
   for (int p = 0; p < 2; p++)
     for (int less = 0; less < 2; less++) {
       tap_settings options = options_for(preconds[p], 0, 2 * ROWS - 3 - less);
-      karst_precond *P = make(context, &options, A);
-      double error = difference(context, P, reference, ROWS);
+      karst_precond *P = precond_of(context, &options, A);
+      double error = difference(P, reference);
       tap_ok(less ? error > 1e-6 : error < 1e-14, "%s: a chain of %d rows after %d sweeps (%.1e)", preconds[p], ROWS,
              options.sweeps, error);
       karst_precond_destroy(P);
@@ -147,7 +123,7 @@ static void compare_sweeps(karst_context *context, const char *precond, const ka
     tap_settings options = options_for(precond, level, sweeps);
     options.sweep_scale = scaled ? "yes" : "no";
     options.ilu_residual = "yes";
-    karst_precond *P = make(context, &options, A);
+    karst_precond *P = precond_of(context, &options, A);
     struct told info = told_by(P);
     double after = dense_norm(&dense, true), ilu = dense_norm(&dense, false);
     worst = fmax(worst, fabs(info.sweep_residual_before - before) / before);
@@ -208,13 +184,13 @@ static void falls_back(karst_context *context, const char *precond, const karst_
   options.shift = exact.shift = shift;
   options.ilu_residual = "yes";
   karst_context_set_message(context, hear, &heard);
-  karst_precond *P = make(context, &options, A), *reference = make(context, &exact, A);
+  karst_precond *P = precond_of(context, &options, A), *reference = precond_of(context, &exact, A);
   tap_need(context, karst_precond_update(P), "update");
   karst_context_set_message(context, NULL, NULL);
   karst_reason reason = karst_precond_outcome(P, &row), expected = karst_precond_outcome(reference, &expected_row);
   struct told info = told_by(P), expected_info = told_by(reference);
   bool same = reason == expected && row == expected_row && info.shifted == expected_info.shifted;
-  if (same && reason == KARST_SOUND) same = difference(context, P, reference, karst_matrix_rows(A)) == -1;
+  if (same && reason == KARST_SOUND) same = difference(P, reference) == -1;
   tap_ok(same && info.fallbacks == 2 && heard.exact == 2 && info.ilu_residual == -1,
          "%s, b = %d, %s: iluk's factors or outcome (%s), twice, said and counted; norms %.2e, %.2e", precond,
          A->block_size, what, karst_reason_text(reason), info.sweep_residual_before, info.sweep_residual_after);
@@ -228,7 +204,7 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
 {
   struct pattern line = pattern_grid(30, 1, 1);
   int64_t bb = (int64_t)b * b;
-  double *value = pattern_memory(bb * line.start[30], sizeof *value);
+  double *value = tap_memory(bb * line.start[30], sizeof *value);
   karst_matrix *A;
   for (karst_index i = 0; i < 30; i++)
     for (karst_index k = line.start[i]; k < line.start[i + 1]; k++)
@@ -245,7 +221,7 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
 /* Makes the diagonal block of a row singular, negative or NaN. */
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
-  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
   int64_t bb = (int64_t)A->block_size * A->block_size;
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
@@ -291,7 +267,7 @@ static void last_factors(karst_context *context)
     const int b = t / 4 ? 3 : 1, level = t / 2 % 2;
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
     tap_settings options = options_for(preconds[t % 2], level, 2);
-    karst_precond *P = make(context, &options, A);
+    karst_precond *P = precond_of(context, &options, A);
     struct told first = told_by(P);
     tap_need(context, karst_precond_update(P), "update");
     struct told second = told_by(P);
@@ -301,7 +277,7 @@ static void last_factors(karst_context *context)
            level, first.sweep_residual_before, second.sweep_residual_before, second.sweep_residual_after);
     multiply_values(context, A, 1 + 1e-5);
     tap_need(context, karst_precond_update(P), "update");
-    karst_precond *fresh = make(context, &options, A);
+    karst_precond *fresh = precond_of(context, &options, A);
     struct told third = told_by(P), anew = told_by(fresh);
     tap_ok(third.sweep_residual_after < anew.sweep_residual_after && third.fallbacks == 0,
            "and new values too: norm %.1e, from the beginning %.1e", third.sweep_residual_after,
@@ -321,8 +297,8 @@ static void recovery(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 80, 2, 3, 2);
   tap_settings options = options_for("parilu", 1, 3);
-  karst_precond *P = make(context, &options, A);
-  double *value, *kept = pattern_memory(karst_entries(A), sizeof *kept);
+  karst_precond *P = precond_of(context, &options, A);
+  double *value, *kept = tap_memory(karst_entries(A), sizeof *kept);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   memcpy(kept, value, (size_t)karst_entries(A) * sizeof *kept);
   karst_matrix_host_value_done(A, value);
@@ -330,8 +306,8 @@ static void recovery(karst_context *context)
   tap_need(context, karst_precond_update(P), "update");
   tap_need(context, karst_matrix_update_values(A, kept), "update");
   tap_need(context, karst_precond_update(P), "update");
-  karst_precond *fresh = make(context, &options, A);
-  tap_ok(difference(context, P, fresh, 160) == -1 && told_by(P).fallbacks == 1,
+  karst_precond *fresh = precond_of(context, &options, A);
+  tap_ok(difference(P, fresh) == -1 && told_by(P).fallbacks == 1,
          "after a fall-back sound values give the bits of a fresh set-up");
   free(kept);
   karst_precond_destroy(P);
@@ -348,18 +324,16 @@ static void same_bits(karst_context *context)
   const int threads = karst_context_threads(context);
   for (int p = 0; p < 2; p++) {
     tap_settings options = options_for(preconds[p], 0, 3);
-    karst_precond *P = make(context, &options, A), *again = make(context, &options, A);
+    karst_precond *P = precond_of(context, &options, A), *again = precond_of(context, &options, A);
     struct told info = told_by(P), other = told_by(again);
-    tap_ok(difference(context, P, again, karst_matrix_rows(A)) == -1 &&
-               info.sweep_residual_after == other.sweep_residual_after,
+    tap_ok(difference(P, again) == -1 && info.sweep_residual_after == other.sweep_residual_after,
            "%s: the same bits twice", preconds[p]);
     karst_precond_destroy(again);
     if (threads > 1) {
       tap_need(context, tap_set_threads(context, 1), "one thread");
-      again = make(context, &options, A);
+      again = precond_of(context, &options, A);
       other = told_by(again);
-      tap_ok(difference(context, P, again, karst_matrix_rows(A)) == -1 &&
-                 info.sweep_residual_before == other.sweep_residual_before &&
+      tap_ok(difference(P, again) == -1 && info.sweep_residual_before == other.sweep_residual_before &&
                  info.sweep_residual_after == other.sweep_residual_after,
              "%s: the same bits with one thread", preconds[p]);
       karst_precond_destroy(again);
@@ -378,7 +352,7 @@ static void orders(karst_context *context)
   struct pattern grid = pattern_grid(9, 8, 7);
   karst_matrix *A = symmetric_matrix(context, &grid, 2, 1);
   tap_settings exact = options_for("iluk", 1, 0);
-  karst_precond *reference = make(context, &exact, A);
+  karst_precond *reference = precond_of(context, &exact, A);
   const int depth = 2 * (int)told_by(reference).levels_lower - 1;
   for (int t = 0; t < 18; t++) {
     tap_settings options = options_for(t / 9 ? "paric" : "parilu", 1, depth);
@@ -387,8 +361,8 @@ static void orders(karst_context *context)
     options.sweep_chunks = chunks[t % 3];
     options.sweep_block = 27;
     options.sweep_limit = t % 2;
-    karst_precond *P = make(context, &options, A);
-    double error = difference(context, P, reference, karst_matrix_rows(A));
+    karst_precond *P = precond_of(context, &options, A);
+    double error = difference(P, reference);
     tap_ok(error < tolerance && told_by(P).fallbacks == 0, "%s, tasks %s, chunks %s: as iluk (%.1e)", options.precond,
            options.sweep_order, options.sweep_chunks, error);
     karst_precond_destroy(P);
@@ -412,7 +386,7 @@ static void task_lists(void)
              karst_sweep_order(context, &pattern, (karst_task_order)(t / 3 % 3), 20, (karst_chunk_order)(t % 3), &task,
                                &tasks),
              "order");
-    bool *met = pattern_memory(blocks, sizeof *met), once = true;
+    bool *met = tap_memory(blocks, sizeof *met), once = true;
     for (int64_t i = 0; i < tasks; i++) {
       once = once && task[i] >= 0 && task[i] < blocks && !met[task[i]];
       met[task[i]] = true;
@@ -435,14 +409,14 @@ static void jacobi(karst_context *context)
     const int b = t / 3 == 2 ? 9 : 1 + 2 * (t / 3);
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
     tap_settings options = options_for(preconds[t % 3], 1, 4);
-    karst_precond *exact = make(context, &options, A);
+    karst_precond *exact = precond_of(context, &options, A);
     struct told info = told_by(exact);
     int enough = (int)(info.levels_lower > info.levels_upper ? info.levels_lower : info.levels_upper) - 1;
     options.trisolve = "jacobi";
     for (int less = 0; less < 3; less++) {
       options.trisolve_sweeps = less == 2 ? 0 : enough - less;
-      karst_precond *P = make(context, &options, A);
-      double error = difference(context, P, exact, karst_matrix_rows(A));
+      karst_precond *P = precond_of(context, &options, A);
+      double error = difference(P, exact);
       tap_ok(less == 2 ? error > 1e-3 : error < tolerance, "%s, b = %d: %d Jacobi sweeps for %.0f level sets (%.1e)",
              preconds[t % 3], b, options.trisolve_sweeps, info.levels_lower, error);
       karst_precond_destroy(P);
@@ -466,15 +440,15 @@ static void small_and_refused(karst_context *context)
   tap_need(context, karst_matrix_create(context, 1, 1, empty, zero, value, KARST_COPY, &hollow), "no diagonal");
   for (int p = 0; p < 2; p++) {
     tap_settings options = options_for(preconds[p], 0, 3);
-    P = make(context, &options, none);
+    P = precond_of(context, &options, none);
     tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s: no rows", preconds[p]);
     karst_precond_destroy(P);
-    P = make(context, &options, single);
-    double *z = apply(context, P, 1), *r = NULL;
+    P = precond_of(context, &options, single);
+    double *z = applied_to_random(P, 7, NULL), *r = NULL;
     karst_precond_destroy(P);
     options.precond = "none";
-    P = make(context, &options, single);
-    r = apply(context, P, 1);
+    P = precond_of(context, &options, single);
+    r = applied_to_random(P, 7, NULL);
     tap_ok(fabs(4 * z[0] - r[0]) < 1e-15, "%s: one row", preconds[p]);
     karst_precond_destroy(P);
     free(z);
@@ -490,7 +464,7 @@ static void small_and_refused(karst_context *context)
   options.precond = "parilu";
   options.sweep_order = "blocks";
   options.sweep_mode = "asynchronous";
-  P = make(context, &options, upper);
+  P = precond_of(context, &options, upper);
   tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "parilu takes it");
   karst_precond_destroy(P);
   karst_matrix_destroy(none);

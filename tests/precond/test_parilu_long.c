@@ -5,8 +5,8 @@
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
 #include "precond/parilu_setup.h"
-#include "tests/support/settings.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct pattern make_pattern(const struct shape *shape)
 {
   const karst_index n = shape->n;
   struct pattern made = pattern_empty(n, (int64_t)n * n);
-  bool *present = pattern_memory((int64_t)n * n, sizeof *present);
+  bool *present = tap_memory((int64_t)n * n, sizeof *present);
   karst_index k = 0;
   for (karst_index i = 0; i < n; i++)
     for (karst_index j = 0; j < n; j++) {
@@ -59,8 +59,8 @@ static struct pattern make_pattern(const struct shape *shape)
 static double *make_values(const struct pattern *pattern, int b, bool symmetric)
 {
   const int64_t bb = (int64_t)b * b;
-  double *value = pattern_memory(pattern->start[pattern->n] * bb, sizeof *value);
-  karst_index *next = pattern_memory(pattern->n, sizeof *next); /* the mirrored block of each row that comes next */
+  double *value = tap_memory(pattern->start[pattern->n] * bb, sizeof *value);
+  karst_index *next = tap_memory(pattern->n, sizeof *next); /* the mirrored block of each row that comes next */
   for (karst_index i = 0; i < pattern->n; i++)
     for (next[i] = pattern->start[i]; pattern->column[next[i]] < i;) next[i]++;
   for (karst_index i = 0; i < pattern->n; i++)
@@ -78,26 +78,16 @@ static double *make_values(const struct pattern *pattern, int b, bool symmetric)
   return value;
 }
 
-static karst_matrix *make_matrix(karst_context *context, const struct pattern *pattern, int b, const double *value)
-{
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "matrix");
-  return A;
-}
-
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *precond, int level, int sweeps,
                              const char *mode)
 {
   tap_settings options;
-  karst_precond *P;
   tap_settings_default(&options);
   options.precond = precond;
   options.level = level;
   options.sweeps = sweeps;
   options.sweep_mode = mode;
-  tap_need(context, tap_precond_create(context, &options, A, &P), precond);
-  return P;
+  return precond_of(context, &options, A);
 }
 
 /* Returns the factors as the sweeps have left them, zeros where paric has none; the caller frees them. */
@@ -106,7 +96,7 @@ static double *factors_of(const karst_precond *P)
   const karst_sweeps *s = P->data;
   const karst_matrix *F = s->factors.F;
   const int64_t entries = karst_entries(F), bb = (int64_t)F->block_size * F->block_size;
-  double *value = pattern_memory(entries, sizeof *value);
+  double *value = tap_memory(entries, sizeof *value);
   tap_need(P->context,
            P->context->backend->download(P->context, value, s->factors.value, (size_t)entries * sizeof *value),
            "download");
@@ -128,18 +118,6 @@ static bool is_bounded(const karst_precond *P)
   return plan_of(P) <= (int64_t)sizeof(karst_index) * ((4 + 2 * 16 + 2) * karst_matrix_blocks(F) + F->block_rows + 4);
 }
 
-/* Returns the largest difference over the largest number; NaN if there is one. */
-static double difference(int64_t n, const double *x, const double *expected)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - expected[i]) <= error)) error = fabs(x[i] - expected[i]);
-    if (isnan(error)) return error;
-    size = fmax(size, fabs(expected[i]));
-  }
-  return error / size;
-}
-
 static bool agrees(const karst_precond *P, const karst_precond *reference, const char *norm)
 {
   const double expected = tap_precond_number(reference, norm);
@@ -151,12 +129,12 @@ static void compare(karst_context *context, const struct shape *shape, const str
                     const char *precond, int level)
 {
   double *value = make_values(pattern, b, strcmp(precond, "paric") == 0);
-  karst_matrix *A = make_matrix(context, pattern, b, value), *copy = make_matrix(cpu, pattern, b, value);
+  karst_matrix *A = pattern_matrix(context, pattern, b, value), *copy = pattern_matrix(cpu, pattern, b, value);
   karst_precond *P = factor(context, A, precond, level, 2, "synchronous");
   karst_precond *again = factor(context, A, precond, level, 2, "synchronous");
   karst_precond *reference = factor(cpu, copy, precond, level, 2, "synchronous");
   double *made = factors_of(P), *second = factors_of(again), *expected = factors_of(reference);
-  const double error = difference(entries_of(P), made, expected), blocks = (double)entries_of(P) / (b * b);
+  const double error = relative_difference(entries_of(P), made, expected), blocks = (double)entries_of(P) / (b * b);
   tap_ok(error < 1e-13 * b && agrees(P, reference, "sweep_residual_before") &&
              agrees(P, reference, "sweep_residual_after") &&
              memcmp(made, second, (size_t)entries_of(P) * sizeof *made) == 0 && is_bounded(P),
@@ -195,35 +173,20 @@ static void sweep_for_sweep(karst_context *context)
   }
 }
 
-/* Returns z = P^-1 r for an r that depends on n alone; the caller frees it. */
-static double *apply(karst_context *context, const karst_precond *P, int64_t n)
-{
-  karst_vector *r, *z;
-  double *host = pattern_memory(n, sizeof *host);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, 7), "random");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(z, n, host), "get");
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  return host;
-}
-
 /* depth: so many sweeps are enough. */
 static void exact(karst_context *context, const struct shape *shape, const char *precond, int b, int level, int depth)
 {
   struct pattern pattern = make_pattern(shape);
   double *value = make_values(&pattern, b, strcmp(precond, "paric") == 0);
-  karst_matrix *A = make_matrix(context, &pattern, b, value);
+  karst_matrix *A = pattern_matrix(context, &pattern, b, value);
   const int64_t n = karst_matrix_rows(A);
   karst_precond *reference = factor(context, A, "iluk", level, 0, "synchronous");
-  double *expected = apply(context, reference, n);
+  double *expected = applied_to_random(reference, 7, NULL);
   for (int m = 0; m < 2; m++) {
     const char *mode = m ? "asynchronous" : "synchronous";
     karst_precond *P = factor(context, A, precond, level, depth, mode);
-    double *z = apply(context, P, n);
-    const double error = difference(n, z, expected);
+    double *z = applied_to_random(P, 7, NULL);
+    const double error = relative_difference(n, z, expected);
     tap_ok(error < 1e-12 && tap_precond_number(P, "fallbacks") == 0 && is_bounded(P),
            "%s, %s, b = %d, level %d: as iluk after %d %s sweeps (%.1e)", shape->what, precond, b, level, depth, mode,
            error);
@@ -267,7 +230,7 @@ static void as_listed(karst_context *context, const char *precond, int b)
     both.start[i + 1] = k;
   }
   double *value = make_values(&both, b, symmetric);
-  karst_matrix *A = make_matrix(context, &full, b, value), *B = make_matrix(context, &both, b, value);
+  karst_matrix *A = pattern_matrix(context, &full, b, value), *B = pattern_matrix(context, &both, b, value);
   karst_precond *P = factor(context, A, precond, 0, 2, "synchronous");
   karst_precond *Q = factor(context, B, precond, 0, 2, "synchronous");
   double *searched = factors_of(P), *listed = factors_of(Q);

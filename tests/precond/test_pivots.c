@@ -12,8 +12,7 @@
 
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 #include "tests/support/named_values.h"
 
 #include <math.h>
@@ -256,7 +255,6 @@ static void make(const struct method *method, int b, bool sound, units kind, sta
 static bool judged(karst_context *context, const struct method *method, const star *s, bool sound, double shift)
 {
   tap_settings settings;
-  karst_precond *P;
   karst_index row;
   tap_settings_default(&settings);
   settings.precond = method->precond;
@@ -265,7 +263,7 @@ static bool judged(karst_context *context, const struct method *method, const st
   settings.sweeps = 10;
   karst_matrix *A = matrix_of(context, s);
   if (method->corner) tap_need(context, karst_matrix_set_grid(A, 2, 2, 2), "a grid");
-  tap_need(context, tap_precond_create(context, &settings, A, &P), method->what);
+  karst_precond *P = precond_of(context, &settings, A);
   const karst_reason reason = karst_precond_outcome(P, &row);
   const double shifted = method->shifts ? tap_precond_number(P, "shifted") : 0;
   karst_precond_destroy(P);
@@ -353,18 +351,14 @@ static bool solves(karst_context *context, const tap_settings *settings, shape k
   const int n = s->rows * s->b;
   double x[ROWS * LARGEST] = {0}, right[ROWS * LARGEST] = {0}, z[ROWS * LARGEST], worst = 0;
   karst_matrix *A = matrix_of(context, s);
-  karst_vector *r, *solution;
-  karst_precond *P;
   if (kind == CUBE) tap_need(context, karst_matrix_set_grid(A, 2, 2, 2), "a grid");
-  tap_need(context, tap_precond_create(context, settings, A, &P), settings->precond);
+  karst_precond *P = precond_of(context, settings, A);
   for (int i = 0; i < n; i++) x[i] = tap_random() * (i % s->b == 1 ? pressure : 1);
   for (int k = 0; k < s->blocks; k++)
     for (int c = 0; c < s->b; c++)
       for (int i = 0; i < s->b; i++)
         right[s->row[k] * s->b + i] += s->value[k][c * s->b + i] * x[s->column[k] * s->b + c];
-  tap_need(context, karst_vector_create(context, n, &r), "a vector");
-  tap_need(context, karst_vector_create(context, n, &solution), "a vector");
-  tap_need(context, karst_vector_set(r, n, right), "a vector");
+  karst_vector *r = vector_from(context, n, right), *solution = vector_of(context, n, 0);
   karst_index row;
   const bool sound = karst_precond_outcome(P, &row) == KARST_SOUND;
   if (sound) tap_need(context, karst_precond_apply(P, r, solution), "M^-1 r");
@@ -451,7 +445,6 @@ static void make_cross(bool sound, int centre, star *s)
 static bool cross_judged(karst_context *context, const star *s, bool sound, bool in_groups, const char *precision)
 {
   tap_settings settings;
-  karst_precond *P;
   karst_index row;
   tap_settings_default(&settings);
   settings.precond = "rrb";
@@ -459,7 +452,7 @@ static bool cross_judged(karst_context *context, const star *s, bool sound, bool
   if (!in_groups) settings.rrb_grids = 0;
   karst_matrix *A = matrix_of(context, s);
   tap_need(context, karst_matrix_set_grid(A, WIDE, HIGH, 1), "a grid");
-  tap_need(context, tap_precond_create(context, &settings, A, &P), "rrb");
+  karst_precond *P = precond_of(context, &settings, A);
   const karst_reason reason = karst_precond_outcome(P, &row);
   karst_precond_destroy(P);
   karst_matrix_destroy(A);

@@ -3,8 +3,7 @@
  * and NaN are named by block row. Set-up stays short with a nearly full row. */
 #include "lib/backend/backend.h"
 #include "lib/method/precond.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 #include "tests/support/named_values.h"
 
 #include <math.h>
@@ -14,12 +13,11 @@
 static karst_precond *make(karst_context *context, const char *name, int level, double shift, const karst_matrix *A)
 {
   tap_settings options;
-  karst_precond *M;
   tap_settings_default(&options);
   options.precond = name;
   options.level = level;
   options.shift = shift;
-  tap_need(context, tap_precond_create(context, &options, A, &M), name);
+  karst_precond *M = precond_of(context, &options, A);
   return M;
 }
 
@@ -83,13 +81,9 @@ static double *dense_product_of_factors(const karst_matrix *A, int k)
 /* Returns the error of z = M^-1 r against the dense M, relative to z. */
 static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
 {
-  karst_vector *r, *z;
   double *expected = malloc((size_t)n * sizeof *expected), *found = malloc((size_t)n * sizeof *found);
   double error = 0, size = 0;
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
-  tap_need(context, karst_vector_fill(z, NAN), "poison");
+  karst_vector *r = vector_random(context, n, tap_seed()), *z = vector_of(context, n, NAN);
   tap_need(context, karst_precond_apply(P, r, z), "apply");
   karst_vector_get(r, n, expected);
   karst_vector_get(z, n, found);
@@ -155,14 +149,11 @@ static void threads_agree(void)
   for (int t = 0; t < 2; t++) {
     karst_context *context;
     karst_matrix *A;
-    karst_vector *r, *z;
     tap_need(NULL, karst_context_create(NULL, &context), "context");
     tap_need(context, tap_set_threads(context, 1 + 2 * t), "threads");
     tap_need(context, karst_matrix_create(context, n, 3, start, column, value, KARST_REFERENCE, &A), "matrix");
     karst_precond *P = make(context, "iluk", 1, 0, A);
-    tap_need(context, karst_vector_create(context, 3 * n, &r), "r");
-    tap_need(context, karst_vector_create(context, 3 * n, &z), "z");
-    tap_need(context, karst_vector_fill_random(r, 5), "random");
+    karst_vector *r = vector_random(context, 3 * n, 5), *z = vector_of(context, 3 * n, 0);
     tap_need(context, karst_precond_apply(P, r, z), "apply");
     result[t] = malloc(3 * (size_t)n * sizeof **result);
     karst_vector_get(z, 3 * n, result[t]);
@@ -223,11 +214,9 @@ static void bad_blocks(karst_context *context)
   karst_matrix *S = with_block(context, A, 7, singular), *N = with_block(context, A, 11, nan);
   for (int i = 0; i < 2; i++) {
     karst_index row;
-    karst_vector *r, *z;
     karst_precond *P = make(context, names[i], 0, 0, S);
     tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 7, "%s names the singular block", names[i]);
-    tap_need(context, karst_vector_create(context, 75, &r), "r");
-    tap_need(context, karst_vector_create(context, 75, &z), "z");
+    karst_vector *r = vector_of(context, 75, 0), *z = vector_of(context, 75, 0);
     tap_ok(karst_precond_apply(P, r, z) == KARST_ERROR_MATRIX, "%s cannot be applied then", names[i]);
     karst_vector_destroy(r);
     karst_vector_destroy(z);
@@ -326,11 +315,8 @@ static void long_row(karst_context *context)
   const karst_index n = 400000;
   karst_matrix *A = arrow(context, n, 1);
   karst_precond *P = make(context, "iluk", 0, 0, A);
-  karst_vector *r, *z;
   double *value, *of_r = malloc((size_t)n * sizeof *of_r), *of_z = malloc((size_t)n * sizeof *of_z);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, tap_seed()), "random");
+  karst_vector *r = vector_random(context, n, tap_seed()), *z = vector_of(context, n, 0);
   tap_need(context, karst_precond_apply(P, r, z), "apply");
   tap_need(context, karst_vector_get(r, n, of_r), "r");
   tap_need(context, karst_vector_get(z, n, of_z), "z");
@@ -458,11 +444,10 @@ static void without_kernels(void)
 {
   static const char *const name[] = {"iluk", "dilu", "parilu", "paric", "jacobi", "none"};
   karst_context *context;
-  karst_matrix *A;
   karst_precond *M;
   tap_settings options;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
-  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "a matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   struct karst_backend bare = *context->backend;
   tap_settings_default(&options);
   for (int solves = 0; solves < 2; solves++) {

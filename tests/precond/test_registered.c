@@ -1,6 +1,6 @@
 /* A preconditioner that a program registers, written against karst.h alone: point Jacobi. On each device, it iterates
  * as the library's jacobi does, in every order and scaling, and its failures and outcomes reach the caller. */
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,9 +142,8 @@ static struct system make_system(karst_context *context, const char *gallery)
   struct system s = {.context = context};
   script = (struct script){.setups = 0};
   tap_need(context, karst_gallery_create(context, gallery, 1, &s.A, NULL), gallery);
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(s.A), &s.b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(s.A), &s.x), "x");
-  tap_need(context, karst_vector_fill_random(s.b, 7), "b");
+  s.b = vector_random(context, karst_matrix_rows(s.A), 7);
+  s.x = vector_of(context, karst_matrix_rows(s.A), 0);
   tap_need(context, karst_options_create(context, &s.options), "options");
   tap_need(context, karst_options_set(s.options, "precond", "point"), "the method's name");
   return s;

@@ -1,7 +1,7 @@
 /* What a method from outside must be to become one of a context's, the options that it brings, and what other contexts
  * know of it. */
 #include "tests/support/failing_allocator.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -204,9 +204,8 @@ static bool get_is(const karst_options *options, const char *name, const char *e
 
 static void make(karst_context *context, const karst_options *options)
 {
-  karst_matrix *A;
   karst_precond *M;
-  tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   tap_need(context, karst_precond_create(context, options, A, &M), "preconditioner");
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
@@ -281,11 +280,10 @@ static void test_two_contexts(karst_context *context)
   karst_options *options, *copy;
   karst_solver *solver;
   karst_precond *M;
-  karst_matrix *A;
   tap_need(NULL, karst_context_create(NULL, &other), "context");
   tap_need(context, karst_options_create(context, &options), "options");
   set(context, options, "precond", "multigrid");
-  tap_need(other, karst_gallery_create(other, "poisson2d:3x3", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(other, "poisson2d:3x3", 1);
   tap_ok(karst_options_copy(other, options, &copy) == KARST_ERROR_OPTION && !copy &&
              strstr(karst_context_error(other), "precond \"multigrid\" is unknown: none|"),
          "a copy for a context without the method: %s", karst_context_error(other));

@@ -2,8 +2,7 @@
  * what it likes, up to limits that are told. What set-up has put stays, what an update has put is of that update. */
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 #include "tests/support/named_values.h"
 
 #include <math.h>
@@ -36,12 +35,11 @@ static karst_value value_of(const karst_precond *P, const char *name)
 static karst_precond *make(karst_context *context, const char *name, const char *trisolve, const karst_matrix *A)
 {
   tap_settings options;
-  karst_precond *P;
   tap_settings_default(&options);
   options.precond = name;
   options.trisolve = trisolve;
   options.ilu_residual = "yes";
-  tap_need(context, tap_precond_create(context, &options, A, &P), name);
+  karst_precond *P = precond_of(context, &options, A);
   return P;
 }
 
@@ -57,8 +55,7 @@ static void each_method(karst_context *context)
       {"paric", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
                 "shifted fallbacks "},
       {"fgbilu", "hyperplanes style_used "}};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {
     karst_precond *P = make(context, expected[m][0], "auto", A);
     tap_ok(strcmp(names_of(P), expected[m][1]) == 0, "%s reports %s", expected[m][0], names_of(P));
@@ -77,8 +74,7 @@ static void waits(karst_context *context)
     int64_t levels;
   } cases[] = {{"none", "auto", 0},  {"jacobi", "auto", 0},  {"iluk", "auto", 30},  {"iluk", "jacobi", 0},
                {"dilu", "auto", 30}, {"parilu", "auto", 30}, {"fgbilu", "auto", 15}};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     karst_precond *P = make(context, cases[c].precond, cases[c].trisolve, A);
     tap_ok(P->waits.levels == cases[c].levels && !P->waits.by_tiles, "%s, trisolve %s: an application waits for %lld",
@@ -90,8 +86,7 @@ static void waits(karst_context *context)
 
 static void units_and_texts(karst_context *context)
 {
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   karst_precond *P = make(context, "parilu", "auto", A);
   const karst_value levels = value_of(P, "levels_lower"), solve = value_of(P, "trisolve_used");
   const karst_value norm = value_of(P, "sweep_residual_after");
@@ -115,16 +110,15 @@ static void of_a_solver(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2}, hollow[] = {1, 0};
   const double ones[] = {1, 1};
-  karst_matrix *A, *bad;
-  karst_solver *solver;
+  karst_matrix *bad;
   karst_value value = {.name = "untouched"};
   tap_settings options;
   tap_settings_default(&options);
   options.precond = "iluk";
   options.ordering = "rcm";
-  tap_need(context, karst_gallery_create(context, "poisson2d:9x7", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   tap_need(context, karst_matrix_create(context, 2, 1, start, hollow, ones, KARST_COPY, &bad), "matrix");
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+  karst_solver *solver = solver_of(context, &options);
   tap_ok(!karst_solver_report(solver, 0, &value) && strcmp(value.name, "untouched") == 0, "no values before setup");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_ok(karst_solver_report(solver, 0, &value) == 1 && tap_solver_number(solver, "levels_lower") > 0 &&

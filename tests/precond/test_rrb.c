@@ -6,6 +6,7 @@
 #include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
+#include "tests/support/problem.h"
 #include "tests/support/rrb_dense.h"
 #include "tests/support/named_values.h"
 
@@ -24,37 +25,14 @@ struct choice {
 
 static karst_precond *make(karst_context *context, const struct choice *choice, const karst_matrix *A)
 {
-  karst_options *options;
   karst_precond *M;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   tap_need(context, karst_options_set_integer(options, "rrb-levels", choice->levels), "levels");
   tap_need(context, karst_options_set_integer(options, "rrb-grids", choice->grids), "grids");
   tap_need(context, karst_options_set(options, "rrb-precision", choice->precision), "precision");
   tap_need(context, karst_precond_create(context, options, A, &M), "rrb");
   karst_options_destroy(options);
   return M;
-}
-
-/* z = M^-1 r; z is full of NaN before. */
-static void apply(karst_context *context, const karst_precond *M, int64_t n, const double *r, double *z)
-{
-  karst_vector *of_r, *of_z;
-  tap_need(context, karst_vector_create(context, n, &of_r), "r");
-  tap_need(context, karst_vector_create(context, n, &of_z), "z");
-  tap_need(context, karst_vector_set(of_r, n, r), "r");
-  tap_need(context, karst_vector_fill(of_z, NAN), "poison");
-  tap_need(context, karst_precond_apply(M, of_r, of_z), "apply");
-  tap_need(context, karst_vector_get(of_z, n, z), "z");
-  karst_vector_destroy(of_r);
-  karst_vector_destroy(of_z);
-}
-
-static double *random_values(int64_t n)
-{
-  double *values = rrb_memory(n, sizeof *values);
-  for (int64_t i = 0; i < n; i++) values[i] = tap_random();
-  return values;
 }
 
 /* ---- M against the dense model ---- */
@@ -82,8 +60,7 @@ static double error_of(karst_context *context, const struct rrb_system *system, 
 {
   karst_index row;
   karst_precond *M = make(context, choice, system->A);
-  double *r = random_values(system->n), *z = random_values(system->n), error = NAN;
-  apply(context, M, system->n, r, z);
+  double *r = random_on_host(system->n), *z = applied(M, r), error = NAN;
   if (karst_precond_outcome(M, &row) == KARST_SOUND) error = row_error(system->n, dense, of_A, r, z);
   karst_precond_destroy(M);
   free(r);
@@ -170,10 +147,10 @@ static void check_definite(karst_context *context, const struct rrb_system *syst
 {
   const int64_t n = system->n;
   karst_precond *M = make(context, choice, system->A);
-  double *inverse = rrb_memory(n * n, sizeof *inverse), *unit = rrb_memory(n, sizeof *unit), error = 0;
+  double *inverse = tap_memory(n * n, sizeof *inverse), *unit = tap_memory(n, sizeof *unit), error = 0;
   for (int64_t q = 0; q < n; q++) {
     unit[q] = 1;
-    apply(context, M, n, unit, inverse + q * n);
+    apply_on_host(M, unit, inverse + q * n);
     unit[q] = 0;
   }
   for (int64_t q = 0; q < n; q++)
@@ -255,14 +232,15 @@ static void threads(karst_context *context)
     const struct rrb_kind kind = {.corners = c == 1, .holes = 0.05, .anisotropic = 1};
     struct rrb_system system = rrb_random_system(context, 251, 190, &kind);
     const size_t bytes = (size_t)system.n * sizeof(double);
-    double *r = random_values(system.n), *z = rrb_memory(system.n, sizeof *z), *one = rrb_memory(system.n, sizeof *one);
+    double *r = random_on_host(system.n), *z = tap_memory(system.n, sizeof *z),
+           *one = tap_memory(system.n, sizeof *one);
     const int kept = karst_context_threads(context);
     bool same = true;
     for (int count = 1; count <= 5; count++) {
       if (count > 1 && tap_set_threads(context, count)) break; /* without OpenMP */
       if (count == 1) tap_need(context, tap_set_threads(context, 1), "threads");
       karst_precond *M = make(context, &choices[c], system.A);
-      apply(context, M, system.n, r, count == 1 ? one : z);
+      apply_on_host(M, r, count == 1 ? one : z);
       same = same && (count == 1 || memcmp(one, z, bytes) == 0);
       karst_precond_destroy(M);
     }
@@ -281,7 +259,7 @@ static double *other_values(karst_context *context, const karst_matrix *A)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
   const karst_index n = karst_matrix_block_rows(A);
-  double *host, *value = rrb_memory(karst_matrix_blocks(A), sizeof *value);
+  double *host, *value = tap_memory(karst_matrix_blocks(A), sizeof *value);
   tap_need(context, karst_matrix_host_value(A, &host), "values");
   for (karst_index q = 0; q < n; q++)
     for (karst_index k = start[q]; k < start[q + 1]; k++)
@@ -295,18 +273,18 @@ static void check_update(karst_context *context, const struct failing_allocator 
 {
   const struct rrb_kind kind = {.corners = corners, .holes = 0.1, .shuffled = true, .anisotropic = 1};
   struct rrb_system system = rrb_random_system(context, 37, 22, &kind);
-  double *value = other_values(context, system.A), *r = random_values(system.n);
-  double *z = rrb_memory(system.n, sizeof *z), *fresh = rrb_memory(system.n, sizeof *fresh);
+  double *value = other_values(context, system.A), *r = random_on_host(system.n);
+  double *z = tap_memory(system.n, sizeof *z), *fresh = tap_memory(system.n, sizeof *fresh);
   karst_precond *M = make(context, choice, system.A);
   tap_need(context, karst_matrix_update_values(system.A, value), "values");
   const long calls = (long)memory->calls;
   tap_need(context, karst_precond_update(M), "update");
   tap_ok((long)memory->calls == calls, "%d levels, %d grids in groups, %s, %d points: update allocates nothing",
          choice->levels, choice->grids, choice->precision, corners ? 9 : 5);
-  apply(context, M, system.n, r, z);
+  apply_on_host(M, r, z);
   karst_precond_destroy(M);
   M = make(context, choice, system.A);
-  apply(context, M, system.n, r, fresh);
+  apply_on_host(M, r, fresh);
   tap_ok(memcmp(z, fresh, (size_t)system.n * sizeof *z) == 0, "and leaves the bits of a fresh set-up");
   karst_precond_destroy(M);
   rrb_system_free(&system);

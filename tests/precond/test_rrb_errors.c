@@ -4,6 +4,7 @@
 #include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 
 #include <math.h>
@@ -78,9 +79,7 @@ static void set_entry(karst_matrix *A, karst_index row, karst_index column, doub
 
 static karst_options *make_options(karst_context *context, int levels, int grids, const char *precision)
 {
-  karst_options *options;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   tap_need(context, karst_options_set_integer(options, "rrb-levels", levels), "levels");
   tap_need(context, karst_options_set_integer(options, "rrb-grids", grids), "grids");
   tap_need(context, karst_options_set(options, "rrb-precision", precision), "precision");
@@ -100,8 +99,7 @@ static void refuse(karst_context *context, karst_matrix *A, karst_status expecte
 
 static karst_matrix *gallery(karst_context *context, const char *problem, int b)
 {
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, problem, b, &A, NULL), problem);
+  karst_matrix *A = matrix_from(context, problem, b);
   return A;
 }
 

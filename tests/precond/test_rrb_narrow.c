@@ -3,6 +3,7 @@
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/rrb_dense.h"
 #include "lib/backend/rrb_kernels.h"
 
@@ -24,36 +25,23 @@ struct solve {
 
 static struct solve solve(karst_context *context, const char *problem, karst_index nx, karst_index ny)
 {
-  const int64_t n = (int64_t)nx * ny;
-  struct solve made = {.x = rrb_memory(n, sizeof *made.x)};
+  struct solve made;
   char spec[60];
-  karst_matrix *A;
-  karst_vector *b, *x;
-  karst_options *options;
-  karst_precond *M;
-  karst_solver *solver;
+  tap_settings settings;
+  tap_settings_default(&settings);
+  settings.precond = "rrb";
+  settings.solver = "cg";
+  settings.rtol = 1e-10;
   snprintf(spec, sizeof spec, "%s:%ldx%ld", problem, (long)nx, (long)ny);
-  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
-  tap_need(context, karst_vector_create(context, n, &b), "b");
-  tap_need(context, karst_vector_create(context, n, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "ones");
-  tap_need(context, karst_vector_fill(x, 0), "zeros");
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
-  tap_need(context, karst_options_set(options, "solver", "cg"), "cg");
-  tap_need(context, karst_options_set(options, "rtol", "1e-10"), "rtol");
-  tap_need(context, karst_precond_create(context, options, A, &M), "rrb");
+  struct problem p = problem_from(context, spec, 0, 0);
+  karst_precond *M = precond_of(context, &settings, p.A);
   made.memory = M->memory;
   karst_precond_destroy(M);
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "set-up");
-  tap_need(context, karst_solver_solve(solver, b, x, &made.result), "solve");
-  tap_need(context, karst_vector_get(x, n, made.x), "x");
+  karst_solver *solver = problem_solver(&p, &settings);
+  made.result = problem_solve(&p, solver);
+  made.x = vector_on_host(p.x);
   karst_solver_destroy(solver);
-  karst_options_destroy(options);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   return made;
 }
 
@@ -106,20 +94,18 @@ static void grids(karst_context *context)
 static karst_status make_spoilt(karst_context *context, const char *spec, karst_index row, karst_index column,
                                 double entry, karst_precond **M, karst_matrix **A)
 {
-  karst_options *options;
   double *host;
   *M = NULL;
   tap_need(context, karst_gallery_create(context, spec, 0, A, NULL), spec);
   tap_need(context, karst_matrix_host_value(*A, &host), "values");
-  double *value = rrb_memory(karst_matrix_blocks(*A), sizeof *value);
+  double *value = tap_memory(karst_matrix_blocks(*A), sizeof *value);
   memcpy(value, host, (size_t)karst_matrix_blocks(*A) * sizeof *value);
   karst_matrix_host_value_done(*A, host);
   for (karst_index k = karst_matrix_row_start(*A)[row]; k < karst_matrix_row_start(*A)[row + 1]; k++)
     if (karst_matrix_column(*A)[k] == column) value[k] = entry;
   tap_need(context, karst_matrix_update_values(*A, value), "values");
   free(value);
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   const karst_status status = karst_precond_create(context, options, *A, M);
   karst_options_destroy(options);
   return status;
@@ -145,9 +131,7 @@ static void sentences(karst_context *context)
   karst_matrix_destroy(A);
   tap_need(context, karst_gallery_create(context, "poisson2d:3x500", 0, &A, NULL), "a matrix");
   tap_need(context, karst_matrix_set_grid(A, 2, 750, 1), "another grid");
-  karst_options *options;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
+  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   status = karst_precond_create(context, options, A, &M);
   tap_ok(status == KARST_ERROR_MATRIX && strstr(karst_context_error(context), "the grid 2x750"), "another grid: %s",
          karst_context_error(context));

@@ -6,6 +6,7 @@
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/refusal.h"
 #include "tests/support/rrb_dense.h"
 
@@ -43,17 +44,6 @@ static int level_of(karst_index i, karst_index j)
   }
 }
 
-/* The values of the matrix. */
-static double *values_of(const karst_matrix *A)
-{
-  const int64_t count = karst_matrix_blocks(A);
-  double *host, *value = rrb_memory(count, sizeof *value);
-  tap_need(A->context, karst_matrix_host_value(A, &host), "values");
-  for (int64_t k = 0; k < count; k++) value[k] = host[k];
-  karst_matrix_host_value_done(A, host);
-  return value;
-}
-
 /* Where the entry of a row and column is stored. */
 static karst_index entry_of(const karst_matrix *A, karst_index row, karst_index column)
 {
@@ -83,10 +73,10 @@ static bool names_each(karst_context *context, const struct rrb_system *system, 
   bool right = true;
   karst_precond *M;
   karst_index row;
-  double *good = values_of(system->A);
+  double *good = values_on_host(system->A);
   tap_need(context, make(context, system->A, levels, option, choice, &M), "rrb");
   for (karst_index q = 0; q < system->n; q++) {
-    double *value = values_of(system->A);
+    double *value = values_on_host(system->A);
     char node[100];
     const karst_index i = system->cell[q] % system->nx, j = system->cell[q] / system->nx;
     const int level = level_of(i, j);
@@ -149,7 +139,7 @@ static void beyond_float(karst_context *context)
       const struct rrb_kind kind = {.anisotropic = 1};
       const struct fault fault = {diagonals[k], true, KARST_SOUND};
       struct rrb_system system = rrb_random_system(context, 7, 5, &kind);
-      double *value = values_of(system.A);
+      double *value = values_on_host(system.A);
       karst_precond *M;
       karst_index row = -1;
       spoil(system.A, 8, &fault, value);
@@ -183,7 +173,7 @@ static void not_symmetric(karst_context *context)
   for (int k = 0; k < 4; k++) {
     const struct rrb_kind kind = {.corners = k % 2, .shuffled = k >= 2, .anisotropic = 1};
     struct rrb_system system = rrb_random_system(context, 9, 6, &kind);
-    double *value = values_of(system.A);
+    double *value = values_on_host(system.A);
     const karst_index row = system.row[9 + 4], column = system.row[k == 0 ? 9 + 5 : k == 1 ? 2 * 9 + 5 : 2 * 9 + 4];
     const karst_index entry = entry_of(system.A, row, column);
     char says[100];
@@ -248,15 +238,10 @@ static void refusals(karst_context *context)
 /* Storage node by node is in double precision alone. */
 static void mixed(karst_context *context)
 {
-  karst_options *options;
-  karst_matrix *A;
   karst_precond *M = NULL;
   if (lacks_kernels(context, "mixed precision")) return;
-  tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 0, &A, NULL), "matrix");
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
-  tap_need(context, karst_options_set(options, "rrb-precision", "float"), "precision");
-  tap_need(context, karst_options_set(options, "rrb-grids", "0"), "grids");
+  karst_matrix *A = matrix_from(context, "poisson2d:6x4", 0);
+  karst_options *options = options_of(context, PAIRS("precond", "rrb", "rrb-precision", "float", "rrb-grids", "0"));
   const karst_status status = karst_precond_create(context, options, A, &M);
   check_refusal(context, status, KARST_BASELINES ? KARST_ERROR_OPTION : KARST_ERROR_NOT_BUILT, M,
                 KARST_BASELINES ? "rrb-precision float is for grids that are stored in groups" : "--enable-baselines",

@@ -4,7 +4,10 @@
 #include "config.h"
 
 #include "lib/backend/backend.h"
+#include "tests/support/problem.h"
 #include "tests/support/rrb_dense.h"
+
+#include <string.h>
 
 enum { MOST = 8 /* options of a solver, besides the preconditioner */ };
 
@@ -20,10 +23,8 @@ static bool lacks_kernels(const karst_context *context, const char *what)
 /* Makes a solver with rrb and some more options, up to the first name that is NULL, and sets it up. */
 static karst_solver *make(karst_context *context, const karst_matrix *A, const pairs more)
 {
-  karst_options *options;
+  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   karst_solver *solver;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "rrb"), "rrb");
   for (int i = 0; i < MOST && more[i][0]; i++)
     tap_need(context, karst_options_set(options, more[i][0], more[i][1]), more[i][0]);
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
@@ -35,12 +36,8 @@ static karst_solver *make(karst_context *context, const karst_matrix *A, const p
 /* Solves A x = b from x, which gets the solution. */
 static karst_result solve(karst_context *context, karst_solver *solver, int64_t n, const double *b, double *x)
 {
-  karst_vector *of_b, *of_x;
+  karst_vector *of_b = vector_from(context, n, b), *of_x = vector_from(context, n, x);
   karst_result result;
-  tap_need(context, karst_vector_create(context, n, &of_b), "b");
-  tap_need(context, karst_vector_create(context, n, &of_x), "x");
-  tap_need(context, karst_vector_set(of_b, n, b), "b");
-  tap_need(context, karst_vector_set(of_x, n, x), "x");
   tap_need(context, karst_solver_solve(solver, of_b, of_x, &result), "solve");
   tap_need(context, karst_vector_get(of_x, n, x), "x");
   karst_vector_destroy(of_b);
@@ -48,31 +45,15 @@ static karst_result solve(karst_context *context, karst_solver *solver, int64_t 
   return result;
 }
 
-/* The largest distance of two vectors over the size of the second; NaN where there is one. */
-static double distance(int64_t n, const double *x, const double *y)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (isnan(x[i])) return NAN;
-    error = fmax(error, fabs(x[i] - y[i]));
-    size = fmax(size, fabs(y[i]));
-  }
-  return size > 0 ? error / size : error;
-}
-
 /* Solves with a random right-hand side, from a start that is not zero, and compares with dense LU factors. */
 static void check_solution(karst_context *context, const karst_matrix *A, karst_solver *solver, const char *what)
 {
   const int64_t n = karst_matrix_rows(A);
-  double *dense = tap_dense(A), *b = rrb_memory(n, sizeof *b), *x = rrb_memory(n, sizeof *x);
-  double *expected = rrb_memory(n, sizeof *expected);
-  for (int64_t i = 0; i < n; i++) {
-    x[i] = tap_random();
-    b[i] = expected[i] = tap_random();
-  }
+  double *dense = tap_dense(A), *b = random_on_host(n), *x = random_on_host(n), *expected = random_on_host(n);
+  memcpy(expected, b, (size_t)n * sizeof *b);
   tap_dense_solve(n, dense, expected);
   const karst_result result = solve(context, solver, n, b, x);
-  const double error = distance(n, x, expected);
+  const double error = relative_difference(n, x, expected);
   if (!tap_ok(result.reason > 0 && error < 1e-6, "%s: %d iterations, error %.1e", what, result.iterations, error))
     tap_note("%s", karst_solver_explain(solver));
   free(dense);
@@ -147,7 +128,7 @@ static void grow(karst_context *context, karst_matrix *A)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
   const karst_index n = karst_matrix_block_rows(A);
-  double *dense = tap_dense(A), *value = rrb_memory(karst_matrix_blocks(A), sizeof *value);
+  double *dense = tap_dense(A), *value = tap_memory(karst_matrix_blocks(A), sizeof *value);
   for (karst_index q = 0; q < n; q++)
     for (karst_index k = start[q]; k < start[q + 1]; k++)
       value[k] = dense[(int64_t)column[k] * n + q] * (column[k] == q ? 1.5 : 1);
@@ -214,9 +195,9 @@ static void kept_memory(karst_context *context)
 static karst_matrix *unit_square(karst_context *context, karst_index N, double *b)
 {
   const karst_index n = N * N;
-  karst_index *start = rrb_memory((int64_t)n + 1, sizeof *start), *column = rrb_memory(5 * (int64_t)n, sizeof *column);
+  karst_index *start = tap_memory((int64_t)n + 1, sizeof *start), *column = tap_memory(5 * (int64_t)n, sizeof *column);
   karst_index entries = 0;
-  double *value = rrb_memory(5 * (int64_t)n, sizeof *value);
+  double *value = tap_memory(5 * (int64_t)n, sizeof *value);
   karst_matrix *A;
   for (karst_index q = 0; q < n; q++) {
     const karst_index i = q % N, j = q / N;
@@ -246,7 +227,7 @@ static karst_matrix *unit_square(karst_context *context, karst_index N, double *
 static void check_square(karst_context *context, karst_index N, int expected, const pairs options)
 {
   const int64_t n = (int64_t)N * N;
-  double *b = rrb_memory(n, sizeof *b), *x = rrb_memory(n, sizeof *x), error = 0;
+  double *b = tap_memory(n, sizeof *b), *x = tap_memory(n, sizeof *x), error = 0;
   karst_matrix *A = unit_square(context, N, b);
   karst_solver *solver = make(context, A, options);
   const karst_result result = solve(context, solver, n, b, x);

@@ -1,25 +1,15 @@
 /* test_rrb_starts.c - cg with rrb works on half of the unknowns, and the start has all of them: x and the residual that
  * is told of it belong together, and x is no worse than the start. */
 #include "lib/backend/backend.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { LARGEST = 56 /* rows where the elements of x are looked at */ };
 
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  karst_solver *solver;
-  int64_t n;
-};
-
-static struct problem make_problem(karst_context *context, const char *spec, const char *norm, double rtol, int most)
+static karst_solver *make_solver(const struct problem *p, const char *norm, double rtol, int most)
 {
-  struct problem p = {.context = context};
   tap_settings settings;
   tap_settings_default(&settings);
   settings.solver = "cg";
@@ -27,21 +17,7 @@ static struct problem make_problem(karst_context *context, const char *spec, con
   settings.norm = norm;
   settings.rtol = rtol;
   settings.max_iterations = most;
-  tap_need(context, karst_gallery_create(context, spec, 1, &p.A, NULL), spec);
-  p.n = karst_matrix_rows(p.A);
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
-  tap_need(context, tap_solver_setup(context, &settings, p.A, &p.solver), "solver");
-  return p;
-}
-
-static void destroy_problem(struct problem *p)
-{
-  karst_solver_destroy(p->solver);
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  karst_matrix_destroy(p->A);
+  return problem_solver(p, &settings);
 }
 
 static bool lacks_kernels(const karst_context *context, const char *what)
@@ -62,16 +38,16 @@ static void spoil_eliminated(const struct problem *p, int nx)
 }
 
 /* Solves from x, and looks at what is told of it. */
-static void check(const struct problem *p, const char *what)
+static void check(const struct problem *p, karst_solver *solver, const char *what)
 {
   karst_result result;
   const double before = tap_residual(p->A, p->b, p->x);
-  tap_need(p->context, karst_solver_solve(p->solver, p->b, p->x, &result), "solve");
+  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
   const double after = tap_residual(p->A, p->b, p->x);
   if (!tap_ok(fabs(after - result.residual) <= 1e-6 * after + 1e-12 && after <= before + 1e-12,
               "%s: the residual %.3e is told as %.3e, and that of the start is %.3e", what, after, result.residual,
               before))
-    tap_note("%s", karst_solver_explain(p->solver));
+    tap_note("%s", karst_solver_explain(solver));
 }
 
 /* An iteration or two may raise the residual. */
@@ -81,12 +57,14 @@ static void test_few_iterations(karst_context *context)
   if (lacks_kernels(context, "few iterations")) return;
   for (int s = 0; s < 3; s++)
     for (int most = 0; most < 4; most++) {
-      struct problem p = make_problem(context, specs[s], "true", 1e-8, most);
+      struct problem p = problem_from(context, specs[s], 1, tap_seed());
+      karst_solver *solver = make_solver(&p, "true", 1e-8, most);
       char what[80];
       snprintf(what, sizeof what, "%s, %d iterations", specs[s], most);
       tap_need(context, karst_vector_fill(p.x, 0), "start");
-      check(&p, what);
-      destroy_problem(&p);
+      check(&p, solver, what);
+      karst_solver_destroy(solver);
+      problem_destroy(&p);
     }
 }
 
@@ -102,15 +80,17 @@ static void test_wrong_eliminated(karst_context *context)
   if (lacks_kernels(context, "what is eliminated")) return;
   for (int s = 0; s < 3; s++)
     for (int o = 0; o < 8; o++) {
-      struct problem p = make_problem(context, problems[s].spec, norms[o / 4], rtol[o % 4], 200);
+      struct problem p = problem_from(context, problems[s].spec, 1, tap_seed());
+      karst_solver *solver = make_solver(&p, norms[o / 4], rtol[o % 4], 200);
       char what[100];
       snprintf(what, sizeof what, "%s, norm %s, rtol %g", problems[s].spec, norms[o / 4], rtol[o % 4]);
       tap_need(context, karst_vector_fill(p.x, 0), "start");
-      check(&p, what);
+      check(&p, solver, what);
       spoil_eliminated(&p, problems[s].nx);
-      check(&p, what);
+      check(&p, solver, what);
       tap_ok(tap_residual(p.A, p.b, p.x) < 1e-6, "%s: what is eliminated is computed", what);
-      destroy_problem(&p);
+      karst_solver_destroy(solver);
+      problem_destroy(&p);
     }
 }
 
@@ -119,16 +99,18 @@ static void test_not_finite(karst_context *context)
 {
   if (lacks_kernels(context, "a NaN")) return;
   for (int t = 0; t < 4; t++) {
-    struct problem p = make_problem(context, "poisson2d:6x5", t % 2 ? "preconditioned" : "true", 1e300, 100);
+    struct problem p = problem_from(context, "poisson2d:6x5", 1, tap_seed());
+    karst_solver *solver = make_solver(&p, t % 2 ? "preconditioned" : "true", 1e300, 100);
     double x[30] = {0};
     karst_result result;
     const int at = 7 + t / 2;
     x[at] = NAN;
     tap_need(context, karst_vector_set(p.x, p.n, x), "start");
-    tap_need(context, karst_solver_solve(p.solver, p.b, p.x, &result), "solve");
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
     tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == at && result.iterations == 0, "a NaN: %s",
-           karst_solver_explain(p.solver));
-    destroy_problem(&p);
+           karst_solver_explain(solver));
+    karst_solver_destroy(solver);
+    problem_destroy(&p);
   }
 }
 
@@ -137,12 +119,14 @@ static void test_out_of_range(karst_context *context)
 {
   if (lacks_kernels(context, "out of range")) return;
   for (int t = 0; t < 2; t++) {
-    struct problem p = make_problem(context, "poisson2d:6x5", t ? "preconditioned" : "true", 1e-8, 100);
+    struct problem p = problem_from(context, "poisson2d:6x5", 1, tap_seed());
+    karst_solver *solver = make_solver(&p, t ? "preconditioned" : "true", 1e-8, 100);
     karst_result result;
     tap_need(context, karst_vector_fill(p.x, 1e200), "start");
-    tap_need(context, karst_solver_solve(p.solver, p.b, p.x, &result), "solve");
-    tap_ok(result.reason == KARST_OUT_OF_RANGE, "a start of 1e200: %s", karst_solver_explain(p.solver));
-    destroy_problem(&p);
+    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+    tap_ok(result.reason == KARST_OUT_OF_RANGE, "a start of 1e200: %s", karst_solver_explain(solver));
+    karst_solver_destroy(solver);
+    problem_destroy(&p);
   }
 }
 

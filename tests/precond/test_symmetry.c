@@ -1,9 +1,10 @@
 /* paric warns of values that are not symmetric, once for a set-up and its updates, with the caller's row. It does not
  * warn of rounding errors. */
-#include "tests/support/settings.h"
+#include "tests/support/problem.h"
 #include "tests/support/parilu_dense.h"
 #include "lib/base/search.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void note_warning(void *user, karst_message_kind kind, const char *text)
 static void change_entry(karst_context *context, karst_matrix *A, karst_index row, karst_index column, int64_t v,
                          double change)
 {
-  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
   karst_matrix_host_value_done(A, value);
@@ -41,13 +42,12 @@ static void warns(karst_context *context, const char *ordering, const karst_matr
 {
   struct warned warned = {.count = 0};
   tap_settings options;
-  karst_solver *solver;
   tap_settings_default(&options);
   options.precond = "paric";
   options.level = 1;
   options.sweeps = 2;
   options.ordering = ordering;
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+  karst_solver *solver = solver_of(context, &options);
   karst_context_set_message(context, note_warning, &warned);
   tap_need(context, karst_solver_setup(solver, A), "set-up");
   tap_need(context, karst_solver_update(solver), "update");

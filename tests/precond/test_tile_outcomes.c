@@ -3,6 +3,7 @@
  * order. Singular blocks and NaN are named by the caller's block row, solves end whatever is in r, and solvers that
  * share an analysis find the bits of one alone. */
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/tile_reference.h"
 #include "tests/support/tile_systems.h"
 
@@ -28,7 +29,7 @@ static tap_settings settings_of(const char *precond, const char *ordering, int t
 static karst_matrix *random_matrix(karst_context *context, karst_index n, int b)
 {
   struct pattern pattern = pattern_random(n, 0.06);
-  karst_matrix *A = tile_matrix(context, &pattern, b);
+  karst_matrix *A = pattern_random_matrix(context, &pattern, b, 1.5);
   pattern_free(&pattern);
   return A;
 }
@@ -41,12 +42,12 @@ static double error_of(karst_context *context, const tap_settings *settings, con
   struct tile_system s = tile_system_make(context, settings, A);
   struct tile_reference f =
       tile_reference_make(A, s.system.ordered->permutation, dilu, settings->level, settings->modified);
-  double *r = tile_random_vector(n), *z = tile_apply(&s, r), *there = pattern_memory(n, sizeof *there);
-  double *expected = pattern_memory(n, sizeof *expected);
+  double *r = random_on_host(n), *z = tile_apply(&s, r), *there = tap_memory(n, sizeof *there);
+  double *expected = tap_memory(n, sizeof *expected);
   tile_order(&s.system, r, false, there);
   tile_reference_solve(&f, there, expected);
   tile_order(&s.system, expected, true, there);
-  const double error = tile_difference(n, z, there);
+  const double error = relative_difference(n, z, there);
   tile_reference_free(&f);
   free(r);
   free(z);
@@ -95,9 +96,9 @@ static void exact(karst_context *context)
       karst_matrix *A = random_matrix(context, 25, b);
       const int64_t n = karst_matrix_rows(A);
       struct tile_system s = tile_system_make(context, &settings, A);
-      double *r = tile_random_vector(n), *z = tile_apply(&s, r), *dense = tap_dense(A);
+      double *r = random_on_host(n), *z = tile_apply(&s, r), *dense = tap_dense(A);
       const bool solved = tap_dense_solve(n, dense, r);
-      const double error = tile_difference(n, z, r);
+      const double error = relative_difference(n, z, r);
       tap_ok(solved && error < tolerance, "b = %d, tiles of %d: with all fill, A^-1 r in natural order (%.1e)", b,
              tile_sizes[t], error);
       free(r);
@@ -113,7 +114,7 @@ static void exact(karst_context *context)
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, bool column, double diagonal)
 {
   const int64_t bb = (int64_t)A->block_size * A->block_size, entries = karst_entries(A);
-  double *value, *changed = pattern_memory(entries, sizeof *changed);
+  double *value, *changed = tap_memory(entries, sizeof *changed);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   memcpy(changed, value, (size_t)entries * sizeof *changed);
   for (karst_index i = 0; i < A->block_rows; i++)
@@ -147,12 +148,11 @@ static void bad_rows(karst_context *context)
     const bool singular = c < 9;
     const karst_index row = (karst_index)tap_random_index(60);
     tap_settings settings = settings_of("iluk", c % 4 == 3 ? "colour" : "tiles", tile_sizes[c % TILE_SIZES], c % 3);
-    karst_matrix *A = random_matrix(context, 60, b), *sound = tile_copy(context, A);
+    karst_matrix *A = random_matrix(context, 60, b), *sound = matrix_copied(context, A);
     karst_result result, again;
-    karst_solver *solver;
     double *value;
     spoil(context, A, row, false, singular ? 0 : NAN);
-    tap_need(context, tap_solver_setup(context, &settings, A, &solver), "set-up");
+    karst_solver *solver = solver_set_up(context, &settings, A);
     tap_need(context, solve(context, solver, karst_matrix_rows(A), &result, NULL), "solve");
     tap_need(context, karst_matrix_host_value(sound, &value), "values");
     tap_need(context, karst_matrix_update_values(A, value), "update");
@@ -182,10 +182,10 @@ static void shifted(karst_context *context)
     const int64_t n = karst_matrix_rows(A);
     settings.shift = 0.5;
     spoil(context, A, (karst_index)tap_random_index(40), c >= 9, 0);
-    karst_matrix *copy = tile_copy(cpu, A);
+    karst_matrix *copy = matrix_copied(cpu, A);
     struct tile_system here = tile_system_make(context, &settings, A), there = tile_system_make(cpu, &settings, copy);
-    double *r = tile_random_vector(n), *z = tile_apply(&here, r), *expected = tile_apply(&there, r);
-    tap_ok(karst_precond_outcome(here.P, NULL) == KARST_SOUND && tile_difference(n, z, expected) < tolerance,
+    double *r = random_on_host(n), *z = tile_apply(&here, r), *expected = tile_apply(&there, r);
+    tap_ok(karst_precond_outcome(here.P, NULL) == KARST_SOUND && relative_difference(n, z, expected) < tolerance,
            "b = %d, level %d, tiles of %d: a shift beside %s, as on the CPU", b, settings.level, settings.tile_size,
            c < 9 ? "nothing" : "a row");
     free(r);
@@ -209,10 +209,10 @@ static void not_finite(karst_context *context)
     const tap_settings settings = settings_of("iluk", "tiles", tile_sizes[b % TILE_SIZES], b % 3);
     karst_index *cell;
     struct pattern grid = tile_grid(size, b % 2 == 0, 0.1, &cell);
-    karst_matrix *A = tile_matrix(context, &grid, b);
+    karst_matrix *A = pattern_random_matrix(context, &grid, b, 1.5);
     const int64_t n = karst_matrix_rows(A);
     struct tile_system s = tile_system_make(context, &settings, A);
-    double *r = tile_random_vector(n), *spoiled = pattern_memory(n, sizeof *spoiled), *before = tile_apply(&s, r);
+    double *r = random_on_host(n), *spoiled = tap_memory(n, sizeof *spoiled), *before = tile_apply(&s, r);
     bool through = true;
     for (int c = 0; c < 8; c++) {
       const int64_t at = tap_random_index(n);
@@ -241,7 +241,7 @@ static void refusals(karst_context *context)
 {
   tap_settings settings = settings_of("iluk", "tiles", 0, 1);
   struct pattern nothing = pattern_empty(0, 0);
-  karst_matrix *A = tile_matrix(context, &nothing, 2), *some = random_matrix(context, 12, 2);
+  karst_matrix *A = pattern_random_matrix(context, &nothing, 2, 1.5), *some = random_matrix(context, 12, 2);
   karst_solver *solver;
   karst_result result = {.iterations = -1};
   karst_status status = tap_solver_setup(context, &settings, A, &solver);
@@ -304,9 +304,8 @@ static void sharing(karst_context *context)
   bool sound = true;
   settings = settings_of("iluk", "tiles", 16, 1);
   for (int t = 0; t < SHARERS; t++) {
-    karst_solver *alone;
-    A[t] = tile_matrix(context, &pattern, BLOCK);
-    tap_need(context, tap_solver_create(context, &settings, &alone), "solver");
+    A[t] = pattern_random_matrix(context, &pattern, BLOCK, 1.5);
+    karst_solver *alone = solver_of(context, &settings);
     tap_need(context, analysis ? karst_solver_setup_with(alone, A[t], analysis) : karst_solver_setup(alone, A[t]),
              "set-up");
     tap_need(context, solve(context, alone, ROWS * BLOCK, &result, sharer[t].expected), "solve");

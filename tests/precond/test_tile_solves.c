@@ -2,6 +2,7 @@
  * dense arithmetic in that order, for random patterns, grids, long rows and none, block sizes, levels and tile sizes.
  * The bits are the same each time, also after an update with the same values; NaNs come through. */
 #include "lib/method/precond.h"
+#include "tests/support/problem.h"
 #include "tests/support/tile_reference.h"
 #include "tests/support/tile_systems.h"
 
@@ -36,7 +37,7 @@ static double *expect(const struct tile_system *s, const karst_matrix *A, bool d
 {
   const int64_t n = karst_matrix_rows(A);
   struct tile_reference f = tile_reference_make(A, s->system.ordered->permutation, dilu, level, 0);
-  double *ordered = pattern_memory(n, sizeof *ordered), *z = pattern_memory(n, sizeof *z);
+  double *ordered = tap_memory(n, sizeof *ordered), *z = tap_memory(n, sizeof *z);
   tile_order(&s->system, r, false, ordered);
   tile_reference_solve(&f, ordered, z);
   tile_order(&s->system, z, true, ordered);
@@ -54,7 +55,7 @@ static void check(karst_context *context, const karst_matrix *A, const struct va
   const int64_t n = karst_matrix_rows(A);
   const tap_settings settings = settings_of(variant, level, trisolve);
   struct tile_system s = tile_system_make(context, &settings, A);
-  double *r = tile_random_vector(n), *expected = expect(&s, A, is_dilu(trisolve), level, r), *z = tile_apply(&s, r);
+  double *r = random_on_host(n), *expected = expect(&s, A, is_dilu(trisolve), level, r), *z = tile_apply(&s, r);
   bool same = true;
   for (int again = 0; again < 4; again++) {
     if (again == 3) tile_system_update(&s);
@@ -62,7 +63,7 @@ static void check(karst_context *context, const karst_matrix *A, const struct va
     same = same && is_same(n, next, z);
     free(next);
   }
-  const double error = tile_difference(n, z, expected);
+  const double error = relative_difference(n, z, expected);
   tap_ok(error < tolerance && same,
          "%s, b = %d, level %d, %s of %d, %s: as dense arithmetic (%.1e), the same bits again", what,
          karst_matrix_block_size(A), level, variant->ordering, variant->tile_size, trisolve, error);
@@ -74,7 +75,7 @@ static void check(karst_context *context, const karst_matrix *A, const struct va
 
 static void check_all(karst_context *context, const struct pattern *pattern, int b, int level, const char *what)
 {
-  karst_matrix *A = tile_matrix(context, pattern, b);
+  karst_matrix *A = pattern_random_matrix(context, pattern, b, 1.5);
   for (int v = 0; v < VARIANTS; v++) check(context, A, &variants[v], level, "tiles", what);
   check(context, A, &variants[0], level, "auto", what);
   check(context, A, &variants[3], level, "dataflow", what);
@@ -124,7 +125,7 @@ static void grids(karst_context *context)
       for (int level = 0; level < 3; level++) {
         karst_index *cell;
         struct pattern p = tile_grid(sizes[g], corners == 1, level == 1 ? 0.1 : 0, &cell);
-        karst_matrix *A = tile_matrix(context, &p, 1 + (level + (int)g) % 3);
+        karst_matrix *A = pattern_random_matrix(context, &p, 1 + (level + (int)g) % 3, 1.5);
         tap_need(context, karst_matrix_set_grid_cells(A, sizes[g][0], sizes[g][1], sizes[g][2], cell), "grid");
         for (int v = 0; v < VARIANTS; v++) check(context, A, &variants[v], level, "tiles", "grid");
         karst_matrix_destroy(A);
@@ -138,11 +139,11 @@ static void not_finite(karst_context *context)
 {
   struct pattern grid = pattern_grid(9, 8, 7);
   for (int b = 1; b <= 9; b += 2) {
-    karst_matrix *A = tile_matrix(context, &grid, b);
+    karst_matrix *A = pattern_random_matrix(context, &grid, b, 1.5);
     const int64_t n = karst_matrix_rows(A);
     const tap_settings settings = settings_of(&variants[4], 0, "tiles");
     struct tile_system s = tile_system_make(context, &settings, A);
-    double *r = tile_random_vector(n), *before = tile_apply(&s, r);
+    double *r = random_on_host(n), *before = tile_apply(&s, r);
     const int64_t at = tap_random_index(n);
     const double keep = r[at];
     r[at] = NAN;
@@ -163,16 +164,13 @@ static void not_finite(karst_context *context)
 /* What a CPU makes of r in the order that a system has on its device, for a CPU colours tiles otherwise. */
 static double *expect_of_cpu(karst_context *cpu, const struct tile_system *s, tap_settings settings, const double *r)
 {
-  karst_matrix *copy = tile_copy(cpu, s->system.matrix);
+  karst_matrix *copy = matrix_copied(cpu, s->system.matrix);
   const int64_t n = karst_matrix_rows(copy);
-  double *ordered = pattern_memory(n, sizeof *ordered), *expected = pattern_memory(n, sizeof *expected);
-  karst_precond *P;
-  karst_vector *from, *to;
+  double *ordered = tap_memory(n, sizeof *ordered), *expected = tap_memory(n, sizeof *expected);
   settings.ordering = "natural";
   settings.trisolve = "auto";
-  tap_need(cpu, tap_precond_create(cpu, &settings, copy, &P), "in order");
-  tap_need(cpu, karst_vector_create(cpu, n, &from), "r");
-  tap_need(cpu, karst_vector_create(cpu, n, &to), "z");
+  karst_precond *P = precond_of(cpu, &settings, copy);
+  karst_vector *from = vector_of(cpu, n, 0), *to = vector_of(cpu, n, 0);
   tile_order(&s->system, r, false, ordered);
   tap_need(cpu, karst_vector_set(from, n, ordered), "r");
   tap_need(cpu, karst_precond_apply(P, from, to), "apply");
@@ -199,16 +197,16 @@ static void many_tiles(karst_context *context)
   tap_need(NULL, karst_context_create(NULL, &cpu), "context");
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     struct pattern grid = pattern_grid(cases[c].size[0], cases[c].size[1], cases[c].size[2]);
-    karst_matrix *A = tile_matrix(context, &grid, cases[c].b);
+    karst_matrix *A = pattern_random_matrix(context, &grid, cases[c].b, 1.5);
     const int64_t n = karst_matrix_rows(A);
     const struct variant variant = {"tiles", cases[c].tile_size};
     const tap_settings settings = settings_of(&variant, cases[c].level, "tiles");
     struct tile_system s = tile_system_make(context, &settings, A);
-    double *r = tile_random_vector(n), *expected = expect_of_cpu(cpu, &s, settings, r);
+    double *r = random_on_host(n), *expected = expect_of_cpu(cpu, &s, settings, r);
     double error = 0;
     for (int again = 0; again < 20; again++) {
       double *z = tile_apply(&s, r);
-      error = fmax(error, tile_difference(n, z, expected));
+      error = fmax(error, relative_difference(n, z, expected));
       free(z);
     }
     tap_ok(error < tolerance, "%lldx%lldx%lld, b = %d, level %d: twenty times as on the CPU (%.1e)",

@@ -152,8 +152,8 @@ static bool has_bits(karst_context *context, const tap_settings *settings, const
 
 static void check_bits(karst_context *one, const struct pattern *pattern, int b, int kind, const char *what)
 {
-  karst_matrix *A = tile_matrix(one, pattern, b);
-  double *r = tile_random_vector(karst_matrix_rows(A));
+  karst_matrix *A = pattern_random_matrix(one, pattern, b, 1.5);
+  double *r = random_on_host(karst_matrix_rows(A));
   bool same = true;
   for (int t = 0; t <= TILE_SIZES; t++) {
     const tap_settings settings = settings_of(kind, t < TILE_SIZES ? tile_sizes[t] : 0);
@@ -164,7 +164,7 @@ static void check_bits(karst_context *one, const struct pattern *pattern, int b,
       karst_context *context;
       tap_need(NULL, karst_context_create(NULL, &context), "context");
       tap_need(context, tap_set_threads(context, threads), "threads");
-      karst_matrix *copy = tile_copy(context, A);
+      karst_matrix *copy = matrix_copied(context, A);
       const bool right = has_bits(context, &settings, copy, r, expected);
       if (!right)
         tap_note("%s, %d threads, %s of %d: other bits", what, threads, settings.ordering, settings.tile_size);

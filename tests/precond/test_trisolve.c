@@ -5,9 +5,8 @@
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,84 +20,15 @@ static karst_context *cpu;
 /* On the CPU these kinds are one. */
 static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
-/* Makes a random matrix, diagonally dominant by blocks, on a pattern that includes the diagonal. */
-static karst_matrix *on_pattern(karst_context *context, const struct pattern *pattern, int b)
-{
-  int64_t bb = (int64_t)b * b, blocks = pattern->start[pattern->n];
-  double *value = pattern_memory(blocks * bb, sizeof *value);
-  karst_matrix *A;
-  for (karst_index i = 0; i < pattern->n; i++)
-    for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)
-      for (int v = 0; v < b * b; v++)
-        value[k * bb + v] = tap_random() + (pattern->column[k] == i && v % (b + 1) == 0
-                                                ? 1.5 * b * (double)(pattern->start[i + 1] - pattern->start[i])
-                                                : 0);
-  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "matrix");
-  free(value);
-  return A;
-}
-
-/* Makes the same matrix on the CPU. */
-static karst_matrix *reference_of(karst_context *context, const karst_matrix *A)
-{
-  double *value;
-  karst_matrix *copy;
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  tap_need(cpu,
-           karst_matrix_create(cpu, karst_matrix_block_rows(A), karst_matrix_block_size(A), karst_matrix_row_start(A),
-                               karst_matrix_column(A), value, KARST_COPY, &copy),
-           "reference");
-  karst_matrix_host_value_done(A, value);
-  return copy;
-}
-
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level,
                              double shift)
 {
   tap_settings options;
-  karst_precond *P;
   tap_settings_default(&options);
   options.trisolve = trisolve;
   options.level = level;
   options.shift = shift;
-  tap_need(context, tap_precond_create(context, &options, A, &P), "factors");
-  return P;
-}
-
-/* Computes z = P^-1 r on host arrays; the caller frees z. */
-static double *apply(karst_context *context, const karst_precond *P, int64_t n, const double *host)
-{
-  karst_vector *r, *z;
-  double *result = pattern_memory(n, sizeof *result);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_set(r, n, host), "set");
-  tap_need(context, karst_vector_fill(z, NAN), "poison");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(z, n, result), "get");
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  return result;
-}
-
-static double *random_vector(int64_t n)
-{
-  double *x = pattern_memory(n, sizeof *x);
-  for (int64_t i = 0; i < n; i++) x[i] = tap_random();
-  return x;
-}
-
-/* Returns the largest difference over the largest entry; NaN if there is one. */
-static double difference(int64_t n, const double *x, const double *expected)
-{
-  double error = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - expected[i]) <= error)) error = fabs(x[i] - expected[i]);
-    if (isnan(error)) return error;
-    size = fmax(size, fabs(expected[i]));
-  }
-  return size > 0 ? error / size : error;
+  return precond_of(context, &options, A);
 }
 
 /* The tolerance is for rounding alone: the dominant matrices here are well conditioned. */
@@ -108,15 +38,15 @@ static const double tolerance = 1e-12;
 static void compare(karst_context *context, const karst_matrix *A, int level, const char *what)
 {
   int64_t n = karst_matrix_rows(A);
-  karst_matrix *copy = reference_of(context, A);
+  karst_matrix *copy = matrix_copied(cpu, A);
   karst_precond *reference = factor(cpu, copy, "auto", level, 0);
-  double *r = random_vector(n), *expected = apply(cpu, reference, n, r);
+  double *r = random_on_host(n), *expected = applied(reference, r);
   for (int kind = 0; kind < kinds_on(context); kind++) {
     karst_precond *P = factor(context, A, kinds[kind], level, 0);
-    double *first = apply(context, P, n, r), error = difference(n, first, expected);
+    double *first = applied(P, r), error = relative_difference(n, first, expected);
     int differ = 0;
     for (int again = 0; again < 10; again++) {
-      double *z = apply(context, P, n, r);
+      double *z = applied(P, r);
       differ += memcmp(z, first, (size_t)n * sizeof *z) != 0;
       free(z);
     }
@@ -194,7 +124,7 @@ static void patterns(karst_context *context)
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
       for (int level = 0; level < 2; level++) {
-        karst_matrix *A = on_pattern(context, &cases[c], sizes[s]);
+        karst_matrix *A = pattern_random_matrix(context, &cases[c], sizes[s], 1.5);
         compare(context, A, level, names[c]);
         karst_matrix_destroy(A);
       }
@@ -224,7 +154,7 @@ static void long_rows(karst_context *context)
   const char *const names[] = {"wide band", "two full rows", "full border", "a long row", "a very long row"};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     for (int b = 1; b <= (c < 3 ? 9 : 1); b += 3) {
-      karst_matrix *A = on_pattern(context, &cases[c], b);
+      karst_matrix *A = pattern_random_matrix(context, &cases[c], b, 1.5);
       compare(context, A, 0, names[c]);
       karst_matrix_destroy(A);
     }
@@ -239,24 +169,24 @@ static void not_finite(karst_context *context)
                                UINT64_C(0x7ff0000000000000)};
   struct pattern grid = pattern_grid(9, 8, 7);
   for (int b = 1; b <= 9; b += 2) {
-    karst_matrix *A = on_pattern(context, &grid, b);
+    karst_matrix *A = pattern_random_matrix(context, &grid, b, 1.5);
     int64_t n = karst_matrix_rows(A);
     for (int kind = 0; kind < kinds_on(context); kind++) {
       karst_precond *P = factor(context, A, kinds[kind], 0, 0);
-      double *r = random_vector(n), *before = apply(context, P, n, r);
+      double *r = random_on_host(n), *before = applied(P, r);
       bool all = true;
       for (size_t p = 0; p < sizeof payloads / sizeof *payloads; p++) {
         int64_t at = tap_random_index(n);
         double keep = r[at], *z;
         memcpy(&r[at], &payloads[p], sizeof r[at]);
-        z = apply(context, P, n, r);
+        z = applied(P, r);
         bool found = false;
         for (int64_t i = 0; i < n; i++) found = found || !isfinite(z[i]);
         all = all && found;
         r[at] = keep;
         free(z);
       }
-      double *after = apply(context, P, n, r);
+      double *after = applied(P, r);
       tap_ok(all && memcmp(before, after, (size_t)n * sizeof *after) == 0,
              "b = %d, %s: a NaN comes through and leaves nothing behind", b, kinds[kind]);
       free(r);
@@ -273,7 +203,7 @@ static void not_finite(karst_context *context)
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
   int64_t bb = (int64_t)A->block_size * A->block_size;
-  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
   for (int64_t k = A->row_start[row]; k < A->row_start[row + 1]; k++)
@@ -291,7 +221,7 @@ static const char *const spoiled_name[] = {"singular", "NaN", "shift"};
 static void check_bad(karst_context *context, karst_matrix *A, int level, karst_index at, karst_index other,
                       enum spoiled how)
 {
-  karst_matrix *sound = reference_of(context, A);
+  karst_matrix *sound = matrix_copied(cpu, A);
   const double shift = how == SHIFTED ? 0.5 : 0;
   const int b = karst_matrix_block_size(A);
   karst_precond *P = factor(context, A, "auto", level, shift);
@@ -299,7 +229,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   spoil(context, A, at, how == NOT_A_NUMBER ? NAN : 0);
   spoil(context, A, other, how == NOT_A_NUMBER ? NAN : 0);
   if (how == SHIFTED) { /* the row keeps an entry, whose size scales the shift */
-    double *value = pattern_memory(karst_entries(A), sizeof *value), *host;
+    double *value = tap_memory(karst_entries(A), sizeof *value), *host;
     tap_need(context, karst_matrix_host_value(A, &host), "values");
     memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
     karst_matrix_host_value_done(A, host);
@@ -308,7 +238,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
     tap_need(context, karst_matrix_update_values(A, value), "update");
     free(value);
   }
-  karst_matrix *copy = reference_of(context, A);
+  karst_matrix *copy = matrix_copied(cpu, A);
   karst_precond *reference = factor(cpu, copy, "auto", level, shift);
   tap_need(context, karst_precond_update(P), "update");
   karst_reason reason = karst_precond_outcome(P, &row);
@@ -322,8 +252,8 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   tap_need(context, karst_precond_update(P), "update");
   karst_precond *fresh = factor(cpu, sound, "auto", level, 0);
   int64_t n = karst_matrix_rows(A);
-  double *r = random_vector(n), *z = apply(context, P, n, r), *expected_z = apply(cpu, fresh, n, r);
-  tap_ok(difference(n, z, expected_z) < tolerance, "b = %d: sound again with sound values", b);
+  double *r = random_on_host(n), *z = applied(P, r), *expected_z = applied(fresh, r);
+  tap_ok(relative_difference(n, z, expected_z) < tolerance, "b = %d: sound again with sound values", b);
   free(r);
   free(z);
   free(expected_z);
@@ -365,12 +295,12 @@ static void large_levels(karst_context *context)
   enum { CLIQUES = 1501, SIZE = 12 };
   struct pattern cliques = pattern_cliques(CLIQUES, SIZE);
   for (int b = 1; b <= 2; b++) {
-    karst_matrix *A = on_pattern(context, &cliques, b);
+    karst_matrix *A = pattern_random_matrix(context, &cliques, b, 1.5);
     compare(context, A, 0, "cliques");
     karst_matrix_destroy(A);
   }
   for (int how = SINGULAR; how <= SHIFTED; how++) {
-    karst_matrix *A = on_pattern(context, &cliques, 1);
+    karst_matrix *A = pattern_random_matrix(context, &cliques, 1, 1.5);
     karst_index at = (karst_index)tap_random_index(CLIQUES - 1) * SIZE + (karst_index)tap_random_index(SIZE - 1);
     check_bad(context, A, 0, at, at + SIZE, (enum spoiled)how);
     karst_matrix_destroy(A);

@@ -1,7 +1,7 @@
 /* The preconditioner two-stage is z = M1^-1 r, z = z + M2^-1 (r - A z), with the options of its stages under their
  * names, with stages that are two-stage themselves, and with stages that a program has registered. */
 #include "tests/support/failing_allocator.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +16,11 @@ static karst_options *make_options(karst_context *context, const char *const (*p
   return options;
 }
 
+static karst_vector *make_vector(karst_context *context, const karst_matrix *A)
+{
+  return vector_of(context, karst_matrix_rows(A), 0);
+}
+
 static karst_precond *make_precond(const karst_matrix *A, karst_context *context, const char *const (*pairs)[2],
                                    int count)
 {
@@ -24,13 +29,6 @@ static karst_precond *make_precond(const karst_matrix *A, karst_context *context
   tap_need(context, karst_precond_create(context, options, A, &M), "preconditioner");
   karst_options_destroy(options);
   return M;
-}
-
-static karst_vector *make_vector(karst_context *context, const karst_matrix *A)
-{
-  karst_vector *vector;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &vector), "vector");
-  return vector;
 }
 
 /* z by public calls alone, from both stages and the product with A. */
@@ -65,9 +63,8 @@ static void test_composition(karst_context *context, const char *gallery, int b)
 {
   static const char *const both[][2] = {{"precond", "two-stage"}, {"second.level", "1"}, {"level", "7"}};
   static const char *const first[][2] = {{"precond", "jacobi"}}, *const second[][2] = {{"level", "1"}};
-  karst_matrix *A;
   karst_solver_info info, part[2];
-  tap_need(context, karst_gallery_create(context, gallery, b, &A, NULL), gallery);
+  karst_matrix *A = matrix_from(context, gallery, b);
   karst_vector *r = make_vector(context, A), *z = make_vector(context, A), *expected = make_vector(context, A);
   karst_precond *M = make_precond(A, context, both, COUNT(both));
   karst_precond *stage[] = {make_precond(A, context, first, 1), make_precond(A, context, second, 1)};
@@ -80,11 +77,7 @@ static void test_composition(karst_context *context, const char *gallery, int b)
            values ? ", with new values" : "", gap);
     if (values) break;
     const int64_t entries = (int64_t)b * b * karst_matrix_blocks(A);
-    double *value = malloc((size_t)entries * sizeof *value);
-    karst_vector *copy;
-    tap_need(context, karst_vector_wrap(context, entries, (double *)karst_matrix_value(A), &copy), "values");
-    tap_need(context, karst_vector_get(copy, entries, value), "values");
-    karst_vector_destroy(copy);
+    double *value = values_on_host(A);
     for (int64_t i = 0; i < entries; i++) value[i] *= 1 + 0.1 * sin((double)i);
     tap_need(context, karst_matrix_update_values(A, value), "new values");
     tap_ok(karst_precond_apply(M, r, z) == KARST_ERROR_ARGUMENT, "new values need an update");
@@ -114,8 +107,7 @@ static void test_nested(karst_context *context)
                                        {"second.second.level", "2"}};
   static const char *const first[][2] = {{"precond", "two-stage"}, {"first", "none"}, {"second", "jacobi"}};
   static const char *const second[][2] = {{"precond", "two-stage"}, {"first", "iluk"}, {"second.level", "2"}};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "convdiff:7x6x5", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "convdiff:7x6x5", 1);
   karst_vector *r = make_vector(context, A), *z = make_vector(context, A), *expected = make_vector(context, A);
   karst_precond *M = make_precond(A, context, all, COUNT(all));
   karst_precond *stage[] = {make_precond(A, context, first, 3), make_precond(A, context, second, 3)};
@@ -154,9 +146,8 @@ static void test_in_solvers(karst_context *context)
 {
   static const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "orthomin", "richardson"};
   static const char *const scales[] = {"none", "diagonal", "block", "none", "block"};
-  karst_matrix *A;
   karst_result two, one;
-  tap_need(context, karst_gallery_create(context, "blackoil:6x6x4", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "blackoil:6x6x4", 0);
   for (int i = 0; i < 5; i++) {
     const char *const pairs[][2] = {
         {"solver", solvers[i]}, {"scale", scales[i]}, {"ordering", "rcm"}, {"precond", "two-stage"}};
@@ -261,10 +252,9 @@ static void test_own_stage(karst_context *context)
                                             .destroy = own_destroy};
   static const char *const pairs[][2] = {{"precond", "two-stage"}, {"first", "half"}, {"solver", "gmres"}};
   static const char *const flexible[][2] = {{"precond", "two-stage"}, {"first", "half"}, {"solver", "fgmres"}};
-  karst_matrix *A;
   karst_result result;
   tap_need(context, karst_precond_register(context, &half), "registration");
-  tap_need(context, karst_gallery_create(context, "convdiff:6x5x4", 1, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "convdiff:6x5x4", 1);
   tap_need(context, solve(context, A, pairs, 3, &result), "solve");
   tap_ok(result.reason == KARST_CONVERGED_RTOL, "a registered method is a stage");
   karst_precond *M = make_precond(A, context, pairs, 2);
@@ -322,10 +312,9 @@ static void test_through(karst_context *context)
       {"ordering", "rcm"}, {"scale", "diagonal"}, {"precond", "through"}, {"inner", "iluk"}, {"inner.level", "1"}};
   static const char *const plain[][2] = {
       {"ordering", "rcm"}, {"scale", "diagonal"}, {"precond", "iluk"}, {"level", "1"}};
-  karst_matrix *A;
   karst_result results[2];
   tap_need(context, karst_precond_register(context, &through), "registration");
-  tap_need(context, karst_gallery_create(context, "blackoil:5x5x4", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "blackoil:5x5x4", 0);
   karst_vector *b = make_vector(context, A), *x = make_vector(context, A);
   tap_need(context, karst_vector_fill_random(b, 3), "b");
   for (int i = 0; i < 2; i++) {
@@ -398,10 +387,9 @@ static void test_memory(void)
     struct failing_allocator memory = {.fail_at = 0};
     karst_allocator allocator = failing_allocator(&memory);
     karst_context *context;
-    karst_matrix *A;
     karst_precond *M;
     tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    tap_need(context, karst_gallery_create(context, "poisson2d:4x4", 1, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, "poisson2d:4x4", 1);
     karst_options *options = make_options(context, pairs, 3);
     memory.fail_at = memory.calls + ++failures;
     karst_status status = karst_precond_create(context, options, A, &M);

@@ -16,7 +16,7 @@
 static void expect(karst_context *context, const char *spec, int block, const char *const (*given)[2], const char *cpu,
                    const char *cuda)
 {
-  struct problem p = make_problem(context, spec, block);
+  struct problem p = problem_from(context, spec, block, 0);
   karst_solver *solver = make_solver(&p, given);
   char choice[VALUE], reason[VALUE];
   const char *expected = karst_context_is_host(context) ? cpu : cuda;
@@ -25,10 +25,10 @@ static void expect(karst_context *context, const char *spec, int block, const ch
   text_of(solver, "auto_reason", reason);
   const bool right = strcmp(choice, expected) == 0;
   if (!tap_ok(right && strlen(reason) > 10, "%s: %s", spec, expected)) tap_note("it is %s: %s", choice, reason);
-  const karst_result result = solve(&p, solver);
+  const karst_result result = problem_solve(&p, solver);
   tap_ok(result.reason > 0, "it converges");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* A choice with the ordering of little fill: that of this build. */
@@ -74,14 +74,14 @@ static void test_respect(karst_context *context)
 /* The rule would speak of levels that it has not chosen. */
 static void test_given_level(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
   karst_solver *solver = make_solver(&p, GIVEN({"level", "0"}));
   char reason[VALUE];
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   text_of(solver, "auto_reason", reason);
   tap_ok(strcmp(reason, "the level is given") == 0, "of a given level: %s", reason);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Makes a 27-point Laplacian with the absolute values of its entries, of which the last is a diagonal: times last. */
@@ -285,7 +285,7 @@ static void test_hub(karst_context *context)
 /* A preconditioner alone has no ordering to choose. */
 static void test_alone(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
   karst_options *options = make_options(context, NULL);
   karst_precond *precond;
   karst_value value;
@@ -299,24 +299,24 @@ static void test_alone(karst_context *context)
   tap_ok(karst_precond_apply(precond, p.b, p.x) == KARST_SUCCESS, "it is applied");
   karst_precond_destroy(precond);
   karst_options_destroy(options);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 static void test_inside(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:9x9", 0);
+  struct problem p = problem_from(context, "poisson2d:9x9", 0, 0);
   karst_solver *solver = make_solver(&p, GIVEN({"precond", "two-stage"}, {"second", "auto"}));
   const karst_status status = karst_solver_setup(solver, p.A);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "inside another"),
          "inside another preconditioner it is refused: %s", karst_context_error(context));
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* rrb wants all values symmetric, and the rules look at some rows, of which 4 and 5 are none. */
 static void test_refusal(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
   karst_solver *solver = make_solver(&p, NULL);
   char choice[VALUE], reason[VALUE];
   const int64_t entries = karst_matrix_blocks(p.A);
@@ -329,16 +329,17 @@ static void test_refusal(karst_context *context)
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
   tap_ok(strstr(choice, "iluk") && strcmp(reason, "rrb has failed") == 0, "a matrix that rrb refuses: %s", choice);
-  tap_ok(solve(&p, solver).reason > 0, "it is solved");
+  tap_ok(problem_solve(&p, solver).reason > 0, "it is solved");
   free(value);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Solvers of one pattern, a kept factorization, and a set-up for another matrix. */
 static void test_sharing(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson3d:16x16x16", 0), q = make_problem(context, "poisson2d:30x30", 0);
+  struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0),
+                 q = problem_from(context, "poisson2d:30x30", 0, 0);
   karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
   karst_analysis *analysis;
   char before[VALUE], after[VALUE];
@@ -346,20 +347,20 @@ static void test_sharing(karst_context *context)
   tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
   tap_ok(karst_solver_setup_with(other, q.A, analysis) == KARST_ERROR_ARGUMENT, "another pattern is refused");
   tap_need(context, karst_solver_setup_with(other, p.A, analysis), "setup with an analysis");
-  const int iterations = solve(&p, one).iterations;
-  tap_ok(solve(&p, other).iterations == iterations, "what shares the analysis iterates alike");
+  const int iterations = problem_solve(&p, one).iterations;
+  tap_ok(problem_solve(&p, other).iterations == iterations, "what shares the analysis iterates alike");
   text_of(one, "auto_choice", before);
   tap_need(context, karst_solver_keep(one), "keep");
-  tap_ok(solve(&p, one).iterations == iterations, "kept factors are those of before");
+  tap_ok(problem_solve(&p, one).iterations == iterations, "kept factors are those of before");
   tap_ok(strcmp(text_of(one, "auto_choice", after), before) == 0, "and so is the choice");
   tap_need(context, karst_solver_setup(one, q.A), "setup");
-  tap_ok(strstr(text_of(one, "auto_choice", after), "rrb") && solve(&q, one).reason > 0,
+  tap_ok(strstr(text_of(one, "auto_choice", after), "rrb") && problem_solve(&q, one).reason > 0,
          "set-up for another matrix chooses anew");
   karst_analysis_destroy(analysis);
   karst_solver_destroy(one);
   karst_solver_destroy(other);
-  destroy_problem(&p);
-  destroy_problem(&q);
+  problem_destroy(&p);
+  problem_destroy(&q);
 }
 
 static karst_status set_up(karst_context *context, void *user)

@@ -26,7 +26,7 @@ static void run_cycles(const struct problem *p, const char *const (*given)[2], s
   tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   for (int i = 0; i < CYCLES; i++) {
     if (i > 0) tap_need(p->context, karst_solver_update(solver), "update");
-    cycle->iterations[i] = solve(p, solver).iterations;
+    cycle->iterations[i] = problem_solve(p, solver).iterations;
     text_of(solver, "auto_choice", cycle->choice[i]);
     cycle->changes += i > 0 && strcmp(cycle->choice[i], cycle->choice[i - 1]) != 0;
   }
@@ -36,7 +36,7 @@ static void run_cycles(const struct problem *p, const char *const (*given)[2], s
 
 static void test_learning(karst_context *context)
 {
-  struct problem p = make_problem(context, "convdiff:16x16x16", 0);
+  struct problem p = problem_from(context, "convdiff:16x16x16", 0, 0);
   struct cycle one, other, still;
   run_cycles(&p, NULL, &one);
   run_cycles(&p, NULL, &other);
@@ -54,45 +54,45 @@ static void test_learning(karst_context *context)
   tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
              strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
          "auto-learn time ends too: %s", still.choice[CYCLES - 1]);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Values that no choice solves with are to blame for it, and not the choices: systems that follow are solved as before.
  */
 static void test_bad_step(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:30x30", 0);
+  struct problem p = problem_from(context, "poisson2d:30x30", 0, 0);
   enum { MOST = 5 * 30 * 30 };
   static double good[MOST], bad[MOST];
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "orthomin"}, {"scale", "diagonal"}));
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  const int before = solve(&p, solver).iterations;
+  const int before = problem_solve(&p, solver).iterations;
   const int64_t entries = karst_matrix_entries(p.A);
   const struct karst_backend *backend = context->backend;
   tap_need(context, backend->download(context, good, p.A->value, (size_t)entries * sizeof *good), "values");
   for (int64_t i = 0; i < entries; i++) bad[i] = good[i] * pow(10, floor(8 * tap_random()));
   tap_need(context, karst_matrix_update_values(p.A, bad), "bad values");
   tap_need(context, karst_solver_update(solver), "update");
-  const karst_reason reason = solve(&p, solver).reason;
+  const karst_reason reason = problem_solve(&p, solver).reason;
   tap_need(context, karst_matrix_update_values(p.A, good), "good values");
   karst_result result = {0};
   for (int i = 0; i < 3; i++) {
     tap_need(context, karst_solver_update(solver), "update");
-    result = solve(&p, solver);
+    result = problem_solve(&p, solver);
   }
   tap_ok(result.reason > 0 && result.iterations <= 2 * before + 10, "after values that %s: %d iterations, before %d",
          reason < 0 ? "none solves with" : "are hard", result.iterations, before);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 static void test_failures(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson3d:16x16x16", 0);
+  struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
   karst_solver *solver = make_solver(&p, GIVEN({"max-iterations", "2"}));
   char choice[VALUE], reason[VALUE];
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(solve(&p, solver).reason == KARST_ITERATION_LIMIT, "the first choice fails");
+  tap_ok(problem_solve(&p, solver).reason == KARST_ITERATION_LIMIT, "the first choice fails");
   tap_need(context, karst_solver_update(solver), "update");
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
@@ -101,13 +101,13 @@ static void test_failures(karst_context *context)
   tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level takes its place: %s: %s", choice,
          reason);
   for (int i = 0; i < CYCLES; i++) {
-    solve(&p, solver);
+    problem_solve(&p, solver);
     tap_need(context, karst_solver_update(solver), "update");
   }
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1000), "limits");
-  tap_ok(solve(&p, solver).reason > 0, "when all have failed there is still one to solve with");
+  tap_ok(problem_solve(&p, solver).reason > 0, "when all have failed there is still one to solve with");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* What a solve that tells nothing of a choice leaves behind. */
@@ -116,7 +116,7 @@ static void expect_no_change(const struct problem *p, karst_solver *solver, cons
   char before[VALUE], after[VALUE];
   text_of(solver, "auto_choice", before);
   for (int i = 0; i < 3; i++) {
-    const karst_reason reason = solve(p, solver).reason;
+    const karst_reason reason = problem_solve(p, solver).reason;
     tap_ok(reason < 0, "%s: the solve does not converge: %d", why, (int)reason);
     tap_need(p->context, karst_solver_update(solver), "update");
   }
@@ -126,7 +126,7 @@ static void expect_no_change(const struct problem *p, karst_solver *solver, cons
 
 static void test_limits(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson3d:12x12x12", 0), q = make_problem(context, "jump2d:60x60", 2);
+  struct problem p = problem_from(context, "poisson3d:12x12x12", 0, 0), q = problem_from(context, "jump2d:60x60", 2, 0);
   karst_solver *solver = make_solver(&p, NULL);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 0), "limits");
@@ -137,13 +137,13 @@ static void test_limits(karst_context *context)
   solver = make_solver(&q, NULL);
   tap_need(context, karst_solver_setup(solver, q.A), "setup");
   tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");
-  const karst_result result = solve(&q, solver);
+  const karst_result result = problem_solve(&q, solver);
   const bool rounded = result.reason == KARST_STAGNATED && result.relative_residual < 1e-6;
   tap_ok(rounded || !karst_context_is_host(context), "rounding ends a solve at %.1e", result.relative_residual);
   if (rounded) expect_no_change(&q, solver, "no smaller residual can be had");
   karst_solver_destroy(solver);
-  destroy_problem(&p);
-  destroy_problem(&q);
+  problem_destroy(&p);
+  problem_destroy(&q);
 }
 
 /* The values of a matrix, to which those of its diagonal's scalars add shift, all times factor. */
@@ -166,13 +166,13 @@ static karst_result step(const struct problem *p, karst_solver *solver, const do
   tap_need(p->context, karst_matrix_update_values(p->A, value), "values");
   tap_need(p->context, karst_solver_update(solver), "update");
   text_of(solver, "auto_choice", choice);
-  return solve(p, solver);
+  return problem_solve(p, solver);
 }
 
 /* rrb breaks down with one set of values, and refuses another; both times it comes back, and not if it fails again. */
 static void test_second_chance(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
   karst_context *host;
   karst_matrix *copy;
   karst_solver *solver = make_solver(&p, NULL);
@@ -182,7 +182,8 @@ static void test_second_chance(karst_context *context)
   double *sound = copy_values(copy, 1, 0), *negative = copy_values(copy, -1, 0), *skew = copy_values(copy, 1, 0);
   skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
+         "it begins with rrb");
   tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "negative values are none for rrb");
   tap_ok(strstr(text_of(solver, "auto_choice", choice), "iluk") != NULL, "%s stands in, in the same solve", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
@@ -195,7 +196,7 @@ static void test_second_chance(karst_context *context)
   free(negative);
   free(skew);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_matrix_destroy(copy);
   karst_context_destroy(host);
 }
@@ -213,7 +214,7 @@ static double *copy_unsymmetric(const karst_matrix *A)
 /* The second chance is not a matter of what solves teach. */
 static void test_second_chance_unlearnt(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:40x40", 0);
+  struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
   karst_context *host;
   karst_matrix *copy;
   karst_solver *solver = make_solver(&p, GIVEN({"auto-learn", "no"}));
@@ -222,14 +223,15 @@ static void test_second_chance_unlearnt(karst_context *context)
   tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
   double *sound = copy_values(copy, 1, 0), *skew = copy_unsymmetric(copy);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"), "it begins with rrb");
+  tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
+         "it begins with rrb");
   tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns unlearnt: %s", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "and stays: %s", choice);
   free(sound);
   free(skew);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_matrix_destroy(copy);
   karst_context_destroy(host);
 }
@@ -244,11 +246,11 @@ static void test_stand_in_without_memory(void)
     karst_allocator allocator = failing_allocator(&memory);
     karst_context *context;
     tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    struct problem p = make_problem(context, "poisson2d:9x9", 0);
+    struct problem p = problem_from(context, "poisson2d:9x9", 0, 0);
     karst_solver *solver = make_solver(&p, NULL);
     double *value = copy_unsymmetric(p.A);
     tap_need(context, karst_solver_setup(solver, p.A), "setup");
-    solve(&p, solver);
+    problem_solve(&p, solver);
     tap_need(context, karst_matrix_update_values(p.A, value), "values");
     memory.fail_at = memory.calls + n + 1;
     const karst_status status = karst_solver_update(solver);
@@ -257,10 +259,10 @@ static void test_stand_in_without_memory(void)
     failed += status == KARST_ERROR_NO_MEMORY;
     sound = status == (met ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS);
     if (!sound) tap_note("allocation %ld: %s", n, karst_context_error(context));
-    sound = sound && karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0;
+    sound = sound && karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0;
     free(value);
     karst_solver_destroy(solver);
-    destroy_problem(&p);
+    problem_destroy(&p);
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }
@@ -270,7 +272,7 @@ static void test_stand_in_without_memory(void)
 /* Values for which a trial fails: the choice before comes back and ends the solve, and stays while it converges. */
 static void test_failed_trial(karst_context *context)
 {
-  struct problem p = make_problem(context, "anisotropic:60x60x1", 2);
+  struct problem p = problem_from(context, "anisotropic:60x60x1", 2, 0);
   karst_context *host;
   karst_matrix *copy;
   karst_solver *solver = make_solver(&p, GIVEN({"rtol", "1e-10"}));
@@ -279,7 +281,7 @@ static void test_failed_trial(karst_context *context)
   tap_need(NULL, karst_context_create(NULL, &host), "context");
   tap_need(host, karst_gallery_create(host, "anisotropic:60x60x1", 2, &copy, NULL), "matrix");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(solve(&p, solver).reason > 0, "the first system converges");
+  tap_ok(problem_solve(&p, solver).reason > 0, "the first system converges");
   text_of(solver, "auto_choice", first);
   snprintf(last, sizeof last, "%s", first);
   for (int t = 1; t < CYCLES; t++) {
@@ -293,7 +295,7 @@ static void test_failed_trial(karst_context *context)
   }
   tap_ok(changes <= 7, "%d changes", changes);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_matrix_destroy(copy);
   karst_context_destroy(host);
 }
@@ -301,7 +303,7 @@ static void test_failed_trial(karst_context *context)
 /* A solver that has learnt gives its analysis to one that has not. */
 static void test_learnt_analysis(karst_context *context)
 {
-  struct problem p = make_problem(context, "convdiff:12x12x12", 0);
+  struct problem p = problem_from(context, "convdiff:12x12x12", 0, 0);
   karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
   karst_solver *third = make_solver(&p, GIVEN({"level", "4"}));
   karst_analysis *analysis;
@@ -309,7 +311,7 @@ static void test_learnt_analysis(karst_context *context)
   tap_need(context, karst_solver_setup(one, p.A), "setup");
   text_of(one, "auto_choice", choice);
   for (int i = 0; i < CYCLES && strcmp(text_of(one, "auto_choice", same), choice) == 0; i++) {
-    solve(&p, one);
+    problem_solve(&p, one);
     tap_need(context, karst_solver_update(one), "update");
   }
   tap_ok(strcmp(choice, same) != 0, "%s gives way to %s", choice, same);
@@ -317,20 +319,20 @@ static void test_learnt_analysis(karst_context *context)
   const karst_status status = karst_solver_setup_with(other, p.A, analysis);
   tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,
          "with its analysis another solver begins there: %s", status ? karst_context_error(context) : choice);
-  tap_ok(solve(&p, other).iterations == solve(&p, one).iterations, "and iterates alike");
+  tap_ok(problem_solve(&p, other).iterations == problem_solve(&p, one).iterations, "and iterates alike");
   const karst_status refused = karst_solver_setup_with(third, p.A, analysis);
   tap_ok(refused == KARST_ERROR_ARGUMENT, "one with a level of its own is refused: %s", karst_context_error(context));
   karst_analysis_destroy(analysis);
   karst_solver_destroy(one);
   karst_solver_destroy(other);
   karst_solver_destroy(third);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Two matrices of one pattern whose values have different ladders: the analysis of either serves the other. */
 static void test_analysis_across(karst_context *context)
 {
-  struct problem p = make_problem(context, "poisson2d:40x40", 0), q = make_problem(context, "poisson2d:40x40", 0);
+  struct problem p = problem_from(context, "poisson2d:40x40", 0, 0), q = problem_from(context, "poisson2d:40x40", 0, 0);
   karst_context *host;
   karst_matrix *copy;
   karst_analysis *analysis;
@@ -346,21 +348,21 @@ static void test_analysis_across(karst_context *context)
   text_of(other, "auto_choice", choice);
   snprintf(rules, sizeof rules, "%s", choice);
   tap_ok(status == KARST_SUCCESS && !strstr(choice, "rrb") &&
-             strcmp(text_of(symmetric, "auto_choice", same), choice) == 0 && solve(&p, symmetric).reason > 0,
+             strcmp(text_of(symmetric, "auto_choice", same), choice) == 0 && problem_solve(&p, symmetric).reason > 0,
          "symmetric values begin with %s: %s", choice, status ? karst_context_error(context) : same);
   karst_analysis_destroy(analysis);
   tap_need(context, karst_solver_setup(symmetric, p.A), "setup");
   tap_need(context, karst_solver_get_analysis(symmetric, &analysis), "analysis");
   status = karst_solver_setup_with(other, q.A, analysis);
   tap_ok(status == KARST_SUCCESS && strstr(text_of(symmetric, "auto_choice", choice), "rrb") &&
-             strcmp(text_of(other, "auto_choice", same), rules) == 0 && solve(&q, other).reason > 0,
+             strcmp(text_of(other, "auto_choice", same), rules) == 0 && problem_solve(&q, other).reason > 0,
          "what refuses them, as rrb, gives way to the rules' choice: %s", status ? karst_context_error(context) : same);
   karst_analysis_destroy(analysis);
   free(skew);
   karst_solver_destroy(symmetric);
   karst_solver_destroy(other);
-  destroy_problem(&p);
-  destroy_problem(&q);
+  problem_destroy(&p);
+  problem_destroy(&q);
   karst_matrix_destroy(copy);
   karst_context_destroy(host);
 }
@@ -376,11 +378,11 @@ static void test_update_without_memory(void)
     karst_context *context;
     char before[VALUE], after[VALUE];
     tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    struct problem p = make_problem(context, "convdiff:5x5x5", 0);
+    struct problem p = problem_from(context, "convdiff:5x5x5", 0, 0);
     karst_solver *solver = make_solver(&p, NULL);
     tap_need(context, karst_solver_setup(solver, p.A), "setup");
     text_of(solver, "auto_choice", before);
-    solve(&p, solver);
+    problem_solve(&p, solver);
     memory.fail_at = memory.calls + n + 1;
     const karst_status status = karst_solver_update(solver);
     met = memory.calls >= memory.fail_at;
@@ -388,10 +390,10 @@ static void test_update_without_memory(void)
     sound = status == KARST_SUCCESS;
     failed += met;
     for (int i = 0; i < 3 && sound; i++)
-      sound = karst_solver_update(solver) == KARST_SUCCESS && solve(&p, solver).reason > 0 &&
+      sound = karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0 &&
               (!met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
     karst_solver_destroy(solver);
-    destroy_problem(&p);
+    problem_destroy(&p);
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }
@@ -422,16 +424,16 @@ static void set_up_with(const struct problem *p, karst_solver *solver, const cha
 /* A solve that fails with the first choice goes on with another one in the same call. */
 static void test_within_solve(karst_context *context)
 {
-  struct problem p = make_problem(context, "blackoil:21x2x1,dt=0.1", 0);
+  struct problem p = problem_from(context, "blackoil:21x2x1,dt=0.1", 0, 0);
   karst_solver *solver =
       make_solver(&p, GIVEN({"solver", "richardson"}, {"scale", "block"}, {"max-iterations", "2000"}));
   char choice[VALUE];
   set_up_with(&p, solver, "jacobi");
-  const karst_result result = solve(&p, solver);
+  const karst_result result = problem_solve(&p, solver);
   text_of(solver, "auto_choice", choice);
   tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends it: %s", choice, karst_solver_explain(solver));
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
@@ -439,7 +441,7 @@ static void test_sequence(karst_context *context)
 {
   enum { EASY = 4, HARD = 8, LATE = 4 };
   static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
-  struct problem p = make_problem(context, easy, 0), q = make_problem(context, hard, 0);
+  struct problem p = problem_from(context, easy, 0, 0), q = problem_from(context, hard, 0, 0);
   karst_context *host;
   karst_matrix *copy;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
@@ -451,10 +453,10 @@ static void test_sequence(karst_context *context)
   tap_need(host, karst_gallery_create(host, hard, 0, &copy, NULL), "matrix");
   double *value = copy_values(copy, 1, 0);
   set_up_with(&p, solver, "jacobi");
-  solve(&p, solver);
+  problem_solve(&p, solver);
   for (int i = 1; i < EASY; i++) {
     tap_need(context, karst_solver_update(solver), "update");
-    solve(&p, solver);
+    problem_solve(&p, solver);
   }
   for (int i = 0; i < HARD; i++) {
     const karst_result result = step(&p, solver, value, choice);
@@ -466,7 +468,7 @@ static void test_sequence(karst_context *context)
   tap_need(context, karst_options_set(options, "solver", "bicgstab"), "bicgstab");
   tap_need(context, karst_solver_create(context, options, &fixed), "solver");
   tap_need(context, karst_solver_setup(fixed, q.A), "setup");
-  const int jacobi = solve(&q, fixed).iterations;
+  const int jacobi = problem_solve(&q, fixed).iterations;
   tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
          jacobi, choice);
   tap_ok(most <= jacobi + 30, "none takes many more than that: %d", most);
@@ -474,8 +476,8 @@ static void test_sequence(karst_context *context)
   karst_options_destroy(options);
   karst_solver_destroy(fixed);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
-  destroy_problem(&q);
+  problem_destroy(&p);
+  problem_destroy(&q);
   karst_matrix_destroy(copy);
   karst_context_destroy(host);
 }
@@ -484,7 +486,7 @@ static void test_sequence(karst_context *context)
 static void test_one_hard(karst_context *context)
 {
   enum { EASY = 6 };
-  struct problem p = make_problem(context, "blackoil:16x16x6,dt=0.0001", 0);
+  struct problem p = problem_from(context, "blackoil:16x16x6,dt=0.0001", 0, 0);
   karst_context *host;
   karst_matrix *easy, *hard;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
@@ -494,7 +496,7 @@ static void test_one_hard(karst_context *context)
   tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=10", 0, &hard, NULL), "matrix");
   double *value = copy_values(easy, 1, 0), *other = copy_values(hard, 1, 0);
   set_up_with(&p, solver, "jacobi");
-  solve(&p, solver);
+  problem_solve(&p, solver);
   for (int i = 0; i < EASY; i++) step(&p, solver, value, before);
   const int most = step(&p, solver, other, climbed).iterations;
   text_of(solver, "auto_choice", climbed);
@@ -507,7 +509,7 @@ static void test_one_hard(karst_context *context)
   free(value);
   free(other);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_matrix_destroy(easy);
   karst_matrix_destroy(hard);
   karst_context_destroy(host);
@@ -518,7 +520,7 @@ static void test_one_hard(karst_context *context)
 static void test_pause(karst_context *context)
 {
   enum { HARD = 8, EASY = 8 };
-  struct problem p = make_problem(context, "blackoil:16x16x6,dt=5", 0);
+  struct problem p = problem_from(context, "blackoil:16x16x6,dt=5", 0, 0);
   karst_context *host;
   karst_matrix *easy, *hard;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
@@ -529,7 +531,7 @@ static void test_pause(karst_context *context)
   tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=5", 0, &hard, NULL), "matrix");
   double *value = copy_values(easy, 1, 0), *first = copy_values(hard, 1, 0);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  solve(&p, solver);
+  problem_solve(&p, solver);
   for (int i = 0; i < HARD; i++) step(&p, solver, first, settled);
   for (int i = 0; i < EASY; i++) {
     step(&p, solver, value, choice);
@@ -539,7 +541,7 @@ static void test_pause(karst_context *context)
   free(value);
   free(first);
   karst_solver_destroy(solver);
-  destroy_problem(&p);
+  problem_destroy(&p);
   karst_matrix_destroy(easy);
   karst_matrix_destroy(hard);
   karst_context_destroy(host);

@@ -4,8 +4,7 @@
 
 #include "tests/support/cli.h"
 #include "tests/support/failing_allocator.h"
-#include "karst.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,17 +45,11 @@ static karst_decision watch(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-static karst_solver *make_solver(karst_context *context, const karst_matrix *A, const char *name, const char *most)
+static karst_solver *make_solver(const struct problem *p, const char *name)
 {
-  karst_options *options;
-  karst_solver *solver;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "none"), "precond");
-  tap_need(context, karst_options_set(options, "max-iterations", most), "limit");
-  if (name) tap_need(context, karst_options_set(options, "solver", name), "solver");
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
-  karst_options_destroy(options);
+  karst_solver *solver =
+      solver_from(p->context, PAIRS("precond", "none", "max-iterations", "400", name ? "solver" : NULL, name));
+  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   return solver;
 }
 
@@ -68,29 +61,17 @@ static const char *used(const karst_solver *solver)
   return "";
 }
 
-static karst_result solve(karst_solver *solver, karst_context *context, karst_vector *b, karst_vector *x)
-{
-  karst_result result;
-  tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-  return result;
-}
-
 static void test_goes_on(karst_context *context)
 {
-  karst_matrix *A = make_skew(context);
-  karst_vector *b, *x;
+  struct problem p = problem_of(context, make_skew(context), 0);
   struct seen seen = {.in_order = true};
-  tap_need(context, karst_vector_create(context, ROWS, &b), "b");
-  tap_need(context, karst_vector_create(context, ROWS, &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "b");
-  karst_solver *solver = make_solver(context, A, "bicgstab", "400");
-  tap_ok(solve(solver, context, b, x).reason == KARST_BREAKDOWN_ALPHA && !*used(solver), "bicgstab alone breaks down");
+  karst_solver *solver = make_solver(&p, "bicgstab");
+  tap_ok(problem_solve(&p, solver).reason == KARST_BREAKDOWN_ALPHA && !*used(solver), "bicgstab alone breaks down");
   karst_solver_destroy(solver);
-  solver = make_solver(context, A, NULL, "400");
+  solver = make_solver(&p, NULL);
   karst_solver_monitor(solver, watch, &seen);
   tap_ok(strcmp(used(solver), "bicgstab") == 0, "the default begins with it");
-  karst_result result = solve(solver, context, b, x);
+  karst_result result = problem_solve(&p, solver);
   tap_ok(result.reason > 0 && strcmp(used(solver), "gmres") == 0, "and goes on with gmres: %s",
          karst_solver_explain(solver));
   tap_ok(strstr(karst_solver_explain(solver), "gmres went on where bicgstab had ended after"),
@@ -98,14 +79,12 @@ static void test_goes_on(karst_context *context)
   tap_ok(seen.in_order && seen.last == result.iterations, "the monitor sees iterations 0 to %d one by one, of %d",
          seen.last, result.iterations);
   const int first = result.iterations;
-  result = solve(solver, context, b, x);
+  result = problem_solve(&p, solver);
   tap_ok(result.reason > 0 && result.iterations == first, "a second solve takes as many iterations");
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1), "limits");
-  tap_ok(solve(solver, context, b, x).iterations <= 1, "both share the limit");
+  tap_ok(problem_solve(&p, solver).iterations <= 1, "both share the limit");
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 /* Where gmres finds no memory, the outcome is that of bicgstab, and the solver is as good as before. */
@@ -117,26 +96,19 @@ static void test_without_memory(void)
     struct failing_allocator memory = {.fail_at = 0};
     karst_allocator allocator = failing_allocator(&memory);
     karst_context *context;
-    karst_vector *b, *x;
     karst_result result;
     tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    karst_matrix *A = make_skew(context);
-    karst_solver *solver = make_solver(context, A, NULL, "400");
-    tap_need(context, karst_vector_create(context, ROWS, &b), "b");
-    tap_need(context, karst_vector_create(context, ROWS, &x), "x");
-    tap_need(context, karst_vector_fill(b, 1), "b");
-    tap_need(context, karst_vector_fill(x, 0), "x");
+    struct problem p = problem_of(context, make_skew(context), 0);
+    karst_solver *solver = make_solver(&p, NULL);
     memory.fail_at = memory.calls + n + 1;
-    const karst_status status = karst_solver_solve(solver, b, x, &result);
+    const karst_status status = karst_solver_solve(solver, p.b, p.x, &result);
     met = memory.calls >= memory.fail_at;
     memory.fail_at = 0;
     failed += met;
     sound = status == KARST_SUCCESS && result.reason == (met ? KARST_BREAKDOWN_ALPHA : KARST_CONVERGED_RTOL) &&
-            solve(solver, context, b, x).reason > 0;
+            problem_solve(&p, solver).reason > 0;
     karst_solver_destroy(solver);
-    karst_vector_destroy(b);
-    karst_vector_destroy(x);
-    karst_matrix_destroy(A);
+    problem_destroy(&p);
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }

@@ -1,10 +1,10 @@
 /* test_keep.c - new values with the factorization of earlier ones: the solution is that of the new values, and nothing
  * is factored. */
+#include "lib/matrix/matrix.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const preconds[] = {"none", "jacobi", "iluk", "parilu"};
@@ -13,79 +13,35 @@ static const char *const scales[] = {"none", "diagonal", "block"};
 
 enum { BLOCK = 3, ROWS = 40, PRECONDS = 4 };
 
-struct problem {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  double *before, *after; /* values of A, as many as it stores */
-  int64_t n, entries;
-};
-
-static double *need_values(int64_t count)
-{
-  double *value = calloc((size_t)count, sizeof *value);
-  if (value) return value;
-  tap_need(NULL, KARST_ERROR_NO_MEMORY, "values");
-  exit(1);
-}
-
-static double *values_of(const karst_matrix *A)
-{
-  const int64_t n = karst_matrix_rows(A);
-  double *dense = tap_dense(A);
-  double *value = need_values(karst_matrix_blocks(A) * BLOCK * BLOCK);
-  for (int64_t i = 0; i < karst_matrix_block_rows(A); i++)
-    for (int64_t k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
-      for (int64_t e = 0; e < BLOCK * BLOCK; e++)
-        value[k * BLOCK * BLOCK + e] =
-            dense[(karst_matrix_column(A)[k] * BLOCK + e / BLOCK) * n + i * BLOCK + e % BLOCK];
-  free(dense);
-  return value;
-}
+/* Earlier and new values of the matrix, as many as it stores. */
+static double *before, *after;
 
 static struct problem make_problem(karst_context *context)
 {
-  struct problem p = {.context = context, .A = tap_random_matrix(context, ROWS, BLOCK, 4, 1.1)};
-  p.n = karst_matrix_rows(p.A);
-  p.entries = karst_matrix_blocks(p.A) * BLOCK * BLOCK;
-  p.before = values_of(p.A);
-  p.after = values_of(p.A);
-  for (int64_t i = 0; i < p.entries; i++) p.after[i] *= 1.3 + 0.1 * tap_random();
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "b");
+  struct problem p = problem_of(context, tap_random_matrix(context, ROWS, BLOCK, 4, 1.1), tap_seed());
+  before = values_on_host(p.A);
+  after = values_on_host(p.A);
+  for (int64_t i = 0; i < karst_entries(p.A); i++) after[i] *= 1.3 + 0.1 * tap_random();
   return p;
 }
 
 static void destroy_problem(struct problem *p)
 {
-  karst_matrix_destroy(p->A);
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  free(p->before);
-  free(p->after);
+  problem_destroy(p);
+  free(before);
+  free(after);
 }
 
 static karst_solver *make_solver(const struct problem *p, const char *precond, const char *ordering, const char *scale)
 {
   tap_settings settings;
-  karst_solver *solver;
   tap_settings_default(&settings);
   settings.precond = precond;
   settings.ordering = ordering;
   settings.scale = scale;
   settings.rtol = 1e-10;
-  tap_need(p->context, karst_matrix_update_values(p->A, p->before), "values");
-  tap_need(p->context, tap_solver_setup(p->context, &settings, p->A, &solver), "solver");
-  return solver;
-}
-
-static karst_result solve(const struct problem *p, karst_solver *solver)
-{
-  karst_result result;
-  tap_need(p->context, karst_vector_fill(p->x, 0), "start");
-  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
-  return result;
+  tap_need(p->context, karst_matrix_update_values(p->A, before), "values");
+  return problem_solver(p, &settings);
 }
 
 static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
@@ -99,11 +55,11 @@ static void test_same_as_operator(const struct problem *p, const karst_result *k
   karst_matrix *later;
   karst_solver *solver = make_solver(p, "iluk", "natural", "none");
   tap_need(p->context,
-           karst_matrix_create(p->context, ROWS, BLOCK, karst_matrix_row_start(p->A), karst_matrix_column(p->A),
-                               p->after, KARST_COPY, &later),
+           karst_matrix_create(p->context, ROWS, BLOCK, karst_matrix_row_start(p->A), karst_matrix_column(p->A), after,
+                               KARST_COPY, &later),
            "matrix");
   tap_need(p->context, karst_solver_set_operator(solver, multiply, later), "operator");
-  const karst_result result = solve(p, solver);
+  const karst_result result = problem_solve(p, solver);
   tap_ok(result.reason > 0 && result.iterations == kept->iterations,
          "as many iterations as with an operator of the new values: %d, %d", kept->iterations, result.iterations);
   karst_solver_destroy(solver);
@@ -113,23 +69,23 @@ static void test_same_as_operator(const struct problem *p, const karst_result *k
 static void test_solutions(const struct problem *p, const char *precond, const char *ordering, const char *scale)
 {
   karst_solver *solver = make_solver(p, precond, ordering, scale);
-  karst_solver_info before, after;
+  karst_solver_info info, later;
   karst_result refused;
   double norm;
   tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
-  tap_need(p->context, karst_solver_get_info(solver, &before), "info");
-  tap_need(p->context, karst_matrix_update_values(p->A, p->after), "new values");
+  tap_need(p->context, karst_solver_get_info(solver, &info), "info");
+  tap_need(p->context, karst_matrix_update_values(p->A, after), "new values");
   const bool waits = karst_solver_solve(solver, p->b, p->x, &refused) == KARST_ERROR_ARGUMENT;
   tap_need(p->context, karst_solver_keep(solver), "keep");
-  const karst_result kept = solve(p, solver);
+  const karst_result kept = problem_solve(p, solver);
   const double residual = tap_residual(p->A, p->b, p->x);
-  tap_need(p->context, karst_solver_get_info(solver, &after), "info");
+  tap_need(p->context, karst_solver_get_info(solver, &later), "info");
   tap_ok(waits && kept.reason == KARST_CONVERGED_RTOL && residual <= 1.001e-10 * norm &&
-             memcmp(&before.time_factor, &after.time_factor, sizeof before.time_factor) == 0,
+             memcmp(&info.time_factor, &later.time_factor, sizeof info.time_factor) == 0,
          "%s, %s, %s: %d iterations to the solution of the new values, and no factorization", precond, ordering, scale,
          kept.iterations);
   tap_need(p->context, karst_solver_update(solver), "update");
-  const karst_result fresh = solve(p, solver);
+  const karst_result fresh = problem_solve(p, solver);
   tap_ok(fresh.reason == KARST_CONVERGED_RTOL && (fresh.iterations <= kept.iterations + 1),
          "factors of the new values take no more: %d", fresh.iterations);
   karst_solver_destroy(solver);
@@ -141,15 +97,14 @@ static void test_solutions(const struct problem *p, const char *precond, const c
 static void test_precond(const struct problem *p, const char *name)
 {
   tap_settings settings;
-  karst_precond *M;
   double first[ROWS * BLOCK], second[ROWS * BLOCK];
   tap_settings_default(&settings);
   settings.precond = name;
-  tap_need(p->context, karst_matrix_update_values(p->A, p->before), "values");
-  tap_need(p->context, tap_precond_create(p->context, &settings, p->A, &M), "preconditioner");
+  tap_need(p->context, karst_matrix_update_values(p->A, before), "values");
+  karst_precond *M = precond_of(p->context, &settings, p->A);
   tap_need(p->context, karst_precond_apply(M, p->b, p->x), "apply");
   tap_need(p->context, karst_vector_get(p->x, p->n, first), "z");
-  tap_need(p->context, karst_matrix_update_values(p->A, p->after), "new values");
+  tap_need(p->context, karst_matrix_update_values(p->A, after), "new values");
   const bool waits = karst_precond_apply(M, p->b, p->x) == KARST_ERROR_ARGUMENT;
   tap_need(p->context, karst_precond_keep(M), "keep");
   tap_need(p->context, karst_vector_fill(p->x, 0), "z");
@@ -165,7 +120,7 @@ static void test_refusals(const struct problem *p)
   karst_solver *solver = make_solver(p, "iluk", "rcm", "none"), *bare;
   karst_precond *M;
   karst_options *options;
-  double *singular = need_values(p->entries);
+  double *singular = tap_memory(karst_entries(p->A), sizeof *singular);
   tap_need(p->context, karst_options_create(p->context, &options), "options");
   tap_need(p->context, karst_solver_create(p->context, NULL, &bare), "solver");
   tap_ok(karst_solver_keep(bare) == KARST_ERROR_ARGUMENT && karst_solver_keep(NULL) == KARST_ERROR_ARGUMENT &&
@@ -179,12 +134,12 @@ static void test_refusals(const struct problem *p)
          "refused after a singular block: %s", karst_context_error(p->context));
   tap_ok(karst_precond_keep(M) == KARST_ERROR_ARGUMENT && strstr(karst_context_error(p->context), "none to keep"),
          "and so alone: %s", karst_context_error(p->context));
-  tap_ok(solve(p, solver).reason == KARST_SINGULAR_BLOCK, "the solve still says why");
-  tap_need(p->context, karst_matrix_update_values(p->A, p->after), "values");
+  tap_ok(problem_solve(p, solver).reason == KARST_SINGULAR_BLOCK, "the solve still says why");
+  tap_need(p->context, karst_matrix_update_values(p->A, after), "values");
   tap_ok(karst_solver_keep(solver) == KARST_ERROR_ARGUMENT, "and with good values");
   tap_need(p->context, karst_solver_update(solver), "update");
   tap_need(p->context, karst_solver_keep(solver), "keep");
-  tap_ok(solve(p, solver).reason == KARST_CONVERGED_RTOL, "until these are factored");
+  tap_ok(problem_solve(p, solver).reason == KARST_CONVERGED_RTOL, "until these are factored");
   free(singular);
   karst_options_destroy(options);
   karst_precond_destroy(M);
@@ -196,19 +151,19 @@ static void test_refusals(const struct problem *p)
 static void test_scaling(const struct problem *p)
 {
   karst_solver *solver = make_solver(p, "iluk", "rcm", "block");
-  double *singular = need_values(p->entries);
-  memcpy(singular, p->after, (size_t)p->entries * sizeof *singular);
+  double *singular = tap_memory(karst_entries(p->A), sizeof *singular);
+  memcpy(singular, after, (size_t)karst_entries(p->A) * sizeof *singular);
   const karst_index row = 11;
   for (int64_t k = karst_matrix_row_start(p->A)[row]; k < karst_matrix_row_start(p->A)[row + 1]; k++)
     if (karst_matrix_column(p->A)[k] == row) memset(singular + k * BLOCK * BLOCK, 0, BLOCK * BLOCK * sizeof *singular);
   tap_need(p->context, karst_matrix_update_values(p->A, singular), "values");
   tap_need(p->context, karst_solver_keep(solver), "keep");
-  const karst_result result = solve(p, solver);
+  const karst_result result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == row, "a block that cannot be scaled by: %s",
          karst_solver_explain(solver));
-  tap_need(p->context, karst_matrix_update_values(p->A, p->after), "values");
+  tap_need(p->context, karst_matrix_update_values(p->A, after), "values");
   tap_need(p->context, karst_solver_keep(solver), "keep");
-  tap_ok(solve(p, solver).reason == KARST_CONVERGED_RTOL, "the factors are there still");
+  tap_ok(problem_solve(p, solver).reason == KARST_CONVERGED_RTOL, "the factors are there still");
   free(singular);
   karst_solver_destroy(solver);
 }
@@ -251,9 +206,9 @@ static void test_inside(const struct problem *p)
   tap_need(p->context, karst_precond_register(p->context, &method), "method");
   for (int i = 0; i < 2; i++) {
     karst_solver *solver = make_solver(p, i ? "own" : "iluk", "natural", "none");
-    tap_need(p->context, karst_matrix_update_values(p->A, p->after), "values");
+    tap_need(p->context, karst_matrix_update_values(p->A, after), "values");
     tap_need(p->context, karst_solver_keep(solver), "keep");
-    result[i] = solve(p, solver);
+    result[i] = problem_solve(p, solver);
     karst_solver_destroy(solver);
   }
   tap_ok(result[1].reason > 0 && result[1].iterations == result[0].iterations,
@@ -288,7 +243,8 @@ static void test_all(karst_context *context)
   karst_solver *solver = make_solver(&p, "iluk", "natural", "none");
   struct meddler meddler = {solver, KARST_SUCCESS};
   karst_solver_monitor(solver, meddle, &meddler);
-  tap_ok(solve(&p, solver).reason > 0 && meddler.status == KARST_ERROR_ARGUMENT, "refused in the middle of a solve");
+  tap_ok(problem_solve(&p, solver).reason > 0 && meddler.status == KARST_ERROR_ARGUMENT,
+         "refused in the middle of a solve");
   karst_solver_destroy(solver);
   destroy_problem(&p);
 }
@@ -302,7 +258,7 @@ static void test_memory(void)
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
   struct problem p = make_problem(context);
   karst_solver *solver = make_solver(&p, "iluk", "rcm", "block");
-  tap_need(context, karst_matrix_update_values(p.A, p.after), "values");
+  tap_need(context, karst_matrix_update_values(p.A, after), "values");
   const long calls = memory.calls;
   tap_need(context, karst_solver_keep(solver), "keep");
   tap_ok(memory.calls == calls, "nothing is allocated");

@@ -4,8 +4,7 @@
 #include "config.h"
 
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #ifdef HAVE_SUITESPARSE
 #include <math.h>
@@ -87,9 +86,9 @@ static double inverse_norm(const struct direct *d)
 /* Returns |b - A x|_1. */
 static double residual_of(karst_context *context, const karst_matrix *A, const karst_vector *b, const double *x)
 {
-  karst_vector *vector, *r;
+  karst_vector *vector;
   tap_need(context, karst_vector_wrap(context, karst_matrix_rows(A), (double *)x, &vector), "x");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &r), "r");
+  karst_vector *r = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_matrix_residual(A, b, vector, r, NULL), "residual");
   double norm = norm1(karst_matrix_rows(A), karst_vector_values(r));
   karst_vector_destroy(vector);
@@ -101,13 +100,12 @@ static double residual_of(karst_context *context, const karst_matrix *A, const k
 static bool iterate(karst_context *context, const karst_matrix *A, const karst_vector *b, karst_vector *x)
 {
   tap_settings options;
-  karst_solver *solver;
   karst_result result;
   tap_settings_default(&options);
   options.rtol = 1e-10;
   options.restart = 100;
   options.max_iterations = 2000;
-  tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+  karst_solver *solver = solver_of(context, &options);
   bool converged = karst_solver_setup(solver, A) == KARST_SUCCESS &&
                    karst_solver_solve(solver, b, x, &result) == KARST_SUCCESS && result.reason > 0;
   karst_solver_destroy(solver);
@@ -134,7 +132,6 @@ static void judge(karst_context *context, const char *file, const karst_matrix *
 static void compare(karst_context *context, const char *file, int block)
 {
   karst_matrix *A, *S;
-  karst_vector *b, *x;
   struct direct d;
   const char *path = tap_matrix_path(file);
   if (!path) {
@@ -151,8 +148,7 @@ static void compare(karst_context *context, const char *file, int block)
   int64_t n = karst_matrix_rows_unpadded(A);
   double *ones = malloc((size_t)n * sizeof *ones);
   for (int64_t i = 0; i < n; i++) ones[i] = 1;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
+  karst_vector *b = vector_of(context, karst_matrix_rows(A), 0), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_vector_set(b, n, ones), "b");
   bool factored = direct_factor(S, &d), converged = iterate(context, A, b, x);
   if (factored && converged)

@@ -1,69 +1,40 @@
 /* The solver gives the dense solution with every ordering, scaling and preconditioner. It follows new values, names
  * block rows in the caller's order, and refuses calls in the wrong order. */
 #include "lib/matrix/matrix.h"
-#include "tests/support/tap.h"
 #include "tests/support/named_values.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A system and its dense solution. */
-struct problem {
-  karst_matrix *A;
-  karst_vector *b, *x;
-  int64_t n;
-  double *solution;
-};
-
-static void solve_densely(karst_context *context, struct problem *p)
+static double *solve_densely(const struct problem *p)
 {
-  double *dense = tap_dense(p->A);
-  tap_need(context, karst_vector_get(p->b, p->n, p->solution), "get");
-  tap_dense_solve(p->n, dense, p->solution);
+  double *dense = tap_dense(p->A), *solution = vector_on_host(p->b);
+  tap_dense_solve(p->n, dense, solution);
   free(dense);
+  return solution;
 }
 
 static struct problem make_problem(karst_context *context, karst_index rows, int b)
 {
-  struct problem p = {.A = tap_random_matrix(context, rows, b, 3, 1)};
-  p.n = karst_matrix_rows(p.A);
-  p.solution = malloc((size_t)p.n * sizeof *p.solution);
-  tap_need(context, karst_vector_create(context, p.n, &p.b), "b");
-  tap_need(context, karst_vector_create(context, p.n, &p.x), "x");
-  tap_need(context, karst_vector_fill_random(p.b, tap_seed()), "random");
-  solve_densely(context, &p);
-  return p;
+  return problem_of(context, tap_random_matrix(context, rows, b, 3, 1), tap_seed());
 }
 
-static void free_problem(struct problem *p)
+/* Returns the largest error of x relative to the largest entry of the dense solution. */
+static double error_of(const struct problem *p)
 {
-  karst_vector_destroy(p->b);
-  karst_vector_destroy(p->x);
-  karst_matrix_destroy(p->A);
-  free(p->solution);
-}
-
-/* Returns the largest error of x relative to the largest entry of the solution. */
-static double error_of(karst_context *context, const struct problem *p)
-{
-  double *x = malloc((size_t)p->n * sizeof *x), error = 0, size = 0;
-  tap_need(context, karst_vector_get(p->x, p->n, x), "get");
-  for (int64_t i = 0; i < p->n; i++) {
-    error = fmax(error, fabs(x[i] - p->solution[i]));
-    size = fmax(size, fabs(p->solution[i]));
-    if (isnan(x[i])) error = INFINITY;
-  }
+  double *x = vector_on_host(p->x), *solution = solve_densely(p);
+  const double error = relative_difference(p->n, x, solution);
   free(x);
-  return error / size;
+  free(solution);
+  return error;
 }
 
 static karst_solver *make_solver(karst_context *context, const char *const *settings)
 {
-  karst_options *options;
+  karst_options *options = options_of(context, PAIRS("rtol", "1e-12"));
   karst_solver *solver;
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "rtol", "1e-12"), "rtol");
   for (; settings[0]; settings += 2)
     tap_need(context, karst_options_set(options, settings[0], settings[1]), settings[0]);
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
@@ -79,7 +50,7 @@ static bool has_ordering(karst_context *context, const char *name)
   karst_solver *solver = make_solver(context, settings);
   bool has = karst_solver_setup(solver, p.A) != KARST_ERROR_NOT_BUILT;
   karst_solver_destroy(solver);
-  free_problem(&p);
+  problem_destroy(&p);
   return has;
 }
 
@@ -101,12 +72,12 @@ static void combinations(karst_context *context)
         karst_result result;
         tap_need(context, karst_solver_setup(solver, p.A), "setup");
         tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-        double error = error_of(context, &p);
+        double error = error_of(&p);
         tap_ok(result.reason == KARST_CONVERGED_RTOL && result.relative_residual <= 1e-12 && error < 1e-9,
                "%s, scale %s, %s: %d iterations (%.1e)", orderings[o], scales[s], preconds[m], result.iterations,
                error);
         karst_solver_destroy(solver);
-        free_problem(&p);
+        problem_destroy(&p);
       }
   }
 }
@@ -130,15 +101,14 @@ static void updates(karst_context *context)
       karst_matrix_host_value_done(p.A, value);
       tap_need(context, karst_matrix_update_values(p.A, changed), "new values");
       free(changed);
-      solve_densely(context, &p);
       tap_need(context, karst_solver_update(solver), "update");
       tap_need(context, karst_vector_fill(p.x, 0), "start");
       tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-      worst = fmax(worst, result.reason > 0 ? error_of(context, &p) : INFINITY);
+      worst = fmax(worst, result.reason > 0 ? error_of(&p) : INFINITY);
     }
     tap_ok(worst < 1e-9, "three updates, scale %s (%.1e)", scales[s], worst);
     karst_solver_destroy(solver);
-    free_problem(&p);
+    problem_destroy(&p);
   }
 }
 
@@ -161,15 +131,11 @@ static void singular_row_is_the_callers(karst_context *context)
       {"ordering", "natural", NULL}, {"ordering", "rcm", NULL}, {"scale", "block", "ordering", "rcm", NULL}};
   for (int i = 0; i < 3; i++) {
     karst_matrix *A;
-    karst_vector *b, *x;
     karst_result result;
     karst_solver *solver = make_solver(context, settings[i]);
     double first;
     tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
-    tap_need(context, karst_vector_create(context, N, &b), "b");
-    tap_need(context, karst_vector_create(context, N, &x), "x");
-    tap_need(context, karst_vector_fill(b, 1), "fill");
-    tap_need(context, karst_vector_fill(x, 0.5), "fill");
+    karst_vector *b = vector_of(context, N, 1), *x = vector_of(context, N, 0.5);
     tap_need(context, karst_solver_setup(solver, A), "setup");
     tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
     tap_need(context, karst_vector_get(x, 1, &first), "get");
@@ -189,14 +155,13 @@ static void out_of_turn(karst_context *context)
   karst_solver *solver;
   karst_solver_info info;
   karst_result result;
-  karst_vector *wrong;
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before setup is refused");
   tap_ok(karst_solver_update(solver) == KARST_ERROR_ARGUMENT, "update before setup is refused");
   tap_ok(karst_solver_get_info(solver, &info) == KARST_ERROR_ARGUMENT, "information before setup is refused");
   tap_ok(karst_solver_setup(solver, NULL) == KARST_ERROR_ARGUMENT, "setup of NULL is refused");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_need(context, karst_vector_create(context, 7, &wrong), "vector");
+  karst_vector *wrong = vector_of(context, 7, 0);
   tap_ok(karst_solver_solve(solver, wrong, p.x, &result) == KARST_ERROR_ARGUMENT &&
              strcmp(karst_context_error(context),
                     "the matrix has 10 rows, the right-hand side 7 and the solution 10") == 0,
@@ -206,7 +171,7 @@ static void out_of_turn(karst_context *context)
   karst_vector_destroy(wrong);
   karst_solver_destroy(solver);
   karst_solver_destroy(NULL);
-  free_problem(&p);
+  problem_destroy(&p);
 }
 
 /* Norms whose squares underflow or overflow must not look like convergence. */
@@ -234,7 +199,7 @@ static void out_of_range(karst_context *context)
     tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
     tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is no such case");
     karst_solver_destroy(solver);
-    free_problem(&p);
+    problem_destroy(&p);
   }
 }
 
@@ -265,7 +230,7 @@ static void explanations_are_fresh(karst_context *context)
   free(changed);
   karst_matrix_host_value_done(p.A, value);
   karst_solver_destroy(solver);
-  free_problem(&p);
+  problem_destroy(&p);
 }
 
 static karst_decision count_iterations(void *user, int iteration, double residual)
@@ -290,7 +255,7 @@ static void monitor_counts_through(karst_context *context)
   tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,
          last);
   karst_solver_destroy(solver);
-  free_problem(&p);
+  problem_destroy(&p);
 }
 
 static void information(karst_context *context)
@@ -306,7 +271,7 @@ static void information(karst_context *context)
   tap_ok(lower > 0 && lower <= 40 && upper > 0, "level sets are counted");
   tap_ok(info.memory > 8 * karst_entries(p.A), "memory is reported");
   karst_solver_destroy(solver);
-  free_problem(&p);
+  problem_destroy(&p);
 }
 
 int main(void)

@@ -4,10 +4,8 @@
 #include "lib/backend/backend.h"
 #include "lib/backend/fgbilu_kernels.h"
 #include "lib/grid/grid.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES] = {
@@ -120,30 +118,9 @@ double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j
 karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A)
 {
   tap_settings options;
-  karst_precond *P;
   tap_settings_default(&options);
   options.precond = "fgbilu";
   options.fgbilu_style = style;
   options.pivoting = pivoting;
-  tap_need(context, tap_precond_create(context, &options, A, &P), style);
-  return P;
-}
-
-double *fgbilu_applied(karst_context *context, const karst_precond *P, int64_t n, double **of_r)
-{
-  karst_vector *r, *z;
-  double *result = malloc((size_t)n * sizeof *result);
-  tap_need(context, karst_vector_create(context, n, &r), "r");
-  tap_need(context, karst_vector_create(context, n, &z), "z");
-  tap_need(context, karst_vector_fill_random(r, 7), "random");
-  tap_need(context, karst_vector_fill(z, NAN), "poison");
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  karst_vector_get(z, n, result);
-  if (of_r) {
-    *of_r = malloc((size_t)n * sizeof **of_r);
-    karst_vector_get(r, n, *of_r);
-  }
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  return result;
+  return precond_of(context, &options, A);
 }

@@ -39,7 +39,5 @@ karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *gr
 double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j);
 
 karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A);
-/* Returns z = M^-1 r for the r of a seed, and r itself unless of_r is NULL. The caller frees both. */
-double *fgbilu_applied(karst_context *context, const karst_precond *P, int64_t n, double **of_r);
 
 #endif

@@ -17,7 +17,7 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
                                              double dominance)
 {
   int64_t bb = (int64_t)b * b;
-  double *value = pattern_memory(bb * pattern->start[pattern->n], sizeof *value);
+  double *value = tap_memory(bb * pattern->start[pattern->n], sizeof *value);
   karst_matrix *A;
   for (karst_index i = 0; i < pattern->n; i++)
     for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++) {
@@ -40,7 +40,7 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
 /* Multiplies all values by a factor. */
 static inline void multiply_values(karst_context *context, karst_matrix *A, double factor)
 {
-  double *value, *changed = pattern_memory(karst_entries(A), sizeof *changed);
+  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
   tap_need(context, karst_matrix_host_value(A, &value), "values");
   for (int64_t v = 0; v < karst_entries(A); v++) changed[v] = factor * value[v];
   karst_matrix_host_value_done(A, value);
@@ -70,9 +70,9 @@ static inline struct dense dense_of(const karst_matrix *A, int level, bool symme
   int64_t n = d.n, bb = (int64_t)d.b * d.b;
   karst_ilu_pattern pattern;
   double *value;
-  d.S = pattern_memory(n * n, sizeof *d.S);
-  d.A = pattern_memory(bb * n * n, sizeof *d.A);
-  d.factor = pattern_memory(bb * n * n, sizeof *d.factor);
+  d.S = tap_memory(n * n, sizeof *d.S);
+  d.A = tap_memory(bb * n * n, sizeof *d.A);
+  d.factor = tap_memory(bb * n * n, sizeof *d.factor);
   tap_need(A->context, karst_ilu_symbolic(A->context, d.n, A->row_start, A->column, level, &pattern), "pattern");
   tap_need(A->context, karst_matrix_host_value(A, &value), "values");
   for (karst_index i = 0; i < d.n; i++) {
@@ -101,7 +101,7 @@ static inline void dense_free(struct dense *d)
  * terms. */
 static inline int dense_depth(const struct dense *d)
 {
-  int *depth = pattern_memory((int64_t)d->n * d->n, sizeof *depth), deepest = 0;
+  int *depth = tap_memory((int64_t)d->n * d->n, sizeof *depth), deepest = 0;
   for (karst_index i = 0; i < d->n; i++)
     for (karst_index j = 0; j < (d->symmetric ? i + 1 : d->n); j++) {
       if (!d->S[i * d->n + j]) continue;
@@ -131,7 +131,7 @@ static inline void dense_add_product(int b, double sign, const double *x, const 
 /* Computes x = x a^-1, or x = x a^-T: rows of the result solve systems with a^T, or a. */
 static inline void dense_divide(int b, double *x, const double *a, bool transposed)
 {
-  double *system = pattern_memory((int64_t)b * b, sizeof *system), *row = pattern_memory(b, sizeof *row);
+  double *system = tap_memory((int64_t)b * b, sizeof *system), *row = tap_memory(b, sizeof *row);
   for (int r = 0; r < b; r++) {
     for (int i = 0; i < b; i++)
       for (int j = 0; j < b; j++) system[j * b + i] = transposed ? a[j * b + i] : a[i * b + j];
@@ -184,7 +184,7 @@ static inline void dense_sum(const struct dense *d, karst_index i, karst_index j
 static inline void dense_sweep(struct dense *d)
 {
   int64_t bb = (int64_t)d->b * d->b, n = d->n;
-  double *next = pattern_memory(bb * n * n, sizeof *next);
+  double *next = tap_memory(bb * n * n, sizeof *next);
   for (karst_index i = 0; i < d->n; i++)
     for (karst_index j = 0; j < (d->symmetric ? i + 1 : d->n); j++) {
       if (!d->S[i * n + j]) continue;
@@ -209,7 +209,7 @@ static inline double dense_weight(const struct dense *d, karst_index i, int r, b
 /* Returns |W (A - L U) V|_F on S, or everywhere. */
 static inline double dense_norm(const struct dense *d, bool on_pattern)
 {
-  double total = 0, *block = pattern_memory((int64_t)d->b * d->b, sizeof *block);
+  double total = 0, *block = tap_memory((int64_t)d->b * d->b, sizeof *block);
   for (karst_index i = 0; i < d->n; i++)
     for (karst_index j = 0; j < (d->symmetric ? i + 1 : d->n); j++) {
       if (on_pattern && !d->S[i * d->n + j]) continue;

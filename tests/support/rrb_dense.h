@@ -9,16 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static inline void *rrb_memory(int64_t count, size_t size)
-{
-  void *memory = calloc((size_t)count + 1, size);
-  if (!memory) {
-    printf("Bail out! the test itself is out of memory\n");
-    exit(99);
-  }
-  return memory;
-}
-
 /* A random symmetric matrix on a grid of nx-by-ny places, of which some may be holes: row q is that of cell[q]. */
 struct rrb_system {
   karst_index nx, ny, n;
@@ -45,8 +35,8 @@ static inline void rrb_system_free(struct rrb_system *system)
 static inline void rrb_choose_cells(struct rrb_system *system, const struct rrb_kind *kind)
 {
   const karst_index places = system->nx * system->ny;
-  system->cell = rrb_memory(places, sizeof *system->cell);
-  system->row = rrb_memory(places, sizeof *system->row);
+  system->cell = tap_memory(places, sizeof *system->cell);
+  system->row = tap_memory(places, sizeof *system->row);
   for (karst_index place = 0; place < places; place++)
     if (0.5 * (tap_random() + 1) >= kind->holes || (place == places - 1 && system->n == 0))
       system->cell[system->n++] = place;
@@ -66,7 +56,7 @@ static const int rrb_around[9][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {0, 0}
  * diagonally dominant, barely, with couplings of several orders of magnitude. */
 static inline double *rrb_random_weights(const struct rrb_system *system, const struct rrb_kind *kind)
 {
-  double *weight = rrb_memory(9 * (int64_t)system->nx * system->ny, sizeof *weight);
+  double *weight = tap_memory(9 * (int64_t)system->nx * system->ny, sizeof *weight);
   for (karst_index q = 0; q < system->n; q++) {
     const karst_index place = system->cell[q], i = place % system->nx, j = place / system->nx;
     weight[9 * (int64_t)place + 4] += 0.02 * (1.01 + tap_random());
@@ -123,9 +113,9 @@ static inline struct rrb_system rrb_random_system(karst_context *context, karst_
   struct rrb_system system = {.nx = nx, .ny = ny};
   rrb_choose_cells(&system, kind);
   double *weight = rrb_random_weights(&system, kind);
-  karst_index *start = rrb_memory((int64_t)system.n + 1, sizeof *start);
-  karst_index *column = rrb_memory(9 * (int64_t)system.n, sizeof *column);
-  double *value = rrb_memory(9 * (int64_t)system.n, sizeof *value);
+  karst_index *start = tap_memory((int64_t)system.n + 1, sizeof *start);
+  karst_index *column = tap_memory(9 * (int64_t)system.n, sizeof *column);
+  double *value = tap_memory(9 * (int64_t)system.n, sizeof *value);
   for (karst_index q = 0; q < system.n; q++)
     start[q + 1] = start[q] + rrb_write_row(&system, weight, q, column + start[q], value + start[q]);
   tap_need(context, karst_matrix_create(context, system.n, 1, start, column, value, KARST_COPY, &system.A), "matrix");
@@ -197,9 +187,9 @@ static inline void rrb_keep_black(struct rrb_left *left, int k)
 static inline double *rrb_dense(const struct rrb_system *system, int levels)
 {
   const int64_t n = system->n;
-  double *s = tap_dense(system->A), *m = rrb_memory(n * n, sizeof *m);
-  struct rrb_left left = {n, rrb_memory(n, sizeof(int64_t)), rrb_memory(n, sizeof(int64_t)),
-                          rrb_memory(n, sizeof(int64_t)), rrb_memory(n, sizeof(bool))};
+  double *s = tap_dense(system->A), *m = tap_memory(n * n, sizeof *m);
+  struct rrb_left left = {n, tap_memory(n, sizeof(int64_t)), tap_memory(n, sizeof(int64_t)),
+                          tap_memory(n, sizeof(int64_t)), tap_memory(n, sizeof(bool))};
   for (int64_t q = 0; q < n; q++) {
     left.row[q] = q;
     left.i[q] = system->cell[q] % system->nx + 1;

@@ -10,7 +10,7 @@
 static inline bool schedule_is_valid(const karst_schedule *schedule, karst_index rows, const karst_index *start,
                                      const karst_index *column, bool lower)
 {
-  karst_index *level = pattern_memory(rows, sizeof *level), *run = pattern_memory(rows, sizeof *run), r = 0, held = 0;
+  karst_index *level = tap_memory(rows, sizeof *level), *run = tap_memory(rows, sizeof *run), r = 0, held = 0;
   int64_t work = 0;
   bool valid = schedule->level_start[0] == 0;
   for (karst_index i = 0; i < rows; i++) run[i] = -1;

@@ -178,9 +178,9 @@ const char *tap_write(const char *file, const char *text, long length)
   return path;
 }
 
-static void *need_memory(size_t count, size_t size)
+void *tap_memory(int64_t count, size_t size)
 {
-  void *memory = calloc(count ? count : 1, size);
+  void *memory = calloc((size_t)count + 1, size);
   if (!memory) {
     printf("Bail out! the test itself is out of memory\n");
     exit(99);
@@ -201,20 +201,19 @@ static int add_column(int count, karst_index *columns, karst_index j)
 
 karst_matrix *tap_random_matrix(karst_context *context, karst_index n, int b, int extra, double dominance)
 {
-  size_t rows = (size_t)n, width = (size_t)extra + 1, bb = (size_t)b * (size_t)b;
-  karst_index *start = need_memory(rows + 1, sizeof *start), *column = need_memory(rows * width, sizeof *column);
-  double *value = need_memory(rows * width * bb, sizeof *value);
+  const int64_t most = (int64_t)n * (extra + 1), bb = (int64_t)b * b;
+  karst_index *start = tap_memory((int64_t)n + 1, sizeof *start), *column = tap_memory(most, sizeof *column);
+  double *value = tap_memory(most * bb, sizeof *value);
   karst_matrix *matrix;
-  for (size_t i = 0; i < rows; i++) {
-    int count = add_column(0, column + start[i], (karst_index)i);
+  for (karst_index i = 0; i < n; i++) {
+    int count = add_column(0, column + start[i], i);
     for (int e = 0; e < extra; e++) count = add_column(count, column + start[i], (karst_index)tap_random_index(n));
     const karst_index end = start[i] + count;
     start[i + 1] = end;
-    for (size_t v = (size_t)start[i] * bb; v < (size_t)end * bb; v++) value[v] = tap_random();
+    for (int64_t v = start[i] * bb; v < end * bb; v++) value[v] = tap_random();
     for (karst_index k = start[i]; k < end; k++)
-      if (column[k] == (karst_index)i)
-        for (size_t d = 0; d < (size_t)b; d++)
-          value[(size_t)k * bb + d * (size_t)b + d] += dominance * (double)(end - start[i]) * b;
+      for (int d = 0; d < b && column[k] == i; d++)
+        value[k * bb + (int64_t)d * (b + 1)] += dominance * (double)(end - start[i]) * b;
   }
   tap_need(context, karst_matrix_create(context, n, b, start, column, value, KARST_COPY, &matrix), "random matrix");
   free(start);
@@ -227,7 +226,7 @@ double *tap_dense(const karst_matrix *matrix)
 {
   int b = karst_matrix_block_size(matrix);
   int64_t n = karst_matrix_rows(matrix);
-  double *dense = need_memory((size_t)(n * n), sizeof *dense);
+  double *dense = tap_memory(n * n, sizeof *dense);
   const karst_index *start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
   double *value;
   tap_need(NULL, karst_matrix_host_value(matrix, &value), "the matrix's values");
@@ -245,7 +244,7 @@ double tap_residual(const karst_matrix *A, const karst_vector *b, const karst_ve
   const int size = karst_matrix_block_size(A);
   const int64_t n = karst_matrix_rows(A);
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  double *value, *host_b = need_memory((size_t)n, sizeof *host_b), *host_x = need_memory((size_t)n, sizeof *host_x);
+  double *value, *host_b = tap_memory(n, sizeof *host_b), *host_x = tap_memory(n, sizeof *host_x);
   __extension__ __float128 square = 0, root;
   tap_need(NULL, karst_matrix_host_value(A, &value), "the matrix's values");
   tap_need(NULL, karst_vector_get(b, n, host_b), "the right-hand side");

@@ -35,6 +35,9 @@ double tap_random(void);
 /* Returns a uniform number in 0 .. below - 1. */
 int64_t tap_random_index(int64_t below);
 
+/* Returns zeroed memory for count elements of a size, which the caller frees. Without it the program ends. */
+void *tap_memory(int64_t count, size_t size);
+
 /* Returns the path of a file among the real matrices (KARST_MATRICES, else ../shared/matrices beside the source tree),
  * or NULL if it is absent. The next call overwrites it. */
 const char *tap_matrix_path(const char *file);

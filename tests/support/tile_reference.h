@@ -37,7 +37,7 @@ static inline void tile_multiply(int b, int width, double factor, const double *
 
 static inline void tile_invert(int b, const double *block, double *inverse)
 {
-  double *copy = pattern_memory((int64_t)b * b, sizeof *copy);
+  double *copy = tap_memory((int64_t)b * b, sizeof *copy);
   for (int c = 0; c < b; c++) {
     memcpy(copy, block, (size_t)(b * b) * sizeof *copy);
     for (int r = 0; r < b; r++) inverse[c * b + r] = r == c;
@@ -53,8 +53,8 @@ static inline void tile_spread(const karst_matrix *A, const karst_index *permuta
   enum { NEVER = 1 << 20 };
   const int64_t n = f->rows, bb = (int64_t)f->b * f->b;
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  karst_index *inverse = pattern_memory(n, sizeof *inverse);
-  int *fill = pattern_memory(n * n, sizeof *fill);
+  karst_index *inverse = tap_memory(n, sizeof *inverse);
+  int *fill = tap_memory(n * n, sizeof *fill);
   double *value;
   tap_need(NULL, karst_matrix_host_value(A, &value), "values");
   for (int64_t e = 0; e < n * n; e++) fill[e] = NEVER;
@@ -93,10 +93,10 @@ static inline struct tile_reference tile_reference_make(const karst_matrix *A, c
 {
   struct tile_reference f = {.rows = karst_matrix_block_rows(A), .b = karst_matrix_block_size(A)};
   const int64_t bb = (int64_t)f.b * f.b;
-  double *quotient = pattern_memory(bb, sizeof *quotient);
-  f.block = pattern_memory(bb * f.rows * f.rows, sizeof *f.block);
-  f.kept = pattern_memory(f.rows * f.rows, sizeof *f.kept);
-  f.inverse = pattern_memory(bb * f.rows, sizeof *f.inverse);
+  double *quotient = tap_memory(bb, sizeof *quotient);
+  f.block = tap_memory(bb * f.rows * f.rows, sizeof *f.block);
+  f.kept = tap_memory(f.rows * f.rows, sizeof *f.kept);
+  f.inverse = tap_memory(bb * f.rows, sizeof *f.inverse);
   tile_spread(A, permutation, dilu ? 0 : level, &f);
   for (int64_t i = 0; i < f.rows; i++) {
     for (int64_t k = 0; k < i; k++) {
@@ -115,7 +115,7 @@ static inline struct tile_reference tile_reference_make(const karst_matrix *A, c
 static inline void tile_reference_solve(const struct tile_reference *f, const double *r, double *z)
 {
   const int64_t b = f->b, bb = b * b;
-  double *sum = pattern_memory(b, sizeof *sum);
+  double *sum = tap_memory(b, sizeof *sum);
   memset(z, 0, (size_t)(b * f->rows) * sizeof *z);
   for (int64_t i = 0; i < f->rows; i++) {
     memcpy(sum, r + b * i, (size_t)b * sizeof *sum);

@@ -15,7 +15,7 @@ struct tiled {
 
 static inline struct tiled tiled_make(const char *name, const karst_ordering_pattern *pattern)
 {
-  struct tiled made = {.permutation = pattern_memory(pattern->block_rows, sizeof *made.permutation)};
+  struct tiled made = {.permutation = tap_memory(pattern->block_rows, sizeof *made.permutation)};
   size_t i = 0;
   while (strcmp(karst_ordering_name(i), name) != 0) i++;
   tap_need(pattern->context, karst_ordering_table[i]->compute(pattern, made.permutation, &made.tiling), name);
@@ -41,7 +41,7 @@ static inline bool tiled_ascends(karst_index count, const karst_index *start, ka
 static inline bool tiled_is_valid(const karst_ordering_pattern *pattern, const struct tiled *made, karst_index most)
 {
   const karst_tiling *t = &made->tiling;
-  karst_index *inverse = pattern_memory(pattern->block_rows, sizeof *inverse);
+  karst_index *inverse = tap_memory(pattern->block_rows, sizeof *inverse);
   bool right = karst_permutation_invert(pattern->context, pattern->block_rows, made->permutation, inverse) == 0 &&
                tiled_ascends(t->tiles, t->start, pattern->block_rows) &&
                tiled_ascends(t->colours, t->colour_start, t->tiles);
@@ -53,7 +53,7 @@ static inline bool tiled_is_valid(const karst_ordering_pattern *pattern, const s
 /* group[i]: which interval of starts place i is in. */
 static inline karst_index *tiled_expand(karst_index count, const karst_index *start)
 {
-  karst_index *group = pattern_memory(start[count], sizeof *group);
+  karst_index *group = tap_memory(start[count], sizeof *group);
   for (karst_index g = 0; g < count; g++)
     for (karst_index i = start[g]; i < start[g + 1]; i++) group[i] = g;
   return group;

@@ -102,7 +102,7 @@ static void test_far(karst_context *context)
   enum { ROWS = 3000 };
   int messages = 0;
   struct pattern A = pattern_random(ROWS, 0);
-  karst_index *start = pattern_memory(ROWS + 1, sizeof *start), *column = pattern_memory(6 * ROWS, sizeof *column);
+  karst_index *start = tap_memory(ROWS + 1, sizeof *start), *column = tap_memory(6 * ROWS, sizeof *column);
   karst_index k = 0;
   for (karst_index i = 0; i < ROWS; i++) {
     karst_index j = (karst_index)tap_random_index(ROWS / 6);

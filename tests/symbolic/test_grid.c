@@ -5,7 +5,9 @@
 #include "tests/support/patterns.h"
 
 #include "symbolic/symbolic.h"
+#include "tests/support/problem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { FACES = 1, CORNERS = 3 }; /* axes along which neighbours may be one apart */
@@ -40,7 +42,7 @@ static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny
     }
     A.start[i + 1] = k;
   }
-  double *value = pattern_memory(k, sizeof *value);
+  double *value = tap_memory(k, sizeof *value);
   karst_matrix *matrix;
   tap_need(context, karst_matrix_create(context, n, 1, A.start, A.column, value, KARST_COPY, &matrix), "matrix");
   free(value);
@@ -119,7 +121,7 @@ static void test_large_maps(karst_context *context)
   enum { N = 5000 };
   const karst_index side = KARST_INDEX_BITS == 64 ? 1000000 : 1200;
   karst_matrix *A = make(context, N, 1, 1, FACES, 1, NULL);
-  karst_index *cell = pattern_memory(N, sizeof *cell), *shuffle = pattern_shuffle(N);
+  karst_index *cell = tap_memory(N, sizeof *cell), *shuffle = pattern_shuffle(N);
   int wrong = 0;
   for (karst_index i = 0; i < N; i++)
     cell[shuffle[i]] = side * side * side / N * i + (karst_index)tap_random_index(900);
@@ -288,20 +290,18 @@ static void test_gallery(karst_context *context)
   for (size_t i = 0; (name = karst_gallery_name(i)); i++) {
     char spec[100];
     karst_stencil stencil;
-    karst_matrix *A;
     bool flat = strstr(name, "2d") || strcmp(name, "unitsquare") == 0;
     bool corners = strcmp(name, "laplace27") == 0 || strcmp(name, "bilinear2d") == 0;
     karst_index nz = flat ? 1 : 4;
     snprintf(spec, sizeof spec, "%s:6x5%s", name, flat ? "" : "x4");
-    tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), spec);
+    karst_matrix *A = matrix_from(context, spec, 0);
     bool known = has_grid(A, 6, 5, nz, NULL) && !karst_matrix_check_grid(A, &stencil) &&
                  stencil == (corners ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES);
     karst_matrix_forget_grid(A);
     tap_ok(known && !karst_matrix_find_grid(A) && has_grid(A, 6, 5, nz, NULL), "%s has its grid", spec);
     karst_matrix_destroy(A);
   }
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:4x4", 3, &A, NULL), "gallery");
+  karst_matrix *A = matrix_from(context, "poisson2d:4x4", 3);
   tap_ok(has_grid(A, 0, 0, 0, NULL), "with another block size it has none");
   karst_matrix_destroy(A);
 }

@@ -108,7 +108,7 @@ static void test_pieces(karst_context *context)
 /* The share of couplings between rows that come in their old order. */
 static double count_kept(const struct pattern *A, const struct tiled *made)
 {
-  karst_index *place = pattern_memory(A->n, sizeof *place);
+  karst_index *place = tap_memory(A->n, sizeof *place);
   double kept = 0, all = 0;
   for (karst_index i = 0; i < A->n; i++) place[made->permutation[i]] = i;
   for (karst_index i = 0; i < A->n; i++)

@@ -3,7 +3,7 @@
 
 #include "tests/support/cli.h"
 #include "solver/auto/order_choice.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <string.h>
 
@@ -27,9 +27,8 @@ static void test_rules(karst_context *context)
                   {"poisson3d:16x16x16", 0, 2, false, false, true, "estimated"}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     char reason[KARST_REPORT_TEXT];
-    karst_matrix *A;
     bool pay;
-    tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     tap_need(context,
              karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, expected[i].level_sets, &pay, reason),
              "rule");
@@ -37,14 +36,6 @@ static void test_rules(karst_context *context)
            expected[i].distance, pay ? "tiles" : "natural", reason);
     karst_matrix_destroy(A);
   }
-}
-
-static karst_options *make_options(karst_context *context, const char *const *given)
-{
-  karst_options *options;
-  tap_need(context, karst_options_create(context, &options), "options");
-  for (; given && *given; given += 2) tap_need(context, karst_options_set(options, given[0], given[1]), given[0]);
-  return options;
 }
 
 static bool names_dilu(const char *const *given)
@@ -82,7 +73,7 @@ static void test_needs(karst_context *context)
       {{"precond", "two-stage", "first", "rrb"}, true, false, true, false},
       {{"precond", "two-stage", "first", "two-stage", "first.second.modified", "1"}, true, false, true, false}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-    karst_options *options = make_options(context, expected[i].given);
+    karst_options *options = options_of(context, expected[i].given);
     karst_order_needs needs;
     const struct karst_precond_ops *ops = karst_precond_find(context, expected[i].given[1]);
     tap_need(context, karst_order_find_needs(context, ops, options, &needs), "needs");
@@ -95,15 +86,6 @@ static void test_needs(karst_context *context)
   }
 }
 
-static karst_solver *make_solver(karst_context *context, const char *const *given)
-{
-  karst_options *options = make_options(context, given);
-  karst_solver *solver;
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
-  karst_options_destroy(options);
-  return solver;
-}
-
 /* The text of the solver's report, "" where there is none. */
 static const char *text_of(const karst_solver *solver, const char *name)
 {
@@ -113,21 +95,13 @@ static const char *text_of(const karst_solver *solver, const char *name)
   return "";
 }
 
-static int count_iterations(karst_context *context, karst_solver *solver, const karst_matrix *A)
+static int count_iterations(const struct problem *p, karst_solver *solver)
 {
-  karst_vector *b, *x;
-  karst_result result;
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &b), "b");
-  tap_need(context, karst_vector_create(context, karst_matrix_rows(A), &x), "x");
-  tap_need(context, karst_vector_fill(b, 1), "ones");
-  tap_need(context, karst_vector_fill(x, 0), "zeros");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
+  const karst_result result = problem_solve(p, solver);
   return result.reason > 0 ? result.iterations : -1;
 }
 
-#define SOLVER(...) make_solver(context, (const char *const[]){__VA_ARGS__, NULL})
+#define SOLVER(...) solver_from(context, PAIRS(__VA_ARGS__))
 
 /* Sets up with auto and with what it stands for: the same iterations. */
 static void test_solver(karst_context *context)
@@ -149,22 +123,20 @@ static void test_solver(karst_context *context)
     const char *wanted = karst_context_is_host(context) ? expected[i].cpu : expected[i].cuda;
     karst_solver *chosen = SOLVER("ordering", "auto", expected[i].option, expected[i].value);
     karst_solver *fixed = SOLVER("ordering", wanted, expected[i].option, expected[i].value);
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, expected[i].spec, 0, &A, NULL), "matrix");
-    tap_need(context, karst_solver_setup(chosen, A), "setup");
-    tap_need(context, karst_solver_setup(fixed, A), "setup");
+    struct problem p = problem_from(context, expected[i].spec, 0, 0);
+    tap_need(context, karst_solver_setup(chosen, p.A), "setup");
+    tap_need(context, karst_solver_setup(fixed, p.A), "setup");
     tap_ok(strcmp(text_of(chosen, "ordering_used"), wanted) == 0 && *text_of(chosen, "ordering_reason"),
            "%s, %s %s: %s, %s", expected[i].spec, expected[i].option, expected[i].value,
            text_of(chosen, "ordering_used"), text_of(chosen, "ordering_reason"));
-    const int iterations = count_iterations(context, chosen, A);
-    tap_ok(iterations > 0 && iterations == count_iterations(context, fixed, A), "it takes the same %d iterations",
-           iterations);
+    const int iterations = count_iterations(&p, chosen);
+    tap_ok(iterations > 0 && iterations == count_iterations(&p, fixed), "it takes the same %d iterations", iterations);
     tap_ok(!*text_of(fixed, "ordering_used"), "a solver that was told its ordering chooses none");
     tap_need(context, karst_solver_update(chosen), "update");
     tap_ok(strcmp(text_of(chosen, "ordering_used"), wanted) == 0, "an update keeps the order");
     karst_solver_destroy(chosen);
     karst_solver_destroy(fixed);
-    karst_matrix_destroy(A);
+    problem_destroy(&p);
   }
 }
 
@@ -172,46 +144,42 @@ static void test_solver(karst_context *context)
 static void test_again(karst_context *context)
 {
   karst_solver *solver = SOLVER("ordering", "auto");
-  karst_matrix *A, *B;
-  tap_need(context, karst_gallery_create(context, "poisson2d:50x50", 0, &A, NULL), "matrix");
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x12", 0, &B, NULL), "matrix");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  struct problem p = problem_from(context, "poisson2d:50x50", 0, 0), q = problem_from(context, "poisson2d:12x12", 0, 0);
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   const bool host = karst_context_is_host(context);
   tap_ok(strcmp(text_of(solver, "ordering_used"), host ? "natural" : "tiles") == 0, "a large matrix");
-  tap_need(context, karst_solver_setup(solver, B), "setup");
-  tap_ok(strcmp(text_of(solver, "ordering_used"), "natural") == 0 && count_iterations(context, solver, B) > 0,
+  tap_need(context, karst_solver_setup(solver, q.A), "setup");
+  tap_ok(strcmp(text_of(solver, "ordering_used"), "natural") == 0 && count_iterations(&q, solver) > 0,
          "then a small one");
-  tap_need(context, karst_solver_setup(solver, A), "setup");
-  tap_ok(strcmp(text_of(solver, "ordering_used"), host ? "natural" : "tiles") == 0 &&
-             count_iterations(context, solver, A) > 0,
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  tap_ok(strcmp(text_of(solver, "ordering_used"), host ? "natural" : "tiles") == 0 && count_iterations(&p, solver) > 0,
          "and the large one again");
   karst_solver_destroy(solver);
-  karst_matrix_destroy(A);
-  karst_matrix_destroy(B);
+  problem_destroy(&p);
+  problem_destroy(&q);
 }
 
 /* What an analysis was made with is what auto stands for there. */
 static void test_analysis(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "tiles", "auto", "rcm"};
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, "poisson2d:40x40", 0, &A, NULL), "matrix");
+  struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
   for (size_t i = 0; i < sizeof orderings / sizeof *orderings; i++) {
     karst_solver *made = SOLVER("ordering", orderings[i], "tile-size", "16");
     karst_solver *automatic = SOLVER("ordering", "auto", "tile-size", "16"), *other = SOLVER("ordering", "auto");
     karst_analysis *analysis;
-    tap_need(context, karst_solver_setup(made, A), "setup");
+    tap_need(context, karst_solver_setup(made, p.A), "setup");
     tap_need(context, karst_solver_get_analysis(made, &analysis), "analysis");
-    const karst_status status = karst_solver_setup_with(automatic, A, analysis);
+    const karst_status status = karst_solver_setup_with(automatic, p.A, analysis);
     const char *used = strcmp(orderings[i], "auto") == 0 ? text_of(made, "ordering_used") : orderings[i];
     if (strcmp(used, "rcm") == 0) {
       tap_ok(status == KARST_ERROR_ARGUMENT, "auto never stands for rcm: %s", karst_context_error(context));
     } else {
       tap_ok(!status && strcmp(text_of(automatic, "ordering_used"), used) == 0 &&
-                 count_iterations(context, automatic, A) == count_iterations(context, made, A),
+                 count_iterations(&p, automatic) == count_iterations(&p, made),
              "auto takes the order of an analysis with %s: %s", orderings[i], text_of(automatic, "ordering_used"));
       const bool tiles = strcmp(used, "tiles") == 0;
-      tap_ok(karst_solver_setup_with(other, A, analysis) == (tiles ? KARST_ERROR_ARGUMENT : KARST_SUCCESS),
+      tap_ok(karst_solver_setup_with(other, p.A, analysis) == (tiles ? KARST_ERROR_ARGUMENT : KARST_SUCCESS),
              tiles ? "but not with tiles of another size" : "whatever the size of tiles would be");
     }
     karst_analysis_destroy(analysis);
@@ -219,12 +187,12 @@ static void test_analysis(karst_context *context)
     karst_solver_destroy(automatic);
     karst_solver_destroy(other);
   }
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 static void test_options(karst_context *context)
 {
-  karst_options *options = make_options(context, NULL), *copy;
+  karst_options *options = options_of(context, PAIRS(NULL)), *copy;
   const char *text;
   tap_need(context, karst_options_get(options, "ordering", &text), "ordering");
   tap_ok(strcmp(text, "natural") == 0, "the default is natural order");

@@ -3,7 +3,7 @@
 #include "solver/auto/order_choice.h"
 #include "solver/ordered.h"
 #include "symbolic/symbolic.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 #include "tests/support/tilings.h"
 
 #include <string.h>
@@ -24,9 +24,8 @@ static void test_measured(karst_context *context)
       {"poisson3d:120x120x120", "tiles", 1, 0, 128, 0.092}, {"poisson2d:1024x1024", "tiles", 1, 0, 128, 0.049},
       {"poisson3d:100x100x100", "tiles", 3, 0, 64, 0.275},  {"poisson3d:100x100x100", "tiles", 4, 0, 32, 0.442}};
   for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-    karst_matrix *A;
     karst_order_cost cost;
-    tap_need(context, karst_gallery_create(context, measured[i].spec, 0, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, measured[i].spec, 0);
     karst_order_system system = {.block_rows = A->block_rows,
                                  .block_size = measured[i].block,
                                  .level = measured[i].level,
@@ -70,8 +69,7 @@ static void test_levels(karst_context *context)
                                       "bilinear2d:20x11", "poisson3d:40x1x1", "blackoil:7x9x5"};
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
     bool right = true;
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, specs[i], 0, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, specs[i], 0);
     for (int k = 0; k < 3; k++) {
       karst_ordering_pattern pattern = pattern_of(context, A, k);
       if (k == 1) pattern.grid = &A->grid;
@@ -97,8 +95,7 @@ static void test_colours(karst_context *context)
   static const char *const specs[] = {"poisson2d:90x80", "poisson3d:30x24x28", "laplace27:20x22x24", "poisson2d:1x500"};
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
     bool right = true;
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, specs[i], 0, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, specs[i], 0);
     for (int k = 0; k < 3; k++) {
       karst_ordering_pattern pattern = pattern_of(context, A, k);
       pattern.settings.tile_size = 27;
@@ -189,14 +186,11 @@ static void test_too_large(void)
   struct failing_allocator memory = {0};
   karst_allocator allocator = failing_allocator(&memory);
   karst_context *context;
-  karst_options *options;
   karst_solver *solver;
   karst_order_cost cost;
   tap_need(NULL, karst_context_create(&allocator, &context), "context");
   karst_matrix *A = make_arrow(context, ROWS);
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "ordering", "colour"), "ordering");
-  tap_need(context, karst_options_set(options, "level", "1"), "level");
+  karst_options *options = options_of(context, PAIRS("ordering", "colour", "level", "1"));
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   memory.limit = memory.bytes + SPARE;

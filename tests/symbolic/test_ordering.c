@@ -8,6 +8,7 @@
 
 #include "tests/support/failing_allocator.h"
 #include "tests/support/patterns.h"
+#include "tests/support/problem.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -47,7 +48,7 @@ static bool is_built(const char *name)
 
 static bool is_permutation(karst_context *context, karst_index n, const karst_index *permutation)
 {
-  karst_index *inverse = pattern_memory(n, sizeof *inverse);
+  karst_index *inverse = tap_memory(n, sizeof *inverse);
   bool valid = karst_permutation_invert(context, n, permutation, inverse) == KARST_SUCCESS;
   free(inverse);
   return valid;
@@ -106,7 +107,7 @@ static void test_random(karst_context *context, const struct karst_ordering_ops 
   for (int c = 0; c < 60; c++) {
     karst_index n = (karst_index)(c < 4 ? c : 1 + tap_random_index(120));
     struct pattern A = pattern_random(n, c % 4 == 0 ? 0 : c % 4 == 1 ? 0.005 : 0.05);
-    karst_index *first = pattern_memory(n, sizeof *first), *second = pattern_memory(n, sizeof *second);
+    karst_index *first = tap_memory(n, sizeof *first), *second = tap_memory(n, sizeof *second);
     tap_need(context, compute(ops, context, &A, first), ops->name);
     tap_need(context, compute(ops, context, &A, second), ops->name);
     wrong += !is_permutation(context, n, first) || memcmp(first, second, (size_t)n * sizeof *first) != 0;
@@ -120,7 +121,7 @@ static void test_random(karst_context *context, const struct karst_ordering_ops 
 static void test_bandwidth(karst_context *context)
 {
   struct pattern grid = pattern_grid(12, 30, 1);
-  karst_index *shuffle = pattern_shuffle(grid.n), *order = pattern_memory(grid.n, sizeof *order);
+  karst_index *shuffle = pattern_shuffle(grid.n), *order = tap_memory(grid.n, sizeof *order);
   struct pattern shuffled = reordered(context, &grid, shuffle);
   tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
@@ -146,7 +147,7 @@ static void test_components(karst_context *context)
     }
     path.start[i + 1] = kept;
   }
-  karst_index *shuffle = pattern_shuffle(path.n), *order = pattern_memory(path.n, sizeof *order);
+  karst_index *shuffle = pattern_shuffle(path.n), *order = tap_memory(path.n, sizeof *order);
   struct pattern shuffled = reordered(context, &path, shuffle);
   tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
@@ -161,7 +162,7 @@ static void test_components(karst_context *context)
 static void test_fill(karst_context *context, const struct karst_ordering_ops *ops)
 {
   struct pattern grid = pattern_grid(30, 30, 1);
-  karst_index *order = pattern_memory(grid.n, sizeof *order);
+  karst_index *order = tap_memory(grid.n, sizeof *order);
   tap_need(context, compute(ops, context, &grid, order), ops->name);
   struct pattern result = reordered(context, &grid, order);
   int64_t natural = exact_fill(context, &grid), ordered = exact_fill(context, &result);
@@ -180,7 +181,7 @@ struct ordering_run {
 static karst_status run_ordering(karst_context *context, void *user)
 {
   const struct ordering_run *run = user;
-  karst_index *order = pattern_memory(run->pattern.n, sizeof *order);
+  karst_index *order = tap_memory(run->pattern.n, sizeof *order);
   karst_status status = compute(run->ops, context, &run->pattern, order);
   free(order);
   return status;
@@ -212,7 +213,7 @@ static void start_ordering(struct ordering_thread *t, const struct karst_orderin
 {
   t->ops = ops;
   t->pattern = pattern;
-  t->order = pattern_memory(pattern->n, sizeof *t->order);
+  t->order = tap_memory(pattern->n, sizeof *t->order);
   t->over = false;
   if (pthread_create(&t->thread, NULL, order_in_thread, t) != 0) tap_need(NULL, KARST_ERROR_NO_MEMORY, "a thread");
 }
@@ -285,7 +286,7 @@ static karst_status order_columns(const karst_ordering_pattern *pattern, karst_i
   if (!pattern->grid) return karst_fail(pattern->context, KARST_ERROR_MATRIX, "columns need a grid");
   const karst_index *size = pattern->grid->size, *cell = pattern->grid->cell;
   const karst_index cells = size[0] * size[1] * size[2];
-  karst_index *row = pattern_memory(cells, sizeof *row), place = 0;
+  karst_index *row = tap_memory(cells, sizeof *row), place = 0;
   for (karst_index c = 0; c < cells; c++) row[c] = -1;
   for (karst_index i = 0; i < pattern->block_rows; i++) row[cell ? cell[i] : i] = i;
   for (karst_index c = 0; c < cells; c++) {
@@ -342,12 +343,9 @@ static void test_order_of_solver(karst_context *context)
   for (int o = 0; o < 4; o++) {
     karst_index row[ROWS], same = 0;
     bool seen[ROWS] = {false}, once = true;
-    karst_matrix *A;
-    karst_options *options;
     karst_solver *solver;
-    tap_need(context, karst_gallery_create(context, "convdiff:7x6x5", 2, &A, NULL), "matrix");
-    tap_need(context, karst_options_create(context, &options), "options");
-    tap_need(context, karst_options_set(options, "ordering", names[o]), names[o]);
+    karst_matrix *A = matrix_from(context, "convdiff:7x6x5", 2);
+    karst_options *options = options_of(context, PAIRS("ordering", names[o]));
     tap_need(context, karst_solver_create(context, options, &solver), "solver");
     const bool early = karst_solver_get_order(solver, row) == KARST_ERROR_ARGUMENT;
     tap_need(context, karst_solver_setup(solver, A), "set-up");

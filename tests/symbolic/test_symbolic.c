@@ -13,7 +13,7 @@
 /* Computes Algorithm 3 of Yang, Liu, He and Chen literally, on a full array of levels. The caller frees it. */
 static int *levels_of_fill(const struct pattern *A, int level)
 {
-  int *L = pattern_memory((int64_t)A->n * A->n, sizeof *L);
+  int *L = tap_memory((int64_t)A->n * A->n, sizeof *L);
   karst_index n = A->n;
   for (karst_index i = 0; i < n; i++)
     for (karst_index j = 0; j < n; j++) L[i * n + j] = i == j || pattern_has(A, i, j) ? 0 : ABSENT;
@@ -467,7 +467,7 @@ static void test_permute(karst_context *context)
   for (int c = 0; c < 30; c++) {
     karst_index n = (karst_index)(c < 2 ? c : tap_random_index(c < 25 ? 40 : 150)), *source;
     struct pattern A = pattern_random(n, c < 25 ? 0.15 : 0.6), P = {.n = n}; /* with rows of few and of many entries */
-    karst_index *permutation = pattern_shuffle(n), *inverse = pattern_memory(n, sizeof *inverse);
+    karst_index *permutation = pattern_shuffle(n), *inverse = tap_memory(n, sizeof *inverse);
     tap_need(context, karst_permutation_invert(context, n, permutation, inverse), "invert");
     tap_need(context, karst_pattern_permute(context, n, A.start, A.column, permutation, &P.start, &P.column, &source),
              "permute");

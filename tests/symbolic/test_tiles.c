@@ -2,9 +2,8 @@
  * the factors of ILU(k) couple no two tiles of one colour. Tiles are boxes of a grid, or grow along strong couplings,
  * and are long where couplings are strong. Iterations are about those of the natural order. What an order costs is
  * told. */
+#include "tests/support/problem.h"
 #include "tests/support/tilings.h"
-
-#include "tests/support/settings.h"
 
 static const karst_index sizes[] = {1, 2, 7, 64, 1000};
 
@@ -235,7 +234,7 @@ static void test_wells(karst_context *context)
 /* The share of the couplings along each axis of a grid of width^2 cells that lie inside tiles. */
 static void measure(const struct tiled *made, const karst_index *cell, karst_index width, double share[2])
 {
-  karst_index *tile_of = pattern_memory((int64_t)width * width, sizeof *tile_of);
+  karst_index *tile_of = tap_memory((int64_t)width * width, sizeof *tile_of);
   karst_index *tile = tiled_expand(made->tiling.tiles, made->tiling.start);
   for (karst_index i = 0; i < width * width; i++)
     tile_of[cell ? cell[made->permutation[i]] : made->permutation[i]] = tile[i];
@@ -252,9 +251,8 @@ static void measure(const struct tiled *made, const karst_index *cell, karst_ind
 static void test_strength(karst_context *context)
 {
   enum { WIDTH = 24 };
-  karst_matrix *A;
   double share[2];
-  tap_need(context, karst_gallery_create(context, "anisotropic:24x24x1,epsx=1,epsy=100", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "anisotropic:24x24x1,epsx=1,epsy=100", 0);
   karst_ordering_pattern pattern = {.context = context,
                                     .block_rows = karst_matrix_block_rows(A),
                                     .row_start = karst_matrix_row_start(A),
@@ -300,7 +298,7 @@ static void test_growth(karst_context *context)
   double share[2];
   tap_need(context, karst_pattern_permute(context, ROWS, grid.start, grid.column, shuffle, &start, &column, &source),
            "permute");
-  double *value = pattern_memory(start[ROWS], sizeof *value);
+  double *value = tap_memory(start[ROWS], sizeof *value);
   for (int strong = 0; strong < 2; strong++) {
     karst_matrix *A;
     for (karst_index i = 0; i < ROWS; i++)
@@ -357,21 +355,19 @@ static void test_iterations(karst_context *context)
 
 static karst_solver *make_solver(karst_context *context, const char *ordering, int tile_size, int level)
 {
-  karst_solver *solver;
   tap_settings settings;
   tap_settings_default(&settings);
   settings.ordering = ordering;
   settings.tile_size = tile_size;
   settings.level = level;
-  tap_need(context, tap_solver_create(context, &settings, &solver), "solver");
+  karst_solver *solver = solver_of(context, &settings);
   return solver;
 }
 
 static void test_cost(karst_context *context)
 {
-  karst_matrix *A;
   karst_order_cost cost = {0};
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x12", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:12x12", 0);
   karst_solver *solver = make_solver(context, "natural", 0, 0);
   karst_status status = karst_solver_order_cost(solver, &cost);
   tap_ok(status == KARST_ERROR_ARGUMENT, "before setup no cost is known: %s", karst_context_error(context));
@@ -405,9 +401,8 @@ static void test_cost(karst_context *context)
 
 static void test_analysis(karst_context *context)
 {
-  karst_matrix *A;
   karst_analysis *analysis;
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x12", 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson2d:12x12", 0);
   karst_solver *first = make_solver(context, "tiles", 16, 0), *same = make_solver(context, "tiles", 16, 0);
   karst_solver *other = make_solver(context, "tiles", 9, 0);
   tap_need(context, karst_solver_setup(first, A), "setup");
@@ -424,17 +419,11 @@ static void test_analysis(karst_context *context)
 
 static void test_stages(karst_context *context)
 {
-  karst_matrix *A;
-  karst_options *options;
   karst_solver *solver;
   karst_order_cost cost = {0};
-  tap_need(context, karst_gallery_create(context, "poisson2d:12x12", 0, &A, NULL), "matrix");
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "two-stage"), "two-stage");
-  tap_need(context, karst_options_set(options, "ordering", "tiles"), "tiles");
-  tap_need(context, karst_options_set(options, "tile-size", "16"), "tile-size");
-  tap_need(context, karst_options_set(options, "first", "jacobi"), "first");
-  tap_need(context, karst_options_set(options, "second.level", "1"), "second");
+  karst_matrix *A = matrix_from(context, "poisson2d:12x12", 0);
+  karst_options *options = options_of(context, PAIRS("precond", "two-stage", "ordering", "tiles", "tile-size", "16",
+                                                     "first", "jacobi", "second.level", "1"));
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.colours == 4, "the level of a stage counts as well");
