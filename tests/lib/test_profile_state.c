@@ -1,0 +1,215 @@
+/* A profile goes on and off, within a solve too, ends with the device, has rows enough, is shared by the threads of a
+ * context, and needs no memory but its own. */
+#include "lib/backend/backend.h"
+#include "tests/support/failing_allocator.h"
+#include "tests/support/profile.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static void switches(karst_context *context)
+{
+  karst_profile row = {.name = "none"};
+  tap_settings settings;
+  tap_settings_default(&settings);
+  const struct karst_backend *backend = context->backend;
+  tap_ok(!karst_context_profile_row(context, 0, &row) && strcmp(row.name, "none") == 0, "there are no rows at first");
+  tap_ok(karst_context_profile(context, 0) == KARST_SUCCESS, "what is not on can be switched off");
+  struct problem p = problem_from(context, "poisson2d:8x8", 0, 0);
+  karst_solver *solver = problem_solver(&p, &settings);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  tap_ok(count_rows(context) == 0 && context->backend != backend, "and none when it begins");
+  problem_solve(&p, solver);
+  const int64_t calls = calls_of(context, "matrix product");
+  tap_need(context, karst_context_profile(context, 0), "no profile");
+  tap_ok(context->backend == backend, "without a profile the backend's own operations are called");
+  problem_solve(&p, solver);
+  tap_ok(calls > 0 && calls_of(context, "matrix product") == calls, "and what is done then is not counted");
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  problem_solve(&p, solver);
+  tap_ok(calls_of(context, "matrix product") == calls, "a profile begins anew");
+  tap_need(context, karst_context_profile(context, 7), "profile");
+  tap_ok(count_rows(context) == 0, "also from within one");
+  tap_ok(!karst_context_profile_row(context, 0, NULL) && !karst_context_profile_row(NULL, 0, &row) &&
+             karst_context_profile(NULL, 1) == KARST_ERROR_ARGUMENT,
+         "nothing is asked of NULL");
+  karst_solver_destroy(solver);
+  problem_destroy(&p);
+}
+
+/* With the device the table of its operations changes. */
+static void ends_with_the_device(karst_context *context)
+{
+  char device[128];
+  snprintf(device, sizeof device, "%s", context->backend->name);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  tap_need(context, karst_context_set_threads(context, 1), "threads");
+  tap_ok(context->profiling, "the number of threads does not end a profile");
+  tap_need(context, karst_context_set_device(context, device), "device");
+  karst_vector *x = vector_of(context, 5, 0);
+  tap_ok(!context->profiling && count_rows(context) == 0, "a new device does");
+  karst_vector_destroy(x);
+}
+
+/* ---- a method from outside, and operations within it ---- */
+
+static karst_status accept(karst_precond *precond)
+{
+  (void)precond;
+  return KARST_SUCCESS;
+}
+
+static void forget(karst_precond *precond) { (void)precond; }
+
+static karst_status apply_and_switch(karst_precond *precond, const karst_vector *r, karst_vector *z)
+{
+  karst_status *answer = karst_precond_user(precond);
+  *answer = karst_context_profile(karst_precond_context(precond), 0);
+  return karst_vector_copy(r, z);
+}
+
+static karst_decision stop_profile(void *user, int iteration, double residual)
+{
+  (void)residual;
+  if (iteration == 1) tap_need(user, karst_context_profile(user, 0), "no profile from a monitor");
+  return KARST_GO_ON;
+}
+
+static void within_a_solve(karst_context *context)
+{
+  tap_settings settings;
+  karst_status answer = KARST_SUCCESS;
+  const karst_precond_method method = {.name = "switcher",
+                                       .help = "switches",
+                                       .user = &answer,
+                                       .setup = accept,
+                                       .update = accept,
+                                       .apply = apply_and_switch,
+                                       .destroy = forget};
+  tap_settings_default(&settings);
+  settings.precond = "switcher";
+  tap_need(context, karst_precond_register(context, &method), "register");
+  struct problem p = problem_from(context, "poisson2d:8x8", 0, 0);
+  karst_solver *solver = problem_solver(&p, &settings);
+  solve_profiled(&p, solver, "a method from outside");
+  tap_ok(answer == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "within"),
+         "an operation that is timed cannot end the profile: %s", karst_context_error(context));
+  const int64_t calls = calls_of(context, "precond apply (switcher)");
+  tap_ok(calls > 0 && calls <= calls_of(context, "copy"), "it has a row of its name, and what it calls another");
+  karst_solver_monitor(solver, stop_profile, context);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  problem_solve(&p, solver);
+  tap_ok(!context->profiling && calls_of(context, "precond apply (switcher)") > 0 &&
+             calls_of(context, "precond apply (switcher)") < calls,
+         "a monitor can, in the middle of a solve");
+  karst_solver_destroy(solver);
+  problem_destroy(&p);
+}
+
+static karst_status apply(karst_precond *precond, const karst_vector *r, karst_vector *z)
+{
+  (void)precond;
+  return karst_vector_copy(r, z);
+}
+
+/* More names than there are rows: the last row has the others. */
+static void has_enough_rows(karst_context *context)
+{
+  enum { METHODS = 200 };
+  static char names[METHODS][16];
+  karst_options *options;
+  karst_precond *precond;
+  karst_profile row, last = {.name = ""};
+  int64_t updates = 0;
+  tap_need(context, karst_options_create(context, &options), "options");
+  karst_matrix *A = matrix_from(context, "poisson2d:4x4", 0);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  for (int i = 0; i < METHODS; i++) {
+    snprintf(names[i], sizeof names[i], "method%d", i);
+    const karst_precond_method method = {
+        .name = names[i], .help = "one of many", .setup = accept, .update = accept, .apply = apply, .destroy = forget};
+    tap_need(context, karst_precond_register(context, &method), "register");
+    tap_need(context, karst_options_set(options, "precond", names[i]), "precond");
+    tap_need(context, karst_precond_create(context, options, A, &precond), "precond");
+    karst_precond_destroy(precond);
+  }
+  size_t rows = 0;
+  for (; karst_context_profile_row(context, rows, &row); rows++) {
+    last = row;
+    updates += strncmp(row.name, "precond update", 14) == 0;
+  }
+  tap_ok(rows > 20 && rows < METHODS && strcmp(last.name, "other operations") == 0 &&
+             last.calls >= 2 * METHODS - (int64_t)(rows - 1) && updates > 10,
+         "%zu rows, and %lld calls of other operations", rows, (long long)last.calls);
+  karst_matrix_destroy(A);
+  karst_options_destroy(options);
+}
+
+enum { THREADS = 4, TIMES = 2000 };
+
+static void *copy_often(void *context)
+{
+  karst_vector *x = vector_of(context, 10, 0), *y = vector_of(context, 10, 0);
+  for (int i = 0; i < TIMES; i++) tap_need(context, karst_vector_copy(x, y), "copy");
+  karst_vector_destroy(y);
+  karst_vector_destroy(x);
+  return NULL;
+}
+
+/* Threads that use one context at once are counted in one profile. */
+static void in_threads(void)
+{
+  karst_context *context;
+  pthread_t thread[THREADS];
+  int started = 0;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  while (started < THREADS && pthread_create(&thread[started], NULL, copy_often, context) == 0) started++;
+  for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+  const karst_profile copy = row_of(context, "copy");
+  tap_ok(copy.calls == (int64_t)started * TIMES && copy.bytes == 160.0 * (double)copy.calls,
+         "%d threads make %lld copies", started, (long long)copy.calls);
+  karst_context_destroy(context);
+}
+
+/* No memory for a profile: nothing has changed. A solve takes none for it. */
+static void without_memory(void)
+{
+  struct failing_allocator memory = {0};
+  karst_allocator allocator = failing_allocator(&memory);
+  karst_context *context;
+  tap_settings settings;
+  tap_settings_default(&settings);
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  const struct karst_backend *backend = context->backend;
+  memory.fail_at = memory.calls + 1;
+  tap_ok(karst_context_profile(context, 1) == KARST_ERROR_NO_MEMORY && context->backend == backend &&
+             count_rows(context) == 0 && strstr(karst_context_error(context), "the profile"),
+         "without memory there is no profile: %s", karst_context_error(context));
+  memory.fail_at = 0;
+  struct problem p = problem_from(context, "poisson2d:9x9", 0, 0);
+  karst_solver *solver = problem_solver(&p, &settings);
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  const long calls = memory.calls;
+  tap_need(context, karst_solver_update(solver), "update");
+  problem_solve(&p, solver);
+  tap_need(context, karst_context_profile(context, 0), "no profile");
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  tap_ok(memory.calls == calls, "a profiled solve allocates nothing, nor does a second profile");
+  karst_solver_destroy(solver);
+  problem_destroy(&p);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "a context gives the profile back");
+}
+
+int main(void)
+{
+  tap_each_device(switches, "on and off");
+  tap_each_device(ends_with_the_device, "another device");
+  tap_each_device(within_a_solve, "from within");
+  tap_each_device(has_enough_rows, "many names");
+  in_threads();
+  without_memory();
+  return tap_done();
+}

@@ -1,0 +1,15 @@
+/* profile.h - rows of a profile by their names, for its tests, and a solve with one. */
+#ifndef KARST_TESTS_SUPPORT_PROFILE_H
+#define KARST_TESTS_SUPPORT_PROFILE_H
+
+#include "tests/support/problem.h"
+
+/* The row of a name, without calls where there is none, and its calls. */
+karst_profile row_of(const karst_context *context, const char *name);
+int64_t calls_of(const karst_context *context, const char *name);
+size_t count_rows(const karst_context *context);
+
+/* The same solve twice, the second with a profile that begins after an update; the bits agree. Returns the iterations. */
+int solve_profiled(const struct problem *p, karst_solver *solver, const char *what);
+
+#endif
