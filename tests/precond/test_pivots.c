@@ -12,6 +12,7 @@
 
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
+#include "tests/support/opm_block.h"
 #include "tests/support/problem.h"
 #include "tests/support/named_values.h"
 
@@ -321,13 +322,10 @@ static bool coupled(shape kind, int i, int j)
   return kind == ALL || axis == 1 || axis == 2 || axis == 4;
 }
 
-/* Couplings of zeros, and diagonal blocks of OPM Flow's in one order of their rows each: a derivative that is 0 has
- * become 7e-36, which must not decide which rows are exchanged. Pressures may have another unit. More unknowns are on
- * their own. */
+/* Couplings of zeros, and diagonal blocks of OPM Flow's in one order of their rows each. Pressures may have another
+ * unit. More unknowns are on their own. */
 static void make_dust(int b, shape kind, double unit, star *s)
 {
-  static const double flow[9] = {-1.297048e-3, 1.300591e-3, 0,        4.1845e-13, 1.50908e-13, 0,
-                                 -1.297048e-3, 7.19e-36,    0.1757029};
   static const int rows[SHAPES] = {ARMS + 1, 13, 8};
   s->b = b;
   s->rows = rows[kind];
@@ -339,7 +337,7 @@ static void make_dust(int b, shape kind, double unit, star *s)
       const int turn = (int)tap_random_index(3), sign = tap_random() < 0 ? 1 : 2;
       for (int c = 0; c < b && i == j; c++)
         for (int r = 0; r < 3; r++)
-          if (c < 3) D[c * b + (turn + sign * r) % 3] = flow[c * 3 + r] * (c == 1 ? unit : 1);
+          if (c < 3) D[c * b + (turn + sign * r) % 3] = opm_block[c * 3 + r] * (c == 1 ? unit : 1);
       for (int c = 3; c < b && i == j; c++) D[c * b + c] = 1;
     }
 }
