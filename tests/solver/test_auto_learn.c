@@ -150,10 +150,9 @@ static void test_limits(karst_context *context)
 static double *copy_values(const karst_matrix *A, double factor, double shift)
 {
   const int b = karst_matrix_block_size(A);
-  const int64_t count = karst_matrix_blocks(A) * b * b;
-  double *value = calloc((size_t)count, sizeof *value);
+  double *value = values_on_host(A);
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  for (int64_t k = 0; k < count; k++) value[k] = factor * karst_matrix_value(A)[k];
+  for (int64_t k = 0; k < karst_entries(A); k++) value[k] *= factor;
   for (karst_index i = 0; i < karst_matrix_block_rows(A); i++)
     for (karst_index k = start[i]; k < start[i + 1]; k++)
       for (int q = 0; q < b && column[k] == i; q++) value[(int64_t)k * b * b + (int64_t)q * (b + 1)] += shift;
@@ -173,14 +172,10 @@ static karst_result step(const struct problem *p, karst_solver *solver, const do
 static void test_second_chance(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
-  karst_context *host;
-  karst_matrix *copy;
   karst_solver *solver = make_solver(&p, NULL);
   char choice[VALUE];
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
-  double *sound = copy_values(copy, 1, 0), *negative = copy_values(copy, -1, 0), *skew = copy_values(copy, 1, 0);
-  skew[karst_matrix_row_start(copy)[5] - 1] *= 0.5;
+  double *sound = copy_values(p.A, 1, 0), *negative = copy_values(p.A, -1, 0), *skew = copy_values(p.A, 1, 0);
+  skew[karst_matrix_row_start(p.A)[5] - 1] *= 0.5;
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
          "it begins with rrb");
@@ -197,8 +192,6 @@ static void test_second_chance(karst_context *context)
   free(skew);
   karst_solver_destroy(solver);
   problem_destroy(&p);
-  karst_matrix_destroy(copy);
-  karst_context_destroy(host);
 }
 
 /* Values of which the upper triangle is another one than the lower. */
@@ -215,13 +208,9 @@ static double *copy_unsymmetric(const karst_matrix *A)
 static void test_second_chance_unlearnt(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
-  karst_context *host;
-  karst_matrix *copy;
   karst_solver *solver = make_solver(&p, GIVEN({"auto-learn", "no"}));
   char choice[VALUE];
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
-  double *sound = copy_values(copy, 1, 0), *skew = copy_unsymmetric(copy);
+  double *sound = copy_values(p.A, 1, 0), *skew = copy_unsymmetric(p.A);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
          "it begins with rrb");
@@ -232,8 +221,6 @@ static void test_second_chance_unlearnt(karst_context *context)
   free(skew);
   karst_solver_destroy(solver);
   problem_destroy(&p);
-  karst_matrix_destroy(copy);
-  karst_context_destroy(host);
 }
 
 /* Where values are refused and there is no memory for a stand-in, the update says that it is the memory. */
@@ -273,19 +260,16 @@ static void test_stand_in_without_memory(void)
 static void test_failed_trial(karst_context *context)
 {
   struct problem p = problem_from(context, "anisotropic:60x60x1", 2, 0);
-  karst_context *host;
-  karst_matrix *copy;
+  karst_matrix *sound = matrix_from(context, "anisotropic:60x60x1", 2);
   karst_solver *solver = make_solver(&p, GIVEN({"rtol", "1e-10"}));
   char first[VALUE], choice[VALUE], last[VALUE];
   int changes = 0;
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "anisotropic:60x60x1", 2, &copy, NULL), "matrix");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(problem_solve(&p, solver).reason > 0, "the first system converges");
   text_of(solver, "auto_choice", first);
   snprintf(last, sizeof last, "%s", first);
   for (int t = 1; t < CYCLES; t++) {
-    double *value = copy_values(copy, 1, -0.1 / (t + 1));
+    double *value = copy_values(sound, 1, -0.1 / (t + 1));
     const karst_reason reason = step(&p, solver, value, choice).reason;
     if (karst_context_is_host(context))
       tap_ok(reason > 0 && (strcmp(choice, first) == 0) == (t > 1), "update %d: %s", t, choice);
@@ -295,9 +279,8 @@ static void test_failed_trial(karst_context *context)
   }
   tap_ok(changes <= 7, "%d changes", changes);
   karst_solver_destroy(solver);
+  karst_matrix_destroy(sound);
   problem_destroy(&p);
-  karst_matrix_destroy(copy);
-  karst_context_destroy(host);
 }
 
 /* A solver that has learnt gives its analysis to one that has not. */
@@ -333,13 +316,9 @@ static void test_learnt_analysis(karst_context *context)
 static void test_analysis_across(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0), q = problem_from(context, "poisson2d:40x40", 0, 0);
-  karst_context *host;
-  karst_matrix *copy;
   karst_analysis *analysis;
   char choice[VALUE], same[VALUE], rules[VALUE];
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "poisson2d:40x40", 0, &copy, NULL), "matrix");
-  double *skew = copy_unsymmetric(copy);
+  double *skew = copy_unsymmetric(p.A);
   tap_need(context, karst_matrix_update_values(q.A, skew), "values");
   karst_solver *symmetric = make_solver(&p, NULL), *other = make_solver(&q, NULL);
   tap_need(context, karst_solver_setup(other, q.A), "setup");
@@ -363,8 +342,6 @@ static void test_analysis_across(karst_context *context)
   karst_solver_destroy(other);
   problem_destroy(&p);
   problem_destroy(&q);
-  karst_matrix_destroy(copy);
-  karst_context_destroy(host);
 }
 
 /* An update that finds no memory for a trial goes on with the choice that there is, and so do the next ones. */
@@ -442,16 +419,12 @@ static void test_sequence(karst_context *context)
   enum { EASY = 4, HARD = 8, LATE = 4 };
   static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
   struct problem p = problem_from(context, easy, 0, 0), q = problem_from(context, hard, 0, 0);
-  karst_context *host;
-  karst_matrix *copy;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
   karst_options *options;
   karst_solver *fixed;
   char choice[VALUE];
   int late = 0, most = 0;
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, hard, 0, &copy, NULL), "matrix");
-  double *value = copy_values(copy, 1, 0);
+  double *value = copy_values(q.A, 1, 0);
   set_up_with(&p, solver, "jacobi");
   problem_solve(&p, solver);
   for (int i = 1; i < EASY; i++) {
@@ -478,8 +451,6 @@ static void test_sequence(karst_context *context)
   karst_solver_destroy(solver);
   problem_destroy(&p);
   problem_destroy(&q);
-  karst_matrix_destroy(copy);
-  karst_context_destroy(host);
 }
 
 /* One hard system among easy ones: the level that takes over within its solve is not kept unseen. */
@@ -487,14 +458,10 @@ static void test_one_hard(karst_context *context)
 {
   enum { EASY = 6 };
   struct problem p = problem_from(context, "blackoil:16x16x6,dt=0.0001", 0, 0);
-  karst_context *host;
-  karst_matrix *easy, *hard;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
   char before[VALUE], climbed[VALUE], after[VALUE];
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
-  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=10", 0, &hard, NULL), "matrix");
-  double *value = copy_values(easy, 1, 0), *other = copy_values(hard, 1, 0);
+  karst_matrix *hard = matrix_from(context, "blackoil:16x16x6,dt=10", 0);
+  double *value = copy_values(p.A, 1, 0), *other = copy_values(hard, 1, 0);
   set_up_with(&p, solver, "jacobi");
   problem_solve(&p, solver);
   for (int i = 0; i < EASY; i++) step(&p, solver, value, before);
@@ -510,9 +477,7 @@ static void test_one_hard(karst_context *context)
   free(other);
   karst_solver_destroy(solver);
   problem_destroy(&p);
-  karst_matrix_destroy(easy);
   karst_matrix_destroy(hard);
-  karst_context_destroy(host);
 }
 
 /* Hard systems until the choice stays, with a trial in vain, and then easy ones: the pause that follows such a trial
@@ -521,15 +486,11 @@ static void test_pause(karst_context *context)
 {
   enum { HARD = 8, EASY = 8 };
   struct problem p = problem_from(context, "blackoil:16x16x6,dt=5", 0, 0);
-  karst_context *host;
-  karst_matrix *easy, *hard;
   karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
   char choice[VALUE], settled[VALUE];
   int others = 0;
-  tap_need(NULL, karst_context_create(NULL, &host), "context");
-  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=0.0001", 0, &easy, NULL), "matrix");
-  tap_need(host, karst_gallery_create(host, "blackoil:16x16x6,dt=5", 0, &hard, NULL), "matrix");
-  double *value = copy_values(easy, 1, 0), *first = copy_values(hard, 1, 0);
+  karst_matrix *easy = matrix_from(context, "blackoil:16x16x6,dt=0.0001", 0);
+  double *value = copy_values(easy, 1, 0), *first = copy_values(p.A, 1, 0);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   problem_solve(&p, solver);
   for (int i = 0; i < HARD; i++) step(&p, solver, first, settled);
@@ -543,8 +504,6 @@ static void test_pause(karst_context *context)
   karst_solver_destroy(solver);
   problem_destroy(&p);
   karst_matrix_destroy(easy);
-  karst_matrix_destroy(hard);
-  karst_context_destroy(host);
 }
 
 int main(void)
