@@ -44,7 +44,7 @@ static karst_status fail(karst_input *input)
   if (archive->failure) return archive->failure;
   const char *cause = archive_error_string(archive->reader);
   return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the archive is damaged (%s)", input->name,
-                    cause ? cause : "libarchive names no cause");
+                    cause ? cause : "unknown libarchive error");
 }
 
 /* Returns whether path is [...]NAME/NAME followed by ending, for some NAME. */
@@ -58,8 +58,8 @@ static bool is_member(const char *path, const char *ending)
   return length > 0 && strncmp(base + 1, folder, length) == 0 && strcmp(base + 1 + length, ending) == 0;
 }
 
-/* Moves to the next member. Where the names of a member or its owner cannot be turned into the locale's letters,
- * libarchive warns, and has them as they stand in the archive. */
+/* Moves to the next member. If the name of a member or its owner cannot be written in the locale, libarchive warns and
+ * returns the bytes of the archive. */
 static int next_member(struct archive *reader, struct archive_entry **entry, const char **path)
 {
   const int outcome = archive_read_next_header(reader, entry);

@@ -2,7 +2,8 @@
  *
  * The file holds a header, a second header if the matrix has a grid, and then row_start, column, value and the grid's
  * map as they lie in memory. Each array begins at a multiple of 8 bytes. The headers determine the file's size to the
- * byte; it is checked before anything is allocated. Of a compressed file it is not known, and the arrays grow. */
+ * byte, which is checked before any allocation. The size of a compressed file is unknown, so its arrays grow while they
+ * are read. */
 #include "config.h"
 
 #include "format/format.h"
@@ -28,7 +29,7 @@ typedef struct header { /* 48 bytes, without gaps */
 
 typedef struct grid_header { /* 32 bytes; only of version 2 */
   int64_t size[3];
-  int64_t mapped; /* 1: a map from block rows to cells follows the values; 0: there is none */
+  int64_t mapped; /* 1: a map from block rows to cells follows the values; 0: no map */
 } grid_header;
 
 bool karst_binary_begins(const karst_input *input) { return karst_input_begins(input, magic, sizeof magic); }
@@ -60,23 +61,24 @@ static int64_t size_of_file(const header *h, const grid_header *grid)
 static karst_status check_kind(karst_input *input, const header *h)
 {
   if (h->byte_order == SWAPPED_MARK)
-    return karst_input_fail(input, "the file was written on a machine of the other byte order");
+    return karst_input_fail(input, "the file was written on a machine with the other byte order");
   if (h->byte_order != BYTE_ORDER_MARK)
     return karst_input_fail(input, "the byte order mark is %#x, not %#x", h->byte_order, BYTE_ORDER_MARK);
   if (h->version != VERSION && h->version != VERSION_GRID)
-    return karst_input_fail(input, "version %u of the format, where Karst reads versions %d and %d", h->version,
-                            VERSION, VERSION_GRID);
+    return karst_input_fail(input, "version %u of the format is not supported: Karst reads versions %d and %d",
+                            h->version, VERSION, VERSION_GRID);
   if (h->index_bits != 32 && h->index_bits != 64)
-    return karst_input_fail(input, "indices of %u bits, where 32 or 64 are possible", h->index_bits);
+    return karst_input_fail(input, "indices of %u bits are not supported: Karst reads 32 and 64", h->index_bits);
   if (h->block_size < 1 || h->block_size > KARST_BLOCK_SIZE_MAX)
-    return karst_input_fail(input, "the block size %u is not in 1 to %d", h->block_size, KARST_BLOCK_SIZE_MAX);
+    return karst_input_fail(input, "the block size %u is out of range (1 to %d)", h->block_size, KARST_BLOCK_SIZE_MAX);
   return KARST_SUCCESS;
 }
 
 static karst_status check_counts(karst_input *input, const header *h, const grid_header *grid)
 {
   if (h->block_rows < 0 || h->blocks < 0)
-    return karst_input_fail(input, "%lld block rows and %lld blocks", (long long)h->block_rows, (long long)h->blocks);
+    return karst_input_fail(input, "a negative count: %lld block rows, %lld blocks", (long long)h->block_rows,
+                            (long long)h->blocks);
   if (h->block_rows >= KARST_INDEX_MAX || h->blocks > KARST_INDEX_MAX)
     return karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
                       "%s: %lld block rows and %lld blocks are more than %d-bit indices can count", input->name,
@@ -95,8 +97,7 @@ static karst_status check_counts(karst_input *input, const header *h, const grid
   return KARST_SUCCESS;
 }
 
-/* Reads the second header into *grid, which is zero if there is none, and its sizes into size, in this build's
- * indices. */
+/* Reads the second header into *grid, which is zero for version 1, and its sizes into size as indices of this build. */
 static karst_status read_grid_header(karst_input *input, const header *h, grid_header *grid, karst_index size[3])
 {
   char fault[KARST_FAULT_SIZE];
@@ -106,7 +107,7 @@ static karst_status read_grid_header(karst_input *input, const header *h, grid_h
   karst_status status = karst_input_bytes(input, grid, sizeof *grid);
   if (status) return status;
   if (grid->mapped != 0 && grid->mapped != 1)
-    return karst_input_fail(input, "the grid's map is there %lld times, not 0 or 1", (long long)grid->mapped);
+    return karst_input_fail(input, "the flag of the grid's map is %lld, not 0 or 1", (long long)grid->mapped);
   for (int axis = 0; axis < 3; axis++) {
     if (grid->size[axis] > KARST_INDEX_MAX)
       return karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
@@ -116,7 +117,7 @@ static karst_status read_grid_header(karst_input *input, const header *h, grid_h
   }
   if (!karst_grid_is_valid(size, &cells, fault)) return karst_input_fail(input, "%s", fault);
   if (!grid->mapped && cells != h->block_rows)
-    return karst_input_fail(input, "a grid of %lld cells without a map, where there are %lld block rows",
+    return karst_input_fail(input, "the grid has %lld cells and no map, but the matrix has %lld block rows",
                             (long long)cells, (long long)h->block_rows);
   return KARST_SUCCESS;
 }
@@ -143,9 +144,8 @@ static karst_status read_foreign(karst_input *input, uint32_t index_bits, int64_
   return KARST_SUCCESS;
 }
 
-/* Allocates an array of count elements and reads it. It grows as the file proves to hold what it announces, which only
- * the size of a file that is not compressed tells before. index_bits: the width of indices in the file, 0 for values.
- * */
+/* Allocates an array of count elements and reads it. If the file's size is unknown, the array grows while it is read.
+ * index_bits: the width of indices in the file, 0 for values. */
 static karst_status read_array(karst_input *input, uint32_t index_bits, int64_t count, void *array, size_t size,
                                const char *what)
 {
@@ -173,7 +173,7 @@ static karst_status check_arrays(karst_input *input, const header *h, const kars
   int64_t block = (int64_t)h->block_size * h->block_size, values = block * h->blocks;
   char fault[KARST_FAULT_SIZE];
   if (row_start[h->block_rows] != h->blocks)
-    return karst_input_fail(input, "the row starts end with %lld, where there are %lld blocks",
+    return karst_input_fail(input, "the last row start is %lld, but the matrix has %lld blocks",
                             (long long)row_start[h->block_rows], (long long)h->blocks);
   if (!karst_pattern_is_valid((karst_index)h->block_rows, row_start, column, fault))
     return karst_input_fail(input, "%s", fault);
@@ -204,12 +204,12 @@ static karst_status read_grid(karst_input *input, const header *h, const grid_he
   return status;
 }
 
-/* Refuses a file that goes on, which one shows by its size unless it is compressed. */
+/* Refuses a file that goes on after the matrix; check_counts does so if the file's size is known. */
 static karst_status check_end(karst_input *input)
 {
   const karst_status status = karst_input_look(input);
   if (status || karst_input_is_at_end(input)) return status;
-  return karst_input_fail(input, "the file goes on behind the matrix");
+  return karst_input_fail(input, "the file goes on after the matrix");
 }
 
 karst_status karst_binary_read(karst_input *input, karst_matrix **matrix)

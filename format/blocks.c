@@ -1,15 +1,17 @@
-/* blocks.c - finds that a scalar matrix is made of blocks, from its pattern alone.
+/* blocks.c - finds the block size of a scalar matrix from its pattern.
  *
- * Full blocks of size b stand where each change of the pattern from a row to the next, and each begin and end of a run
- * of adjacent columns in a row, is at a multiple of b. The largest such b is the greatest common divisor of all of them
- * and of the number of rows, which takes one pass over the pattern. A dense matrix changes nowhere and is one block. */
+ * A matrix consists of full blocks of size b if these positions are multiples of b: the rows that differ in pattern
+ * from the row before, and the begin and end of each run of adjacent columns. The largest such b is the greatest common
+ * divisor of all these positions and the number of rows. One pass over the pattern finds it. A dense matrix is a single
+ * block. */
 #include "config.h"
 
 #include "format/format.h"
 
-enum { LEAST = 2, MOST = 8, FEWEST = 4 }; /* sizes of blocks that are told, and of block rows */
+enum { LEAST = 2, MOST = 8, FEWEST = 4 }; /* block sizes that are reported, and block rows */
 
-static karst_index divide(karst_index a, karst_index b)
+/* Returns the greatest common divisor. */
+static karst_index common_divisor(karst_index a, karst_index b)
 {
   while (b != 0) {
     const karst_index rest = a % b;
@@ -19,7 +21,7 @@ static karst_index divide(karst_index a, karst_index b)
   return a;
 }
 
-/* Whether row i has the columns of the row before it. */
+/* Returns whether row i has the same columns as row i - 1. */
 static bool is_repeated(const karst_matrix *A, karst_index i)
 {
   const karst_index begin = A->row_start[i], length = A->row_start[i + 1] - begin, before = A->row_start[i - 1];
@@ -29,14 +31,14 @@ static bool is_repeated(const karst_matrix *A, karst_index i)
   return true;
 }
 
-/* Divides size by the begins and ends of the runs of row i. */
-static karst_index divide_by_runs(const karst_matrix *A, karst_index i, karst_index size)
+/* Returns the greatest common divisor of size and the begins and ends of the runs of row i. */
+static karst_index divisor_with_runs(const karst_matrix *A, karst_index i, karst_index size)
 {
   const karst_index begin = A->row_start[i], end = A->row_start[i + 1];
   for (karst_index k = begin; k < end && size >= LEAST; k++) {
     const karst_index j = A->column[k];
-    if (k == begin || A->column[k - 1] != j - 1) size = divide(size, j);
-    if (k + 1 == end || A->column[k + 1] != j + 1) size = divide(size, j + 1);
+    if (k == begin || A->column[k - 1] != j - 1) size = common_divisor(size, j);
+    if (k + 1 == end || A->column[k + 1] != j + 1) size = common_divisor(size, j + 1);
   }
   return size;
 }
@@ -49,7 +51,7 @@ int karst_blocks_find(const karst_matrix *A)
   for (karst_index i = 0; i < A->block_rows && size >= LEAST; i++) {
     if (i > 0 && is_repeated(A, i)) continue;
     any = any || A->row_start[i + 1] > A->row_start[i];
-    size = divide_by_runs(A, i, divide(size, i));
+    size = divisor_with_runs(A, i, common_divisor(size, i));
   }
   return any && size >= LEAST && size <= MOST && A->block_rows / size >= FEWEST ? (int)size : 0;
 }

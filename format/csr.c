@@ -1,4 +1,4 @@
-/* csr.c - sorts entries in any order into CSR, in place.
+/* csr.c - sorts entries into CSR, in place.
  *
  * Entries move to their rows by swaps: a bucket sort that follows the cycles of its permutation (the American flag sort
  * of McIlroy, Bostic and McIlroy, Engineering radix sort, 1993). Then each row is sorted by columns. The sort needs one
@@ -79,13 +79,13 @@ static void sort_row(karst_index *column, double *value, int64_t count)
 }
 
 void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
-                         karst_index *twice)
+                         karst_index *repeated)
 {
-  *twice = -1;
+  *repeated = -1;
   for (karst_index i = 0; i < rows; i++) {
     sort_row(column + row_start[i], value + row_start[i], row_start[i + 1] - row_start[i]);
-    for (karst_index k = row_start[i] + 1; k < row_start[i + 1] && *twice < 0; k++)
-      if (column[k] == column[k - 1]) *twice = k;
+    for (karst_index k = row_start[i] + 1; k < row_start[i + 1] && *repeated < 0; k++)
+      if (column[k] == column[k - 1]) *repeated = k;
   }
 }
 
@@ -101,7 +101,7 @@ static bool is_sorted(karst_index rows, const karst_index *row_start, const kars
 karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_index *row_start, karst_index *column,
                               double *value)
 {
-  karst_index *at, end = 0; /* [rows] the last place of each column */
+  karst_index *at, end = 0; /* [rows] the position of the last entry in each column */
   if (is_sorted(rows, row_start, column)) return KARST_SUCCESS;
   karst_status status = karst_allocate(context, &at, rows, sizeof *at, "adding up a matrix's entries");
   if (status) return status;
@@ -125,21 +125,21 @@ karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_in
 }
 
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
-                                    karst_index *column, double *value, karst_index *twice)
+                                    karst_index *column, double *value, karst_index *repeated)
 {
   karst_index *next;
-  *twice = -1;
+  *repeated = -1;
   karst_status status = karst_allocate(context, &next, rows, sizeof *next, "sorting a matrix");
   if (status) return status;
   sort_into_rows(rows, counts, next, row, column, value);
   karst_release(context, next);
-  karst_csr_sort_rows(rows, counts, column, value, twice);
+  karst_csr_sort_rows(rows, counts, column, value, repeated);
   return KARST_SUCCESS;
 }
 
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats)
 {
   if (repeats > 0)
-    karst_tell(context, KARST_MESSAGE_NOTE, "%s: %lld entr%s another's row and column, and %s added to it", name,
-               (long long)repeats, repeats == 1 ? "y has" : "ies have", repeats == 1 ? "is" : "are");
+    karst_tell(context, KARST_MESSAGE_NOTE, "%s: %lld %s the row and column of an earlier one and %s added to it", name,
+               (long long)repeats, repeats == 1 ? "entry has" : "entries have", repeats == 1 ? "is" : "are");
 }

@@ -1,14 +1,14 @@
 /* entries.c - reads the entries of a Matrix Market coordinate file, or of a list of entries without a header, into a
  * scalar CSR matrix.
  *
- * Such a list has the lines "ROW COLUMN VALUE" alone, as dune-istl's writeMatrixToMatlab writes them. Its matrix has as
- * many rows and columns as the largest index says.
+ * A list has only lines "ROW COLUMN VALUE", as dune-istl's writeMatrixToMatlab writes them. Its matrix has as many rows
+ * and columns as the largest index.
  *
  * Entries are read into three arrays that grow as needed, and are then sorted in place. An entry of a symmetric or
- * skew-symmetric file is mirrored when it is read, unless the caller wants the stored triangle alone. Two of the arrays
+ * skew-symmetric file is mirrored when it is read, unless the caller wants only the stored triangle. Two of the arrays
  * become the matrix, so that with 32-bit indices the peak of memory is 4/3 of the matrix. The order of entries and
- * their line numbers are not kept: if an entry comes twice, the file is read again, to add up the values of each place
- * in the order of the file, which gives the same bits in every run and build, or to find the line to be refused. */
+ * their line numbers are not kept. If an entry is repeated, the file is read again: to add up the values of each
+ * position in the order of the file, with the same bits in every run and build, or to find the line to refuse. */
 #include "config.h"
 
 #include "format/format.h"
@@ -19,7 +19,7 @@
 typedef struct reader {
   karst_input *input;
   karst_market_header header;
-  bool mirror;  /* whether an entry stands for its mirror image too */
+  bool mirror;  /* each entry stands for its mirror image too */
   int64_t done; /* entries read so far */
   char *line;   /* the first entry of a list, which has been read to recognise it; else NULL */
 } reader;
@@ -29,7 +29,7 @@ typedef struct entry {
   double value;
 } entry;
 
-/* The entries of a list are not announced. */
+/* Returns whether the file is a list, which does not announce the number of its entries. */
 static bool is_list(const reader *r) { return r->header.entries < 0; }
 
 /* Returns whether the line is "ROW COLUMN VALUE", two integers and a number. */
@@ -59,7 +59,7 @@ static karst_status open_reader(reader *r, karst_input *input, bool stored)
     return KARST_SUCCESS;
   }
   if (!karst_market_begins(line))
-    return karst_input_fail(input, "no format Karst knows: a Matrix Market file begins with %%%%MatrixMarket");
+    return karst_input_fail(input, "unknown format: a Matrix Market file begins with %%%%MatrixMarket");
   status = karst_market_read_header(input, line, true, &r->header);
   r->mirror = !stored && r->header.symmetry != KARST_MARKET_GENERAL;
   if (!status && (r->header.rows >= KARST_INDEX_MAX || r->header.entries > KARST_INDEX_MAX))
@@ -79,7 +79,8 @@ static karst_status refuse_index(const reader *r, const char *text, const char *
   if (*text == '\0') return karst_input_fail(r->input, "the %s index is missing", what);
   if (!karst_parse_integer(text, &index))
     return karst_input_fail(r->input, "the %s index '%s' is not an integer", what, word);
-  return karst_input_fail(r->input, "the %s index %s is not in 1 to %lld", what, word, (long long)r->header.rows);
+  return karst_input_fail(r->input, "the %s index %s is out of range (1 to %lld)", what, word,
+                          (long long)r->header.rows);
 }
 
 static karst_status refuse_value(const reader *r, const char *text)
@@ -103,7 +104,7 @@ static karst_status parse_entry(const reader *r, const char *text, entry *e)
   end = karst_parse_fortran(text, &e->value);
   if (!end || (r->header.integer && e->value != trunc(e->value))) return refuse_value(r, text);
   text = karst_skip_spaces(end);
-  if (*text != '\0') return karst_input_fail(r->input, "'%s' follows the value", karst_quote_word(text, word));
+  if (*text != '\0') return karst_input_fail(r->input, "unexpected '%s' after the value", karst_quote_word(text, word));
   return KARST_SUCCESS;
 }
 
@@ -144,7 +145,7 @@ static karst_status next_entry(reader *r, entry *e, bool *found)
     return KARST_SUCCESS;
   }
   if (!status && !line)
-    status = karst_input_fail(r->input, "the file ends here with %lld of %lld entries", (long long)r->done,
+    status = karst_input_fail(r->input, "the file ends after %lld of %lld entries", (long long)r->done,
                               (long long)r->header.entries);
   if (!status) status = parse_entry(r, line, e);
   if (!status) status = check_triangle(r, e);
@@ -221,7 +222,7 @@ static karst_status read_entries(reader *r, assembly *a)
 
 /* Sets the size of a list's matrix. Refuses a list that begins with the sizes of its matrix, which would be an entry in
  * its last row and column, and one that has too few entries for the memory that its rows take. */
-static karst_status settle_size(reader *r, const assembly *a)
+static karst_status set_size(reader *r, const assembly *a)
 {
   karst_index last = 0;
   if (!is_list(r)) return KARST_SUCCESS;
@@ -233,7 +234,7 @@ static karst_status settle_size(reader *r, const assembly *a)
   r->header.entries = a->count;
   if (a->count > 1 && a->row[0] == last && a->column[0] == last && a->value[0] == (double)(a->count - 1)) {
     r->input->line = 1;
-    return karst_input_fail(r->input, "no format Karst knows: sizes, and no line %%%%MatrixMarket before them");
+    return karst_input_fail(r->input, "unknown format: a line of sizes without a line %%%%MatrixMarket before it");
   }
   return karst_input_check_rows(r->input, r->header.rows, r->header.entries);
 }
@@ -247,10 +248,10 @@ static karst_status count_rows(karst_context *context, karst_index rows, assembl
   return status;
 }
 
-/* What is done with each entry of a file that is read again. */
+/* What a second reading of the file looks for, or adds to. */
 typedef struct again {
   karst_index row, column; /* the entry to refuse, counted from 0 */
-  bool seen;               /* it has come once */
+  bool seen;               /* it has been read once */
   karst_index rows;        /* or the matrix to add to */
   const karst_index *row_start, *column_of;
   double *value;
@@ -258,10 +259,10 @@ typedef struct again {
 
 static karst_status fail_changed(karst_context *context, const char *path)
 {
-  return karst_fail(context, KARST_ERROR_FILE, "%s has changed while it was read", path);
+  return karst_fail(context, KARST_ERROR_FILE, "%s changed while Karst read it", path);
 }
 
-/* Reads the file again and hands each entry to visit, which returns an error to end it. entries: those that it had. */
+/* Reads the file again and calls visit for each entry, until visit returns an error. entries: their former number. */
 static karst_status read_again(karst_context *context, const char *path, bool stored, int64_t entries,
                                karst_status (*visit)(const reader *, const char *, const entry *, again *), again *what)
 {
@@ -289,13 +290,12 @@ static karst_status refuse_second(const reader *r, const char *path, const entry
   const bool same = e->row == row && e->column == column, mirrored = r->mirror && e->column == row && e->row == column;
   (void)path;
   if (what->seen && (same || mirrored))
-    return karst_input_fail(r->input, "the entry (%lld, %lld) comes a second time", (long long)e->row,
-                            (long long)e->column);
+    return karst_input_fail(r->input, "the entry (%lld, %lld) is repeated", (long long)e->row, (long long)e->column);
   what->seen = what->seen || same || mirrored;
   return KARST_SUCCESS;
 }
 
-/* Adds to the value of a place, by indices from 1. */
+/* Adds to the value at a row and column, counted from 1. */
 static karst_status add_value(const reader *r, const char *path, int64_t row, int64_t column, double value, again *what)
 {
   if (row > what->rows) return fail_changed(r->input->context, path);
@@ -323,7 +323,7 @@ static karst_status add_entry_again(const reader *r, const char *path, const ent
   return add_value(r, path, e->column, e->row, skew ? -e->value : e->value, what);
 }
 
-/* Returns the entries of the file that the matrix has room for: of mirror images those of the lower triangle. */
+/* Returns the number of different positions of the file's entries: without mirror images, which are not in the file. */
 static int64_t count_places(const reader *r, const assembly *a)
 {
   const karst_index rows = (karst_index)r->header.rows;
@@ -333,7 +333,7 @@ static int64_t count_places(const reader *r, const assembly *a)
   return count;
 }
 
-/* Adds up the entries of each place. Their values are set again: from -0, to which each number adds as it is. */
+/* Adds up the entries of each position, in the order of the file. Sums start from -0, because -0 + x = x for all x. */
 static karst_status add_up(const reader *r, const char *path, bool stored, assembly *a)
 {
   karst_context *context = r->input->context;
@@ -367,22 +367,22 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, bool
 {
   karst_context *context = input->context;
   assembly a = {0};
-  karst_index twice;
+  karst_index repeated;
   reader r;
   karst_status status = open_reader(&r, input, stored);
   if (!status) status = read_entries(&r, &a);
-  if (!status) status = settle_size(&r, &a);
+  if (!status) status = set_size(&r, &a);
   if (!status && a.count > KARST_INDEX_MAX)
     status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s: %lld entries are more than %d-bit indices can count",
                         input->name, (long long)a.count, KARST_INDEX_BITS);
   if (status) goto fail;
   karst_index rows = (karst_index)r.header.rows;
   status = count_rows(context, rows, &a);
-  if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &twice);
-  if (!status && twice >= 0 && context->duplicates == KARST_DUPLICATES_REFUSE) {
-    again second = {.row = row_of(a.start, twice), .column = a.column[twice]};
+  if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &repeated);
+  if (!status && repeated >= 0 && context->duplicates == KARST_DUPLICATES_REFUSE) {
+    again second = {.row = row_of(a.start, repeated), .column = a.column[repeated]};
     status = read_again(context, path, stored, -1, refuse_second, &second);
-  } else if (!status && twice >= 0) {
+  } else if (!status && repeated >= 0) {
     status = add_up(&r, path, stored, &a);
   }
   if (status) goto fail;

@@ -1,12 +1,12 @@
-/* filter.c - reads files compressed by xz, zstd or bzip2, through libarchive: the bytes of one file, which libarchive
- * calls the format raw. */
+/* filter.c - reads files compressed by xz, zstd or bzip2 through libarchive, which calls the bytes of a single file the
+ * format "raw". */
 #include "config.h"
 
 #include "format/format.h"
 
 #include <string.h>
 
-/* What a compressed file begins with, and the program that it is of. */
+/* The first bytes of a compressed file, and the program that writes it. */
 static const struct kind {
   const char *program;
   size_t length;
@@ -22,7 +22,7 @@ static const struct kind *find_kind(const unsigned char begin[KARST_FILTER_BEGIN
 {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     if (memcmp(begin, kinds[i].magic, kinds[i].length) != 0) continue;
-    const bool letters = strcmp(kinds[i].program, "bzip2") == 0; /* a text may begin so too */
+    const bool letters = strcmp(kinds[i].program, "bzip2") == 0; /* a text may begin with these letters */
     if (!letters || memcmp(begin + 4, bzip2_block, sizeof bzip2_block) == 0 ||
         memcmp(begin + 4, bzip2_end, sizeof bzip2_end) == 0)
       return &kinds[i];
@@ -63,10 +63,10 @@ static karst_status fail(karst_input *input)
   if (input->filter->failure) return input->filter->failure;
   const char *cause = archive_error_string(input->filter->reader);
   return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the compressed data are damaged (%s)", input->name,
-                    cause ? cause : "libarchive names no cause");
+                    cause ? cause : "unknown libarchive error");
 }
 
-/* Adds the filters that libarchive has itself. For others it would run a program, which a library must not do. */
+/* Adds a filter that libarchive itself has. For others it would run a program, which a library must not do. */
 static bool support(struct archive *reader, const char *program)
 {
   int outcome = ARCHIVE_FATAL;
@@ -88,7 +88,7 @@ karst_status karst_filter_open(karst_input *input, const unsigned char begin[KAR
   if (!reader) return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: decompressing %s", input->name);
   if (!support(reader, program))
     return karst_fail(input->context, KARST_ERROR_NOT_BUILT,
-                      "%s is compressed by %s, which the libarchive here does not read: decompress it first",
+                      "%s is compressed by %s, which this libarchive does not support: decompress it first",
                       input->name, program);
   if (archive_read_open(reader, input, NULL, serve, NULL) != ARCHIVE_OK) return fail(input);
   const int outcome = archive_read_next_header(reader, &entry);
@@ -119,8 +119,7 @@ void karst_filter_close(karst_input *input)
 static karst_status not_built(karst_input *input)
 {
   return karst_fail(input->context, KARST_ERROR_NOT_BUILT,
-                    "%s is compressed, and not by gzip, and Karst was built without libarchive: decompress it first",
-                    input->name);
+                    "%s is compressed, and without libarchive Karst reads gzip only: decompress it first", input->name);
 }
 
 karst_status karst_filter_open(karst_input *input, const unsigned char begin[KARST_FILTER_BEGIN])

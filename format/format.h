@@ -1,14 +1,14 @@
 /* format.h - the input and output layers that the file formats share.
  *
- * Reading goes through layers, listed from the lowest; a layer does not know those listed after it:
+ * Reading goes through layers, listed from the lowest up. A layer does not call those listed after it:
  *   file.c     bytes of the file
- *   unpack.c   these bytes, decompressed by gzip.c if they are gzip, by filter.c if they are xz, zstd or bzip2
+ *   unpack.c   these bytes, decompressed by gzip.c (gzip) or filter.c (xz, zstd, bzip2)
  *   archive.c  bytes of one member, if the file is a tar archive
  *   input.c    numbered lines, and error sentences that name the line
+ *   room.c     the growth of the arrays that entries are read into
  *   market.c   the header of a Matrix Market file
  *   entries.c  its entries, sorted into a scalar CSR matrix by csr.c
- *   room.c     the growth of the arrays that entries are read into
- *   blocks.c   the blocks that a scalar matrix looks like
+ *   blocks.c   the block size that a scalar matrix seems to have
  *   petsc.c    PETSc's binary matrices and vectors, with the block size that petsc_info.c finds beside them
  *   istl.c     the files beside a matrix file of dune-istl
  *   vector.c, binary.c, matrix.c  vectors, .kbsr files, and the public functions
@@ -21,17 +21,17 @@
 #include "lib/base/number.h"
 #include "support/place.h"
 
-enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a sentence; longer names lose their front */
+enum { KARST_NAME_SIZE = 256 }; /* bytes of a file's name in a message; a longer name loses its beginning */
 
 /* ---- input ---- */
 
 typedef struct karst_input {
   karst_context *context;
-  char name[KARST_NAME_SIZE];    /* for sentences: the path, and the archive's member in brackets */
+  char name[KARST_NAME_SIZE];    /* for messages: the path, and the archive's member in brackets */
   size_t member;                 /* where " (" and the member begin in the name; 0: no archive */
   int file;                      /* descriptor of a regular file */
   int64_t file_size;             /* bytes */
-  int64_t text_limit;            /* upper bound of the bytes that decompression can give; INT64_MAX: not known */
+  int64_t text_limit;            /* most bytes that decompression can produce; INT64_MAX: unknown */
   struct karst_gunzip *gunzip;   /* NULL if the file is not gzip */
   struct karst_filter *filter;   /* NULL if the file is not compressed otherwise */
   struct karst_archive *archive; /* NULL if the file is no archive */
@@ -46,7 +46,7 @@ typedef struct karst_input {
 karst_status karst_input_open(karst_context *context, const char *path, const char *member, karst_input **result);
 void karst_input_close(karst_input *input);
 
-/* Makes the next bytes of the file, up to 256, known to the two functions that follow. */
+/* Reads ahead, so that the two functions below can look at the next 256 bytes. */
 karst_status karst_input_look(karst_input *input);
 /* Returns whether no bytes are left. */
 bool karst_input_is_at_end(const karst_input *input);
@@ -57,16 +57,16 @@ bool karst_input_begins(const karst_input *input, const void *bytes, size_t coun
  * *line is NULL at the end of the file. A zero byte in a line is an error. */
 karst_status karst_input_line(karst_input *input, char **line);
 
-/* Returns whether what is read are the bytes of the file itself, whose number is known. */
+/* Returns whether the file is read as it is, neither unpacked nor from an archive: its size is known then. */
 static inline bool karst_input_is_plain(const karst_input *input)
 {
   return !input->gunzip && !input->filter && !input->archive;
 }
 
-/* Reads exactly count bytes; fewer are an error. */
+/* Reads exactly count bytes. A file that ends before them is an error. */
 karst_status karst_input_bytes(karst_input *input, void *to, size_t count);
 
-/* Refuses more empty rows than a file may have, as they take memory but hardly any space in the file. */
+/* Refuses a file that announces far more rows than entries: empty rows take memory, but no bytes of the file. */
 karst_status karst_input_check_rows(karst_input *input, int64_t rows, int64_t entries);
 
 /* Reports KARST_ERROR_FORMAT with the file's name, the line number if there is one, and the text. */
@@ -98,9 +98,8 @@ void karst_archive_close(karst_input *input);
 
 /* ---- room that grows with what is read ---- */
 
-/* Returns the next larger capacity for an array of announced elements. Beyond the first, each is at most 8 times the
- * one before. The last step but one is an eighth of the whole, so that growing costs little where a file holds what it
- * announces. */
+/* Returns the next larger capacity for an array of announced elements. A step multiplies the capacity by at most 8. The
+ * last step but one is an eighth of the whole, so that growing costs little if the file holds what it announces. */
 int64_t karst_room_announced(int64_t capacity, int64_t announced);
 /* Moves count elements of an array to a larger array that replaces it. */
 karst_status karst_room_enlarge(karst_context *context, void *array /* T ** */, int64_t count, int64_t capacity,
@@ -131,32 +130,32 @@ karst_status karst_market_read_header(karst_input *input, const char *line, bool
                                       karst_market_header *header);
 
 /* Reads a scalar matrix from a coordinate file or a list of entries, and its header, which says general for a list.
- * stored: whether the triangle that a symmetric file stores is the whole matrix. path serves to read the file again
- * where entries come twice. */
+ * stored: whether the triangle that a symmetric file stores is the whole matrix. path: to read the file again
+ * if entries are repeated. */
 karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header);
 
 /* Sorts count entries into CSR in place: column and value by rows, with ascending columns. On entry counts[i + 1]
- * entries are in row i and counts[0] = 0; on return counts holds the row starts. *twice is the position of an entry
- * that repeats the row and column of the one before it, or -1. */
+ * entries are in row i and counts[0] = 0; on return counts holds the row starts. *repeated is the position of an
+ * entry with the row and column of the one before it, or -1. */
 karst_status karst_csr_from_entries(karst_context *context, karst_index rows, karst_index *counts, karst_index *row,
-                                    karst_index *column, double *value, karst_index *twice);
+                                    karst_index *column, double *value, karst_index *repeated);
 
-/* Adds entries of one row and column up, in their order, in the place of the first; rows need not be sorted. row_start
- * and the arrays hold fewer entries then. */
+/* Adds up entries with the same row and column, in their order, in the place of the first. Rows need not be sorted.
+ * row_start and the arrays then hold fewer entries. */
 karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_index *row_start, karst_index *column,
                               double *value);
 
-/* Sorts each row by columns. *twice: as above. */
+/* Sorts each row by columns. *repeated: as above. */
 void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
-                         karst_index *twice);
+                         karst_index *repeated);
 
-/* Says in a note how many entries of a file were added to others of the same row and column; nothing for 0. */
+/* Sends a note on how many entries of a file were added to others with the same row and column; none for 0. */
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats);
 
-/* The size of the full blocks, 2 to 8, that a scalar matrix is made of by its pattern; 0 where there are none. */
+/* Returns the size, 2 to 8, of the full blocks that make up a scalar matrix, from its pattern; 0: it has no blocks. */
 int karst_blocks_find(const karst_matrix *A);
-/* Says in a note what size of blocks was found. */
+/* Sends a note with the block size that karst_blocks_find returns, unless it is 0. */
 void karst_blocks_note(const karst_matrix *A, const char *path);
 
 /* ---- PETSc's binary files ---- */
@@ -169,18 +168,18 @@ karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix);
 karst_status karst_petsc_skip_matrix(karst_input *input, bool *found);
 /* Reads the vector that is next. *values: [*count], owned by the caller, or NULL after an error. */
 karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double **values);
-/* Reads the block size that NAME.info gives for the file NAME or NAME.gz; 0 if it gives none or is not there. */
+/* Reads the block size that NAME.info gives for the file NAME or NAME.gz; 0 if NAME.info is missing or gives none. */
 karst_status karst_petsc_block_size(karst_context *context, const char *path, int *block_size);
 
-/* Says in a note that the scalar matrix has nothing below its diagonal blocks of this size, but something above. */
+/* Sends a note if the scalar matrix has entries above its diagonal blocks of this size, but none below. */
 void karst_petsc_note_triangle(const karst_matrix *matrix, int block_size, const char *path);
 
 /* ---- files beside a matrix file of dune-istl ---- */
 
-/* Sets *path to the right-hand side's name for a matrix file ...matrix_istl..., as OPM Flow names them, which the
- * caller releases; NULL for other names. */
+/* Sets *path to the name of the right-hand side that belongs to a matrix file ...matrix_istl... of OPM Flow; NULL for
+ * other names. The caller releases it. */
 karst_status karst_istl_rhs_path(karst_context *context, const char *matrix_path, char **path);
-/* Says in a note that NAME_R.mm is the part of one process, if another part stands beside it. */
+/* Sends a note that the file NAME_R.mm is the part of one process, if the part of another process is in its folder. */
 karst_status karst_istl_note_part(karst_context *context, const char *path);
 
 /* ---- the binary form ---- */

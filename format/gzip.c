@@ -15,8 +15,8 @@ enum {
 
 struct karst_gunzip {
   z_stream stream;
-  bool in_member; /* between a member's start and end, where the file must not end; a file may have several members */
-  bool behind_member; /* past the end of one, where zeros may fill up a block of a tape */
+  bool in_member;     /* inside a member, where the file must not end; a file may have several members */
+  bool behind_member; /* after a member, where zeros may fill up the block of a tape */
   unsigned char packed[PACKED_SIZE];
 };
 
@@ -58,7 +58,7 @@ static karst_status refill(karst_input *input)
   return status;
 }
 
-/* Skips zeros behind the last member, up to the end of the file (gzip's manual, Using gzip on tapes). */
+/* Skips zeros after the last member, up to the end of the file (gzip's manual, "Using gzip on tapes"). */
 static karst_status skip_padding(karst_input *input)
 {
   z_stream *stream = &input->gunzip->stream;
@@ -71,7 +71,7 @@ static karst_status skip_padding(karst_input *input)
   }
   if (!padded) return KARST_SUCCESS;
   return karst_fail(input->context, KARST_ERROR_FORMAT,
-                    "%s: the compressed data are damaged (something follows the zeros behind their end)", input->name);
+                    "%s: the compressed data are damaged (other bytes follow the zeros after their end)", input->name);
 }
 
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got)
@@ -95,7 +95,7 @@ karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, si
       return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: decompressing %s", input->name);
     if (outcome != Z_OK && outcome != Z_STREAM_END)
       return karst_fail(input->context, KARST_ERROR_FORMAT, "%s: the compressed data are damaged (%s)", input->name,
-                        stream->msg ? stream->msg : "zlib names no cause");
+                        stream->msg ? stream->msg : "unknown zlib error");
     gunzip->in_member = outcome == Z_OK;
     gunzip->behind_member = outcome == Z_STREAM_END;
     *got += room - stream->avail_out;
@@ -149,7 +149,7 @@ void karst_gzip_close(karst_output *output)
 
 static karst_status not_built(karst_context *context, const char *name)
 {
-  return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is compressed, and Karst was built without zlib", name);
+  return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is compressed, and this Karst was built without zlib", name);
 }
 
 karst_status karst_gunzip_open(karst_input *input) { return not_built(input->context, input->name); }

@@ -1,4 +1,4 @@
-/* input.c - opens a file, tells archives from plain files, hands out lines, and names the line of an error. */
+/* input.c - opens a file, recognises archives, hands out lines, and reports errors with the number of the line. */
 #include "config.h"
 
 #include "format/format.h"
@@ -48,7 +48,7 @@ static karst_status fill(karst_input *input)
   return KARST_SUCCESS;
 }
 
-/* Opens the file and refuses what is not a regular file. */
+/* Opens the file. Refuses anything but a regular file. */
 static karst_status open_file(karst_input *input, const char *path)
 {
   struct stat info;
@@ -69,7 +69,7 @@ static bool begins_as_tar(const karst_input *input)
 }
 
 /* Windows editors write this mark before a text in UTF-8. */
-static void pass_byte_order_mark(karst_input *input)
+static void skip_byte_order_mark(karst_input *input)
 {
   if (karst_input_begins(input, "\xef\xbb\xbf", 3)) input->begin += 3;
 }
@@ -102,7 +102,7 @@ karst_status karst_input_open(karst_context *context, const char *path, const ch
     snprintf(input->name, sizeof input->name, "...%s", path + length - KARST_NAME_SIZE / 2);
   status = open_layers(input, path, member, &found);
   if (!status && found) {
-    pass_byte_order_mark(input);
+    skip_byte_order_mark(input);
     return KARST_SUCCESS;
   }
   karst_input_close(input);
@@ -159,7 +159,7 @@ static karst_status next_line(karst_input *input, char **line, char **end)
   if (*end > *line && (*end)[-1] == '\r') (*end)--;
   **end = '\0';
   if (memchr(*line, '\0', (size_t)(*end - *line)))
-    return karst_input_fail(input, "a zero byte: the file is binary and no format Karst knows");
+    return karst_input_fail(input, "a zero byte: the file is binary, in an unknown format");
   return KARST_SUCCESS;
 }
 
@@ -178,7 +178,7 @@ karst_status karst_input_check_rows(karst_input *input, int64_t rows, int64_t en
 {
   const int64_t empty_rows = 1 << 20, rows_per_entry = 16;
   if ((rows - empty_rows) / rows_per_entry <= entries) return KARST_SUCCESS;
-  return karst_input_fail(input, "%lld rows are announced, too many for a matrix whose entries number %lld",
+  return karst_input_fail(input, "%lld rows are announced, too many for a matrix with so few entries (%lld)",
                           (long long)rows, (long long)entries);
 }
 

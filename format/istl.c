@@ -1,6 +1,6 @@
 /* istl.c - the files beside a matrix file of dune-istl. Its storeMatrixMarket writes NAME.mm, which market.c reads, or
- * in a parallel run the part of each process to NAME_R.mm, with rows that several of them have. OPM Flow names the file
- * of a matrix ...matrix_istl... and that of its right-hand side ...rhs_istl..., with any ending. */
+ * in a parallel run the part of each process to NAME_R.mm; several parts have some rows in common. OPM Flow names the
+ * file of a matrix ...matrix_istl... and that of its right-hand side ...rhs_istl..., with any ending. */
 #include "config.h"
 
 #include "format/format.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns where the last component of a path begins. */
+/* Returns where the file's name begins in a path. */
 static size_t base_of(const char *path)
 {
   const char *slash = strrchr(path, '/');
@@ -30,7 +30,7 @@ karst_status karst_istl_rhs_path(karst_context *context, const char *matrix_path
   return status;
 }
 
-/* Returns whether the path is [...]_R.mm, or that compressed, for a number R; *begin and *end: where R stands. */
+/* Returns whether the path is [...]_R.mm, compressed or not, for a number R; *begin and *end: the position of R. */
 static bool is_part(const char *path, size_t *begin, size_t *end)
 {
   const size_t base = base_of(path);
@@ -54,8 +54,7 @@ karst_status karst_istl_note_part(karst_context *context, const char *path)
   snprintf(other, size, "%.*s%c%s", (int)begin, path, first ? '1' : '0', path + end);
   if (access(other, F_OK) == 0)
     karst_tell(context, KARST_MESSAGE_NOTE,
-               "%s is the part of one process of a parallel run, for %s is there too: its rows alone are read", path,
-               other);
+               "%s is the part of one process of a parallel run, like %s: Karst reads only its rows", path, other);
   karst_release(context, other);
   return KARST_SUCCESS;
 }

@@ -30,12 +30,12 @@ static bool take_word(const char **text, const char *word)
   return true;
 }
 
-/* Reports that the word at text in the banner is none of those that Karst reads. */
+/* Reports that Karst does not read the word at text in the banner. */
 static karst_status refuse_word(karst_input *input, const char *text, const char *wanted)
 {
   char word[KARST_WORD_SIZE];
   if (*text == '\0') return karst_input_fail(input, "the header ends before one of %s", wanted);
-  return karst_input_fail(input, "the header says '%s' where Karst reads %s", karst_quote_word(text, word), wanted);
+  return karst_input_fail(input, "the header says '%s', but Karst reads %s", karst_quote_word(text, word), wanted);
 }
 
 static karst_status read_field(karst_input *input, const char **text, karst_market_header *header)
@@ -43,9 +43,9 @@ static karst_status read_field(karst_input *input, const char **text, karst_mark
   header->integer = take_word(text, "integer");
   if (header->integer || take_word(text, "real") || take_word(text, "double")) return KARST_SUCCESS;
   if (take_word(text, "pattern"))
-    return karst_input_fail(input, "the file holds a pattern without values, of which nothing can be solved");
+    return karst_input_fail(input, "the file holds a pattern without values, which cannot be solved");
   if (take_word(text, "complex"))
-    return karst_input_fail(input, "the values are complex, where Karst reads real or integer");
+    return karst_input_fail(input, "the values are complex, but Karst reads real or integer");
   return refuse_word(input, *text, "real or integer");
 }
 
@@ -69,15 +69,15 @@ static karst_status read_banner(karst_input *input, const char *text, bool coord
   take_word(&text, banner);
   if (!take_word(&text, "matrix")) return refuse_word(input, text, "matrix");
   if (!coordinate && take_word(&text, "coordinate"))
-    return karst_input_fail(input, "the file holds a sparse matrix, where a vector is an array of one column");
+    return karst_input_fail(input, "the file holds a sparse matrix, but a vector is an array of one column");
   if (coordinate && take_word(&text, "array"))
-    return karst_input_fail(input, "the file holds a dense array, where a sparse matrix is in coordinate form");
+    return karst_input_fail(input, "the file holds a dense array, but a sparse matrix is in coordinate form");
   if (!take_word(&text, coordinate ? "coordinate" : "array"))
     return refuse_word(input, text, coordinate ? "coordinate" : "array");
   karst_status status = read_field(input, &text, header);
   if (!status) status = read_symmetry(input, &text, header);
   if (!status && *text != '\0')
-    status = karst_input_fail(input, "'%s' follows the header", karst_quote_word(text, word));
+    status = karst_input_fail(input, "unexpected '%s' after the header", karst_quote_word(text, word));
   return status;
 }
 
@@ -90,12 +90,12 @@ static karst_status read_grid(karst_input *input, const char *text, karst_market
     int64_t size;
     const char *end = karst_parse_integer(text, &size);
     if (!end || size < 1 || size > KARST_INDEX_MAX)
-      return karst_input_fail(input, "size %d of the grid, '%s', is not in 1 to %lld", axis + 1,
+      return karst_input_fail(input, "size %d of the grid, '%s', is out of range (1 to %lld)", axis + 1,
                               karst_quote_word(text, word), (long long)KARST_INDEX_MAX);
     header->grid[axis] = (karst_index)size;
     text = karst_skip_spaces(end);
   }
-  if (*text != '\0') return karst_input_fail(input, "'%s' follows the grid", karst_quote_word(text, word));
+  if (*text != '\0') return karst_input_fail(input, "unexpected '%s' after the grid", karst_quote_word(text, word));
   if (!karst_grid_is_valid(header->grid, &cells, fault)) return karst_input_fail(input, "%s", fault);
   if (header->grid_line > 0) return karst_input_fail(input, "the file gives a second grid");
   header->grid_line = input->line;
@@ -127,7 +127,7 @@ static karst_status read_comment(karst_input *input, const char *text, karst_mar
     const char *end = karst_parse_integer(text, &size[i]);
     if (!end || size[i] < 1 || size[i] > KARST_BLOCK_SIZE_MAX) {
       char word[KARST_WORD_SIZE];
-      return karst_input_fail(input, "the block size '%s' is not in 1 to %d", karst_quote_word(text, word),
+      return karst_input_fail(input, "the block size '%s' is out of range (1 to %d)", karst_quote_word(text, word),
                               KARST_BLOCK_SIZE_MAX);
     }
     text = karst_skip_spaces(end);
@@ -160,9 +160,9 @@ static karst_status check_sizes(karst_input *input, const karst_market_header *h
     return karst_input_fail(input, "the matrix is not square: %lld rows and %lld columns", (long long)header->rows,
                             (long long)header->columns);
   if (!header->coordinate && header->columns != 1)
-    return karst_input_fail(input, "the array has %lld columns, where a vector has one", (long long)header->columns);
+    return karst_input_fail(input, "the array has %lld columns, but a vector has one", (long long)header->columns);
   if (header->entries > input->text_limit / shortest + 1)
-    return karst_input_fail(input, "%lld entries are announced, and the file has only %lld bytes",
+    return karst_input_fail(input, "%lld entries are announced, but the file has only %lld bytes",
                             (long long)header->entries, (long long)input->file_size);
   return header->coordinate ? karst_input_check_rows(input, header->rows, header->entries) : KARST_SUCCESS;
 }
@@ -175,7 +175,7 @@ static karst_status read_size_line(karst_input *input, const char *text, karst_m
   if (!status && header->coordinate) status = read_size(input, &text, "entries", &header->entries);
   if (!header->coordinate) header->entries = header->rows;
   if (!status && *text != '\0')
-    status = karst_input_fail(input, "'%s' follows the sizes", karst_quote_word(text, word));
+    status = karst_input_fail(input, "unexpected '%s' after the sizes", karst_quote_word(text, word));
   if (!status) status = check_sizes(input, header);
   return status ? status : check_grid(input, header);
 }

@@ -1,8 +1,8 @@
-/* matrix.c - reads and writes matrices, and settles their format, block size and grid.
+/* matrix.c - reads and writes matrices, and chooses their format, block size and grid.
  *
  * A Matrix Market file is written scalar by scalar: all entries of a block, zeros included, without the rows that pad
- * the last block. Its ISTL_STRUCT line restores blocks and padding when the file is read, and its grid line the grid. A
- * map of cells is kept in .kbsr files only. */
+ * the last block. Its ISTL_STRUCT line restores blocks and padding when the file is read, and its grid line the grid.
+ * Only .kbsr files can hold a map of cells. */
 #include "config.h"
 
 #include "format/format.h"
@@ -11,9 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Reads the matrix in the blocks in which it is stored in the file, and the block size and grid that it should get.
- * stored: whether the triangle that a symmetric file stores is the whole matrix. header->block_size is the caller's at
- * first: only where it is 0 the options beside a file of PETSc are looked for. */
+/* Reads the matrix in the blocks of the file, and the block size and grid that it should get. stored: whether the
+ * triangle that a symmetric file stores is the whole matrix. header->block_size is the caller's at first: only if it is
+ * 0, PETSc's file of options beside the matrix is read. */
 static karst_status read_stored_blocks(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                        karst_market_header *header)
 {
@@ -37,18 +37,18 @@ static karst_status read_stored_blocks(karst_input *input, const char *path, boo
 }
 
 /* Sets the grid that the file gives, unless its cells are blocks of another size. */
-static void settle_grid(const karst_market_header *header, const char *path, bool had_grid, karst_matrix *matrix)
+static void set_grid(const karst_market_header *header, const char *path, bool had_grid, karst_matrix *matrix)
 {
   if (!had_grid && header->grid[0] == 0) return;
   if (header->grid[0] > 0 && karst_grid_cells(header->grid) == matrix->block_rows)
     karst_matrix_adopt_grid(matrix, header->grid, NULL);
   if (!karst_has_grid(matrix))
-    karst_tell(matrix->context, KARST_MESSAGE_NOTE, "%s: the grid is left out, for its cells are not blocks of size %d",
-               path, matrix->block_size);
+    karst_tell(matrix->context, KARST_MESSAGE_NOTE,
+               "%s: the grid is ignored, because its cells are not blocks of size %d", path, matrix->block_size);
 }
 
-/* Refuses a block size in the file's header that is much larger than what the blocks hold, as it would take memory out
- * of proportion to the file. A block size that the caller asks for is not checked. */
+/* Refuses a block size in the file's header that makes nearly all values of the blocks zero, because it would take
+ * memory out of proportion to the file. A block size that the caller asks for is not checked. */
 static karst_status check_blocks(const karst_matrix *stored, const char *path, int block_size)
 {
   const int64_t always = 1 << 24, scalars_per_entry = 64;
@@ -72,8 +72,9 @@ static karst_status read_matrix(karst_context *context, const char *path, int bl
   if (!context || !matrix) return karst_missing(context, "the place for the matrix");
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
   if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the file's own",
-                      block_size, KARST_BLOCK_SIZE_MAX);
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "the block size %d is out of range (1 to %d, or 0 for the file's own)", block_size,
+                      KARST_BLOCK_SIZE_MAX);
   karst_status status = karst_input_open(context, path, ".mtx", &input);
   if (status) return status;
   if (!input) return karst_fail(context, KARST_ERROR_FORMAT, "%s: the archive has no member NAME/NAME.mtx", path);
@@ -91,7 +92,7 @@ static karst_status read_matrix(karst_context *context, const char *path, int bl
     if (!status) status = karst_matrix_convert(read, block_size, matrix);
     karst_matrix_destroy(read);
   }
-  if (!status) settle_grid(&header, path, had_grid, *matrix);
+  if (!status) set_grid(&header, path, had_grid, *matrix);
   return status;
 }
 
@@ -142,7 +143,7 @@ static karst_status write_grid(const karst_matrix *A, karst_output *output)
     return karst_output_print(output, "%%%%karst grid %lld %lld %lld\n", (long long)size[0], (long long)size[1],
                               (long long)size[2]);
   karst_tell(A->context, KARST_MESSAGE_NOTE,
-             "%s: the matrix's grid is left out, for a map of its cells is kept in .kbsr files only", output->path);
+             "%s: the matrix's grid is not written: only .kbsr files can hold a map of its cells", output->path);
   return KARST_SUCCESS;
 }
 
@@ -181,7 +182,7 @@ karst_status karst_matrix_write(const karst_matrix *matrix, const char *path)
   if (!path) return karst_fail(context, KARST_ERROR_ARGUMENT, "the path of the matrix is NULL");
   const bool binary = karst_path_ends(path, ".kbsr") || karst_path_ends(path, ".kbsr.gz");
   if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz") && !karst_place_is_alone(path))
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz", path);
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "%s does not end in .mtx, .mtx.gz, .kbsr or .kbsr.gz", path);
   karst_status status = karst_matrix_host_value(matrix, &value);
   if (status) return status;
   status = check_finite(matrix, value, path);

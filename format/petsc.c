@@ -4,10 +4,11 @@
  *     matrix: class id 1211216, rows, columns, nonzeros, [rows] lengths of the rows, [nonzeros] columns from 0,
  *             [nonzeros] values
  *     vector: class id 1211214, length, [length] values
- * Integers take 4 bytes, or 8 where PETSc was configured with 64-bit indices, the class id too: the first bytes tell.
- * That values are real and double cannot be told. It is assumed, and what follows them must be objects again.
+ * Integers, the class id too, take 4 bytes, or 8 if PETSc was configured with 64-bit indices; the first bytes show
+ * which. No byte shows whether values are real and double. Karst assumes it, and checks that the file ends after them
+ * or that another object follows.
  *
- * Matrices of every type are written like this, by scalar rows: of MATSBAIJ the upper triangle of blocks alone, and of
+ * PETSc writes matrices of every type like this, by scalar rows: of MATSBAIJ only the upper triangle of blocks, and of
  * MATDENSE all entries, unless the viewer's format is native. */
 #include "config.h"
 
@@ -27,7 +28,7 @@ enum {
 static const unsigned char narrow_id[] = {0x00, 0x12, 0x7b}, wide_id[] = {0, 0, 0, 0, 0x00, 0x12, 0x7b};
 static const unsigned char swapped_matrix[] = {0x50, 0x7b, 0x12, 0x00}, swapped_vector[] = {0x4e, 0x7b, 0x12, 0x00};
 
-/* What stands before the arrays of a matrix. */
+/* The numbers before the arrays of a matrix. */
 typedef struct header {
   size_t width; /* bytes of an integer: 4 or 8 */
   int64_t rows, nonzeros;
@@ -77,23 +78,23 @@ static karst_status read_values(karst_input *input, int64_t count, double *to)
 /* Returns how many of count numbers to read after the first done. */
 static int64_t part_of(int64_t count, int64_t done) { return count - done < CHUNK ? count - done : CHUNK; }
 
-/* Reads the class id, which shows the width of integers, and refuses another one than wanted. */
+/* Reads the class id, which shows the width of integers. Refuses any but the wanted one. */
 static karst_status read_class(karst_input *input, int64_t wanted, size_t *width)
 {
   const char *what = wanted == MATRIX_ID ? "matrix" : "vector";
   int64_t id;
   if (is_swapped(input))
     return karst_input_fail(input,
-                            "the %s is in the byte order of a PC (little-endian), where PETSc's binary files "
+                            "the %s is little-endian, in the byte order of a PC, but PETSc's binary files "
                             "are big-endian",
                             what);
   *width = karst_input_begins(input, narrow_id, sizeof narrow_id) ? 4 : 8;
   karst_status status = read_integers(input, *width, 1, &id);
   if (status || id == wanted) return status;
   if (id == VECTOR_ID || id == MATRIX_ID)
-    return karst_input_fail(input, "the file begins with a %s of PETSc, where a %s is wanted",
+    return karst_input_fail(input, "the file begins with a %s of PETSc, but Karst expects a %s",
                             id == VECTOR_ID ? "vector" : "matrix", what);
-  return karst_input_fail(input, "an object of PETSc with the class id %lld, where a %s (%lld) is wanted",
+  return karst_input_fail(input, "an object of PETSc with the class id %lld, but Karst expects a %s (%lld)",
                           (long long)id, what, (long long)wanted);
 }
 
@@ -103,7 +104,7 @@ static karst_status check_header(karst_input *input, const header *h, int64_t co
   const int64_t width = (int64_t)h->width, entry = width + (int64_t)sizeof(double), begin = 4 * width;
   const int64_t limit = input->text_limit - begin;
   if (h->nonzeros == DENSE)
-    return karst_input_fail(input, "the matrix is dense (PETSc's MATDENSE), where Karst reads sparse ones");
+    return karst_input_fail(input, "the matrix is dense (PETSc's MATDENSE), but Karst reads sparse ones");
   if (h->rows < 0 || columns < 0 || h->nonzeros < 0)
     return karst_input_fail(input, "the matrix announces %lld rows, %lld columns and %lld entries", (long long)h->rows,
                             (long long)columns, (long long)h->nonzeros);
@@ -115,7 +116,7 @@ static karst_status check_header(karst_input *input, const header *h, int64_t co
     return karst_input_fail(input, "the values take 4 bytes each: PETSc wrote them in single precision, and Karst "
                                    "reads double");
   if (h->rows > limit / width || h->nonzeros > (limit - width * h->rows) / entry)
-    return karst_input_fail(input, "%lld rows and %lld entries are announced, and the file has only %lld bytes",
+    return karst_input_fail(input, "%lld rows and %lld entries are announced, but the file has only %lld bytes",
                             (long long)h->rows, (long long)h->nonzeros, (long long)input->file_size);
   if (h->rows >= KARST_INDEX_MAX || h->nonzeros > KARST_INDEX_MAX)
     return karst_fail(input->context, KARST_ERROR_INDEX_OVERFLOW,
@@ -135,7 +136,7 @@ static karst_status read_header(karst_input *input, header *h)
   return check_header(input, h, sizes[1]);
 }
 
-/* The arrays of the matrix, which grow as the file proves to hold what it announces. */
+/* The arrays of the matrix, which grow as they are read. */
 typedef struct arrays {
   int64_t row_room, column_room, value_room;
   karst_index *row_start, *column;
@@ -163,14 +164,14 @@ static karst_status read_row_starts(karst_input *input, const header *h, arrays 
     for (int64_t i = 0; i < part && !status; i++) {
       const int64_t row = done + i;
       if (length[i] < 0 || length[i] > h->nonzeros - sum)
-        return karst_input_fail(input, "row %lld has %lld entries, where all rows together have %lld", (long long)row,
+        return karst_input_fail(input, "row %lld has %lld entries, but all rows together have %lld", (long long)row,
                                 (long long)length[i], (long long)h->nonzeros);
       sum += length[i];
       a->row_start[row + 1] = (karst_index)sum;
     }
   }
   if (!status && sum != h->nonzeros)
-    status = karst_input_fail(input, "the rows have %lld entries, where %lld are announced", (long long)sum,
+    status = karst_input_fail(input, "the rows have %lld entries, but %lld are announced", (long long)sum,
                               (long long)h->nonzeros);
   return status;
 }
@@ -194,7 +195,7 @@ static karst_status read_columns(karst_input *input, const header *h, arrays *a)
     if (!status) status = read_integers(input, h->width, part, column);
     for (int64_t i = 0; i < part && !status; i++) {
       if (column[i] < 0 || column[i] >= h->rows)
-        return karst_input_fail(input, "row %lld has an entry in column %lld, which is not in 0 to %lld",
+        return karst_input_fail(input, "row %lld has an entry in column %lld, which is out of range (0 to %lld)",
                                 row_of(a, done + i), (long long)column[i], (long long)(h->rows - 1));
       a->column[done + i] = (karst_index)column[i];
     }
@@ -214,7 +215,7 @@ static karst_status read_entries(karst_input *input, const header *h, arrays *a)
   return status;
 }
 
-/* Refuses a file that goes on with anything but an object. Complex numbers look so, for only half of them is read. */
+/* Refuses a file that goes on with anything but an object. After complex values it does: only half of them are read. */
 static karst_status check_end(karst_input *input)
 {
   karst_status status = karst_input_look(input);
@@ -232,11 +233,11 @@ static karst_status check_values(karst_input *input, const header *h, const arra
   return KARST_SUCCESS;
 }
 
-/* Checks the values, adds up those of one place unless that is not wanted, and sorts each row by columns. */
-static karst_status settle_entries(karst_input *input, const header *h, arrays *a)
+/* Checks the values, adds up repeated entries unless the context refuses them, and sorts each row by columns. */
+static karst_status finish_entries(karst_input *input, const header *h, arrays *a)
 {
   karst_context *context = input->context;
-  karst_index twice;
+  karst_index repeated;
   karst_status status = check_values(input, h, a);
   if (!status && context->duplicates == KARST_DUPLICATES_SUM)
     status = karst_csr_add_up(context, (karst_index)h->rows, a->row_start, a->column, a->value);
@@ -244,10 +245,10 @@ static karst_status settle_entries(karst_input *input, const header *h, arrays *
   if (!status && repeats > 0) status = check_values(input, h, a);
   if (status) return status;
   karst_csr_note_repeats(context, input->name, repeats);
-  karst_csr_sort_rows((karst_index)h->rows, a->row_start, a->column, a->value, &twice);
-  if (twice < 0) return KARST_SUCCESS;
-  return karst_input_fail(input, "row %lld has two entries in column %lld", row_of(a, twice),
-                          (long long)a->column[twice]);
+  karst_csr_sort_rows((karst_index)h->rows, a->row_start, a->column, a->value, &repeated);
+  if (repeated < 0) return KARST_SUCCESS;
+  return karst_input_fail(input, "row %lld has two entries in column %lld", row_of(a, repeated),
+                          (long long)a->column[repeated]);
 }
 
 karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix)
@@ -260,7 +261,7 @@ karst_status karst_petsc_read_matrix(karst_input *input, karst_matrix **matrix)
   if (!status) status = read_columns(input, &h, &a);
   if (!status) status = read_entries(input, &h, &a);
   if (!status) status = check_end(input);
-  if (!status) status = settle_entries(input, &h, &a);
+  if (!status) status = finish_entries(input, &h, &a);
   if (!status && !a.column) status = karst_allocate(context, &a.column, 0, sizeof *a.column, "the matrix's columns");
   if (!status && !a.value) status = karst_allocate(context, &a.value, 0, sizeof *a.value, "the matrix's values");
   if (status) {
@@ -302,7 +303,7 @@ karst_status karst_petsc_read_vector(karst_input *input, int64_t *count, double 
   if (status) return status;
   if (length < 0) return karst_input_fail(input, "the vector announces %lld values", (long long)length);
   if (length > input->text_limit / (int64_t)sizeof **values)
-    return karst_input_fail(input, "%lld values are announced, and the file has only %lld bytes", (long long)length,
+    return karst_input_fail(input, "%lld values are announced, but the file has only %lld bytes", (long long)length,
                             (long long)input->file_size);
   for (int64_t part; *count < length && !status; *count += part) {
     part = part_of(length, *count);

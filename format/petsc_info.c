@@ -1,4 +1,5 @@
-/* petsc_info.c - what a binary file of PETSc does not say of its matrix: the block size, and that it is a triangle.
+/* petsc_info.c - what a binary file of PETSc does not say about its matrix: the block size, and whether it is only the
+ * upper triangle.
  *
  * Beside a binary file NAME or NAME.gz, PETSc's viewer writes NAME.info with options for those who read it: a line
  * "-matload_block_size B" where the matrix has blocks, the name with a prefix where the matrix has one. */
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Returns whether the line, of at least a character, sets the option; *value points to the rest of it. */
+/* Returns whether the line, which is not empty, sets the option; *value points to the rest of the line. */
 static bool sets_block_size(const char *line, const char **value)
 {
   static const char option[] = "matload_block_size";
@@ -31,7 +32,7 @@ static karst_status read_info(karst_input *input, int *block_size)
     if (!sets_block_size(line, &value)) continue;
     const char *end = karst_parse_integer(value, &size);
     if (!end || *karst_skip_spaces(end) != '\0' || size < 1 || size > KARST_BLOCK_SIZE_MAX)
-      return karst_input_fail(input, "the block size '%s' is not in 1 to %d", karst_quote_word(value, word),
+      return karst_input_fail(input, "the block size '%s' is out of range (1 to %d)", karst_quote_word(value, word),
                               KARST_BLOCK_SIZE_MAX);
     *block_size = (int)size;
     return KARST_SUCCESS;
@@ -50,8 +51,8 @@ void karst_petsc_note_triangle(const karst_matrix *matrix, int block_size, const
     }
   if (above)
     karst_tell(matrix->context, KARST_MESSAGE_NOTE,
-               "%s: the matrix is upper triangular as it stands in the file, and read so; PETSc writes only the upper "
-               "triangle of a symmetric matrix (MATSBAIJ), which it converts by MatConvert to MATAIJ",
+               "%s: the matrix is upper triangular in the file, and Karst reads it so. PETSc writes only the upper "
+               "triangle of a symmetric matrix (MATSBAIJ): to write all of it, convert it by MatConvert to MATAIJ",
                path);
 }
 
@@ -65,7 +66,7 @@ karst_status karst_petsc_block_size(karst_context *context, const char *path, in
   karst_status status = karst_allocate(context, &name, (int64_t)size, 1, "a path");
   if (status) return status;
   snprintf(name, size, "%.*s.info", (int)length, path);
-  /* The file is empty where no object has an option. */
+  /* The file is empty if no object has an option. */
   const bool there = stat(name, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0;
   if (there) status = karst_input_open(context, name, NULL, &input);
   if (there && !status) {

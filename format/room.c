@@ -1,5 +1,5 @@
 /* room.c - arrays that grow while a file is read. A few bytes can announce more elements than any memory holds, and
- * compressed bytes expand a thousandfold, so the announced size is allocated in steps. */
+ * compressed bytes expand a thousandfold. So the announced size is allocated in steps, as elements are read. */
 #include "config.h"
 
 #include "format/format.h"

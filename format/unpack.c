@@ -1,12 +1,12 @@
-/* unpack.c - reads the bytes of a file, and decompresses them if the file begins as one of gzip, xz, zstd or bzip2
- * does. The layers above need not know. */
+/* unpack.c - reads the bytes of a file, and decompresses them if its first bytes are those of gzip, xz, zstd or bzip2.
+ * The layers above see only the decompressed bytes. */
 #include "config.h"
 
 #include "format/format.h"
 
 #include <unistd.h>
 
-/* Deflate compresses by at most this factor (zlib's technical notes). The others have no bound of use. */
+/* Deflate compresses by at most this factor (zlib's technical notes). The others have no useful bound. */
 static const int64_t gzip_limit = 1032;
 
 karst_status karst_unpack_open(karst_input *input)

@@ -14,7 +14,7 @@
 /* The numbers read so far. */
 typedef struct numbers {
   karst_context *context;
-  int64_t announced; /* the number of values announced, or -1 */
+  int64_t announced; /* the number of values announced; -1: not announced */
   int64_t count, capacity;
   double *values;
 } numbers;
@@ -42,7 +42,7 @@ static karst_status read_number(karst_input *input, const char *line, bool integ
     return karst_input_fail(input, "the value '%s' is not a finite number%s", karst_quote_word(line, word),
                             integer ? " without a fraction" : "");
   end = karst_skip_spaces(end);
-  if (*end != '\0') return karst_input_fail(input, "'%s' follows the value", karst_quote_word(end, word));
+  if (*end != '\0') return karst_input_fail(input, "unexpected '%s' after the value", karst_quote_word(end, word));
   n->count++;
   return KARST_SUCCESS;
 }
@@ -57,7 +57,7 @@ static karst_status read_array(karst_input *input, const char *first_line, numbe
   while (n->count < header.rows) {
     status = karst_input_line(input, &line);
     if (!status && !line)
-      status = karst_input_fail(input, "the file ends here with %lld of %lld values", (long long)n->count,
+      status = karst_input_fail(input, "the file ends after %lld of %lld values", (long long)n->count,
                                 (long long)header.rows);
     if (!status) status = read_number(input, line, header.integer, n);
     if (status) return status;
@@ -127,8 +127,8 @@ karst_status karst_vector_read(karst_context *context, const char *path, karst_v
   return status;
 }
 
-/* Reads the vector in NAME_b.mtx, with ending ".gz" NAME_b.mtx.gz, which stands beside NAME.mtx, or NAME.mtx.gz and
- * the like. */
+/* Reads the vector in NAME_b.mtx, or with ending ".gz" in NAME_b.mtx.gz, in the folder of the matrix file NAME.mtx,
+ * NAME.mtx.gz or the like. */
 static karst_status read_beside(karst_context *context, const char *matrix_path, const char *ending,
                                 karst_vector **vector)
 {
@@ -142,7 +142,7 @@ static karst_status read_beside(karst_context *context, const char *matrix_path,
   return status;
 }
 
-/* Reads the vector of a matrix file of dune-istl, if there is one by its name. */
+/* Reads the right-hand side that belongs to a matrix file of OPM Flow by its name, if it exists. */
 static karst_status read_istl(karst_context *context, const char *matrix_path, karst_vector **vector)
 {
   char *path;
@@ -152,8 +152,8 @@ static karst_status read_istl(karst_context *context, const char *matrix_path, k
   return status;
 }
 
-/* Reads the vector that is in the matrix's own file: in an archive, or behind a matrix of PETSc. *vector is NULL if
- * there is none; *archive: whether it is an archive, which has no files beside it. */
+/* Reads the vector in the matrix's own file: in an archive, or after a matrix of PETSc. *vector is NULL if the file has
+ * no vector. *archive: whether it is an archive; files beside an archive are not read. */
 static karst_status read_inside(karst_context *context, const char *matrix_path, bool *archive, karst_vector **vector)
 {
   karst_input *input;

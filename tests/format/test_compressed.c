@@ -62,7 +62,7 @@ static void test_padding(karst_context *context)
     tap_ok(is_diagonal(context, tap_write("padded.mtx.gz", bytes, size + counts[i])), "gzip and %d zeros", counts[i]);
     bytes[size + counts[i]] = 'x';
     refuse_matrix(context, tap_write("padded.mtx.gz", bytes, size + counts[i] + 1), KARST_ERROR_FORMAT,
-                  "something follows the zeros", "and something behind them");
+                  "other bytes follow the zeros", "and something behind them");
     bytes[size + counts[i]] = 0;
   }
   /* Two members, as cat makes them, and zeros behind both: the header in one, the entries in the other. */
@@ -97,7 +97,7 @@ static void test_binary(karst_context *context)
   long plain = slurp(tap_scratch("k.kbsr"), bytes, sizeof bytes - 1);
   bytes[plain] = 0;
   write_gzip(context, tap_scratch("more.kbsr.gz"), bytes, plain + 1);
-  refuse_matrix(context, tap_scratch("more.kbsr.gz"), KARST_ERROR_FORMAT, "goes on behind the matrix", "a byte more");
+  refuse_matrix(context, tap_scratch("more.kbsr.gz"), KARST_ERROR_FORMAT, "goes on after the matrix", "a byte more");
   write_gzip(context, tap_scratch("less.kbsr.gz"), bytes, plain - 1);
   refuse_matrix(context, tap_scratch("less.kbsr.gz"), KARST_ERROR_FORMAT, "ends too early", "a byte less");
   int64_t blocks = INT64_C(1) << 30;
@@ -152,7 +152,7 @@ static void check_filter(karst_context *context, const char *ending, const unsig
 /* A matrix file may begin with the letters of bzip2: as a name of a picture, "BZh", it is no number. */
 static void test_letters(karst_context *context)
 {
-  refuse_matrix(context, tap_write("letters", "BZh9 is no matrix\n", -1), KARST_ERROR_FORMAT, "no format Karst knows",
+  refuse_matrix(context, tap_write("letters", "BZh9 is no matrix\n", -1), KARST_ERROR_FORMAT, "unknown format",
                 "a text that begins as bzip2 does");
 }
 

@@ -19,7 +19,8 @@ static char note[256];
 static void keep(void *user, karst_message_kind kind, const char *text)
 {
   (void)user;
-  if (kind == KARST_MESSAGE_NOTE && strstr(text, "another's row and column")) snprintf(note, sizeof note, "%s", text);
+  if (kind == KARST_MESSAGE_NOTE && strstr(text, "the row and column of an earlier one"))
+    snprintf(note, sizeof note, "%s", text);
 }
 
 /* Returns the count that the note of the last file has; 0 where there was none. */
@@ -159,14 +160,14 @@ static void test_refused(karst_context *context)
          "another rule, and no context");
   tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "refuse");
   refuse_matrix(context, tap_write("d.mtx", GENERAL "2 2 3\n1 2 1\n\n2 2 1\n\n1 2 4\n", -1), KARST_ERROR_FORMAT,
-                "line 7: the entry (1, 2) comes a second time", "an entry twice, where that is asked for");
+                "line 7: the entry (1, 2) is repeated", "an entry twice, where that is asked for");
   refuse_matrix(context, tap_write("d.mtx", SYMMETRIC "2 2 3\n2 1 1\n1 1 1\n2 1 1\n", -1), KARST_ERROR_FORMAT,
-                "line 5: the entry (2, 1) comes a second", "a symmetric one");
+                "line 5: the entry (2, 1) is repeated", "a symmetric one");
   refuse_matrix(context, tap_write("d.txt", "1 1 1\n2 1 1\n1 1 2\n", -1), KARST_ERROR_FORMAT,
-                "line 3: the entry (1, 1) comes a second time", "one of a list");
+                "line 3: the entry (1, 1) is repeated", "one of a list");
   const karst_status status =
       karst_matrix_read_stored(context, tap_write("d.mtx", SYMMETRIC "2 2 2\n2 1 3\n2 1 3\n", -1), 0, &A);
-  check_refusal(context, status, KARST_ERROR_FORMAT, A, "line 4: the entry (2, 1) comes a second", "a stored one");
+  check_refusal(context, status, KARST_ERROR_FORMAT, A, "line 4: the entry (2, 1) is repeated", "a stored one");
   tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_SUM), "sum");
 }
 
@@ -195,7 +196,7 @@ static void test_commands(void)
   snprintf(path, sizeof path, "%s", tap_write("d.mtx", GENERAL "2 2 5\n1 1 1\n2 2 2\n1 1 3\n2 2 2\n2 2 4\n", -1));
   const struct cli_run *run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->err, "note: ") &&
-             strstr(run->err, ": 3 entries have another's row and column"),
+             strstr(run->err, ": 3 entries have the row and column of an earlier one"),
          "solve adds them up and says how many");
   run = CLI_RUN("solve", path, "--quiet");
   tap_ok(run->status == 0 && !run->err[0], "and says nothing with --quiet");

@@ -37,24 +37,25 @@ static void test_lists(karst_context *context)
   reads(context, tap_write("m", "1 1 1\n1 2 -2.5\n2 2 4e-3\n", -1), 2, 1, two, "a list of entries");
   reads(context, tap_write("m", "2 2 .004\n\n\t1\t2  -25e-1\r\n1 1 1 ", -1), 2, 1, two, "in any order and spacing");
   reads(context, tap_write("m", "1 1 7\n", -1), 1, 1, one, "a list of one entry");
-  refuse_matrix(context, tap_write("m", "1 1 1\n0 1 1\n", -1), KARST_ERROR_FORMAT, "line 2: the row index 0 is not in",
-                "a list that counts from 0");
+  refuse_matrix(context, tap_write("m", "1 1 1\n0 1 1\n", -1), KARST_ERROR_FORMAT,
+                "line 2: the row index 0 is out of range", "a list that counts from 0");
   refuse_matrix(context, tap_write("m", "1 1 1\n2 1 nan\n", -1), KARST_ERROR_FORMAT, "line 2: the value 'nan'",
                 "a NaN in a list");
   refuse_matrix(context, tap_write("m", "1 1 1\n2 1\n", -1), KARST_ERROR_FORMAT, "line 2: the value is missing",
                 "a list with a short line");
-  refuse_matrix(context, tap_write("m", "1 1 1\n2 1 1 1\n", -1), KARST_ERROR_FORMAT, "line 2: '1' follows the value",
-                "a list with a long line");
+  refuse_matrix(context, tap_write("m", "1 1 1\n2 1 1 1\n", -1), KARST_ERROR_FORMAT,
+                "line 2: unexpected '1' after the value", "a list with a long line");
   refuse_matrix(context, tap_write("m", "1 1 1\n% end\n", -1), KARST_ERROR_FORMAT, "line 2: the row index '%'",
                 "a comment in a list");
   refuse_matrix(context, tap_write("m", "2 2 3\n1 1 1\n1 2 1\n2 1 1\n", -1), KARST_ERROR_FORMAT,
-                "line 1: no format Karst knows: sizes", "a list that begins with sizes");
+                "line 1: unknown format: a line of sizes", "a list that begins with sizes");
   refuse_matrix(context, tap_write("m", "1 1 1\n2000000000 1 1\n", -1), KARST_ERROR_FORMAT,
                 "2000000000 rows are announced, too many", "a list of two entries far apart");
   refuse_matrix(context, tap_write("m", "1 1 1\n1 9223372036854775807 1\n", -1), KARST_ERROR_FORMAT,
-                "line 2: the column index 9223372036854775807 is not in", "an index beyond all");
-  refuse_matrix(context, tap_write("m", "1\n2\n3\n", -1), KARST_ERROR_FORMAT, "no format Karst knows", "a vector");
-  refuse_vector(context, tap_write("m", "1 1 1\n", -1), KARST_ERROR_FORMAT, "'1' follows the value", "for a vector");
+                "line 2: the column index 9223372036854775807 is out of range", "an index beyond all");
+  refuse_matrix(context, tap_write("m", "1\n2\n3\n", -1), KARST_ERROR_FORMAT, "unknown format", "a vector");
+  refuse_vector(context, tap_write("m", "1 1 1\n", -1), KARST_ERROR_FORMAT, "unexpected '1' after the value",
+                "for a vector");
 }
 
 /* A list whose arrays grow several times. */

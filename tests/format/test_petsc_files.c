@@ -216,20 +216,20 @@ typedef struct change {
 } change;
 
 static const change changes[] = {
-    {"another class", 0, INDEX_SET, "class id 1211218, where a matrix (1211216) is wanted"},
-    {"a vector", 0, VECTOR, "begins with a vector of PETSc, where a matrix is wanted"},
+    {"another class", 0, INDEX_SET, "class id 1211218, but Karst expects a matrix (1211216)"},
+    {"a vector", 0, VECTOR, "begins with a vector of PETSc, but Karst expects a matrix"},
     {"too few rows", 1, 3, "not square: 3 rows and 4 columns"},
     {"more columns", 2, 5, "not square: 4 rows and 5 columns"},
     {"negative rows", 1, -4, "announces -4 rows, 4 columns and 9 entries"},
     {"negative entries", 3, -9, "announces 4 rows, 4 columns and -9 entries"},
     {"a dense matrix", 3, -1, "the matrix is dense"},
-    {"more entries", 3, 10, "4 rows and 10 entries are announced, and the file has only"},
+    {"more entries", 3, 10, "4 rows and 10 entries are announced, but the file has only"},
     {"as many entries as 31 bits count", 3, INT32_MAX, "2147483647 entries are announced"},
-    {"fewer entries", 3, 8, "row 3 has 3 entries, where all rows together have 8"},
-    {"a shorter row", 4, 1, "the rows have 8 entries, where 9 are announced"},
+    {"fewer entries", 3, 8, "row 3 has 3 entries, but all rows together have 8"},
+    {"a shorter row", 4, 1, "the rows have 8 entries, but 9 are announced"},
     {"a negative row", 5, -1, "row 1 has -1 entries"},
     {"a row too long", 6, 100, "row 2 has 100 entries"},
-    {"a column too large", 9, 4, "row 0 has an entry in column 4, which is not in 0 to 3"},
+    {"a column too large", 9, 4, "row 0 has an entry in column 4, which is out of range (0 to 3)"},
     {"a negative column", 16, -1, "row 3 has an entry in column -1"},
     {"a column twice", 16, 3, "row 3 has two entries in column 3"},
 };
@@ -298,7 +298,7 @@ static void test_damaged(karst_context *context, int width)
   put_matrix(&bad);
   refuse_matrix(context, tap_write("bad", bad.byte, bad.count), KARST_ERROR_FORMAT, "little-endian", "little-endian");
   refuse_vector(context, tap_write("bad", good.byte, good.count), KARST_ERROR_FORMAT,
-                "begins with a matrix of PETSc, where a vector is wanted", "a matrix for a vector");
+                "begins with a matrix of PETSc, but Karst expects a vector", "a matrix for a vector");
   bad = vector;
   bad.count = width;
   put_integer(&bad, -1);
@@ -323,7 +323,7 @@ static void test_announced(karst_context *context, const struct failing_allocato
   memcpy(packed, file.byte, (size_t)file.count);
   for (int i = 0; i < 8 * 4000; i++) packed[file.count + i] = i % 8 == 7; /* rows of one entry */
   write_gzip(context, tap_scratch("a.gz"), packed, sizeof packed);
-  refuse_matrix(context, tap_scratch("a.gz"), KARST_ERROR_FORMAT, "entries, where all rows together have 1000000",
+  refuse_matrix(context, tap_scratch("a.gz"), KARST_ERROR_FORMAT, "entries, but all rows together have 1000000",
                 "rows that are not there");
   tap_ok(memory->peak < 4 << 20, "at most %zu bytes were held", memory->peak);
 #else

@@ -208,8 +208,7 @@ static void test_unwritable(karst_context *context)
 {
   karst_matrix *matrix = tap_random_matrix(context, 3, 2, 1, 1);
   karst_vector *vector = vector_of(context, 3, 0);
-  refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT,
-               "ends in none of .mtx, .mtx.gz, .kbsr and .kbsr.gz");
+  refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT, "does not end in .mtx, .mtx.gz, .kbsr or .kbsr.gz");
   refuse_write(context, matrix, NULL, KARST_ERROR_ARGUMENT, "NULL");
   refuse_write(context, matrix, tap_scratch("absent/matrix.mtx"), KARST_ERROR_FILE, "cannot be created");
   tap_ok(karst_vector_write(vector, tap_scratch("absent/v.mtx")) == KARST_ERROR_FILE, "a vector into no directory");
