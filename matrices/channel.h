@@ -1,4 +1,4 @@
-/* channel.h - the flow field in a channel about which ns3d linearizes; channel.c states it. */
+/* channel.h - the flow field in a channel at which ns3d is linearized; channel.c states it. */
 #ifndef KARST_MATRICES_CHANNEL_H
 #define KARST_MATRICES_CHANNEL_H
 
@@ -17,7 +17,7 @@ typedef struct karst_channel {
   double h;         /* width of the cells, which are cubes; the channel's height is 1 */
   double viscosity; /* 1 / Reynolds number */
   bool turbulent;
-  karst_channel_point *point[3]; /* [size + 1] along each axis: the inlet's side at first, then the cells' centres */
+  karst_channel_point *point[3]; /* [size + 1] along each axis: the face of the inlet, then the centres of the cells */
 } karst_channel;
 
 /* The state of a cell, and what the linearization keeps constant. */
@@ -26,7 +26,7 @@ typedef struct karst_channel_state {
   double eddy_viscosity; /* 0 in a laminar flow */
 } karst_channel_state;
 
-/* Makes flow number `flow` of a family whose members differ a little in phase and Reynolds number. On failure nothing
+/* Makes flow number `flow` of a family of flows, which differ a little in phase and Reynolds number. On failure nothing
  * stays allocated. */
 karst_status karst_channel_create(karst_context *context, const karst_index size[3], double reynolds, uint64_t flow,
                                   bool turbulent, karst_channel *channel);

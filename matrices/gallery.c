@@ -40,22 +40,22 @@ static karst_status find_generator(karst_context *context, const char *spec, siz
                                    const struct karst_generator **generator)
 {
   char names[256] = "";
-  const char *near = NULL;
+  const char *suggestion = NULL;
   size_t used = 0;
   int nearest = 0;
   for (size_t i = 0; karst_generator_table[i]; i++) {
     const char *name = karst_generator_table[i]->name;
-    const int near_by = karst_nearness(spec, length, name);
-    if (near_by > nearest) near = name;
-    if (near_by > nearest) nearest = near_by;
+    const int nearness = karst_nearness(spec, length, name);
+    if (nearness > nearest) suggestion = name;
+    if (nearness > nearest) nearest = nearness;
     *generator = karst_generator_table[i];
     if (strlen(name) == length && strncmp(name, spec, length) == 0) return KARST_SUCCESS;
     if (used < sizeof names)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
   }
   return karst_fail(context, KARST_ERROR_OPTION, "the gallery has no problem \"%.*s\": it has %s%s%s%s",
-                    length < 64 ? (int)length : 64, spec, names, near ? "; did you mean " : "", near ? near : "",
-                    near ? "?" : "");
+                    length < 64 ? (int)length : 64, spec, names, suggestion ? "; did you mean " : "",
+                    suggestion ? suggestion : "", suggestion ? "?" : "");
 }
 
 /* Reads the digits at *text as a number, which saturates above CELLS_MAX, and moves *text past them. */
@@ -80,7 +80,8 @@ static karst_status read_sizes(karst_context *context, const struct karst_genera
       return karst_fail(context, KARST_ERROR_OPTION, "%s needs its sizes as %s:%s, whole numbers, not \"%.64s\"",
                         generator->name, generator->name, size_form[generator->dimensions], sizes);
     if (count == 0)
-      return karst_fail(context, KARST_ERROR_OPTION, "%s:%.64s: a size is 0: the least is 1", generator->name, sizes);
+      return karst_fail(context, KARST_ERROR_OPTION, "%s:%.64s: a size is 0, but the smallest is 1", generator->name,
+                        sizes);
     if (count > CELLS_MAX || cells > CELLS_MAX / count)
       return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s:%.64s: more cells than %d-bit indices can count%s",
                         generator->name, sizes, KARST_INDEX_BITS,
@@ -123,7 +124,7 @@ static karst_status change_block_size(karst_context *context, int block_size, ka
   return pad_vector(context, karst_matrix_rows(converted), rhs);
 }
 
-/* Reads a problem's name, its sizes and where its parameters begin. */
+/* Reads a problem's name and sizes, and finds where its parameters begin. */
 static karst_status parse(karst_context *context, const char *spec, const struct karst_generator **generator,
                           karst_gallery_spec *parsed)
 {
@@ -149,8 +150,9 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
   if (rhs) *rhs = NULL;
   if (!context || !matrix) return karst_missing(context, "the place for the matrix");
   if (block_size < 0 || block_size > KARST_BLOCK_SIZE_MAX)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible, or 0 for the problem's own",
-                      block_size, KARST_BLOCK_SIZE_MAX);
+    return karst_fail(context, KARST_ERROR_ARGUMENT,
+                      "the block size %d is out of range (1 to %d, or 0 for the problem's own)", block_size,
+                      KARST_BLOCK_SIZE_MAX);
   karst_status status = parse(context, spec, &generator, &parsed);
   if (status) return status;
   status = generator->build(context, &parsed, matrix, rhs);

@@ -38,7 +38,7 @@ static double coefficient(const struct settings *settings, bool channels, karst_
   return high ? settings->contrast : 1;
 }
 
-/* Fills k from the file. Zeros are refused, for they make empty rows. */
+/* Fills k from the file. Refuses zeros, because they make empty rows. */
 static karst_status read_medium(karst_context *context, const char *problem, const char *path, struct medium *medium)
 {
   const karst_index cells = karst_grid_cells(medium->size);
@@ -47,8 +47,9 @@ static karst_status read_medium(karst_context *context, const char *problem, con
   if (!status && !found) status = karst_fail(context, KARST_ERROR_FORMAT, "%.256s: no keyword PERMX with values", path);
   for (karst_index i = 0; !status && i < cells; i++)
     if (medium->k[i] < 1e-100)
-      status = karst_fail(context, KARST_ERROR_FORMAT, "%.256s: the permeability of cell %lld is 0, and %s needs more",
-                          path, (long long)i, problem);
+      status = karst_fail(context, KARST_ERROR_FORMAT,
+                          "%.256s: the permeability of cell %lld is 0, but %s needs positive ones", path, (long long)i,
+                          problem);
   return status;
 }
 
@@ -67,7 +68,7 @@ static karst_status make_medium(karst_context *context, const char *problem, con
   if (status) return status;
   const bool channels = strcmp(settings->shape, "channels") == 0;
   if (!channels && strcmp(settings->shape, "checkerboard") != 0)
-    return karst_fail(context, KARST_ERROR_OPTION, "%s: shape=%.64s: checkerboard or channels is expected", problem,
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: shape=%.64s: expected checkerboard or channels", problem,
                       settings->shape);
   status = karst_allocate(context, &medium->k, karst_grid_cells(medium->size), sizeof *medium->k, "the coefficients");
   if (status) return status;

@@ -89,7 +89,7 @@ static void add_push(const karst_channel *channel, int n, int axis, double p_wei
   if (channel->turbulent) block[axis + n * KARST_NS_K] += 2.0 / 3 * k_weight;
 }
 
-/* Adds what goes through the face to a neighbour; next is the block of its derivatives. */
+/* Adds the fluxes through the face to a neighbour; next is the block of their derivatives. */
 static void add_neighbour(struct cell *cell, int face, const karst_channel_state *there, double *next)
 {
   const karst_channel *channel = cell->channel;
@@ -147,7 +147,7 @@ static void add_outflow(struct cell *cell)
   add_push(cell->channel, cell->n, KARST_NS_U, 0, side, cell->diagonal);
 }
 
-/* Adds what goes through a face at the boundary of the grid. */
+/* Adds the fluxes through a face at the boundary of the grid. */
 static void add_boundary(struct cell *cell, const karst_index position[3], int face)
 {
   const double *q = cell->here.q;
@@ -296,7 +296,7 @@ static karst_status build_ns3d(karst_context *context, const karst_gallery_spec 
   };
   if (sum.n < 4 || sum.n % 2 != 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT,
-                      "ns3d with blocks of %d: a cell has 4 or 6 unknowns, or as a direct sum any even number above",
+                      "ns3d has no blocks of %d: a cell has 4 or 6 unknowns, or any even number above as a direct sum",
                       sum.n);
   karst_status status = karst_parameters_read(context, "ns3d", spec->parameters, 3, parameter);
   if (!status) status = make_summands(context, reynolds, flow, &sum);

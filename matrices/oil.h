@@ -32,8 +32,8 @@ void karst_oil_place_wells(karst_oil_model *model);
  * part. */
 void karst_oil_fill_state(const karst_oil_model *model, uint64_t seed, double *state);
 
-/* Returns whether a cell exchanges anything with its neighbour; other neighbours have no block in the pattern. It is an
- * argument of karst_grid_pattern. */
+/* Returns whether anything flows between a cell and its neighbour, which has a block in the pattern only then. For
+ * karst_grid_pattern. */
 bool karst_oil_coupled(const void *model, const karst_cell *cell, int face);
 
 /* Computes residual[phases * cells] of the time step from old to state, for each cell oil, water and gas. Unless arrays

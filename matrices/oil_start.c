@@ -15,7 +15,7 @@ static bool is_permeable(const karst_oil_model *model, karst_index i, karst_inde
   return false;
 }
 
-/* Returns the permeable column nearest to a place, which is given in cells; of several, the first. */
+/* Returns the permeable column nearest to a position in cells; of several, the first. */
 static karst_oil_well nearest_column(const karst_oil_model *model, karst_index i0, karst_index j0)
 {
   karst_oil_well nearest = {i0, j0};

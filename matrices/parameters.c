@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the end of a sentence that lists the keys, if there are any, into text. */
+/* Writes the end of a message that lists the keys into text. */
 static const char *list_keys(int count, const karst_parameter *parameter, char *text, size_t size)
 {
   size_t used = 0;
   for (int i = 0; i < count && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "its keys are ", parameter[i].key);
-  return count > 0 ? text : "it takes none";
+  return count > 0 ? text : "it takes no keys";
 }
 
 static bool read_number(const char *value, const karst_parameter *parameter)
@@ -44,18 +44,18 @@ static karst_status read_value(karst_context *context, const char *problem, cons
   switch (parameter->kind) {
   case KARST_PARAMETER_NUMBER:
     if (read_number(value, parameter)) return KARST_SUCCESS;
-    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: a number from %g to %g is expected", problem,
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: expected a number from %g to %g", problem,
                       parameter->key, value, parameter->low, parameter->high);
   case KARST_PARAMETER_COUNT:
     if (read_count(value, parameter)) return KARST_SUCCESS;
-    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: a whole number from %g to %g is expected", problem,
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s=%s: expected a whole number from %g to %g", problem,
                       parameter->key, value, parameter->low, parameter->high);
   case KARST_PARAMETER_WORD:
   case KARST_PARAMETER_PATH:
     break;
   }
   if (parameter->kind == KARST_PARAMETER_PATH && *value == '\0')
-    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s names no file", problem, parameter->key);
+    return karst_fail(context, KARST_ERROR_OPTION, "%s: %s needs the name of a file", problem, parameter->key);
   strcpy(parameter->field, value); /* every value of the text fits into the field */
   return KARST_SUCCESS;
 }

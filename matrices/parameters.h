@@ -16,12 +16,12 @@ enum karst_parameter_kind {
 typedef struct karst_parameter {
   const char *key;
   enum karst_parameter_kind kind;
-  void *field; /* the value goes here, over the default */
+  void *field; /* receives the value; holds the default before */
   double low, high;
 } karst_parameter;
 
-/* Reads text ("" for none) into the fields of count parameters. The error for an unknown key lists the keys. problem:
- * its name, for the error. */
+/* Reads text, which may be empty, into the fields of count parameters. The error for an unknown key lists the keys.
+ * problem: the problem's name, for errors. */
 karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
                                    const karst_parameter *parameter);
 

@@ -8,8 +8,8 @@
  * number a cell. The same seed gives the same field. */
 void karst_permeability_generate(const karst_index size[3], uint64_t seed, double *kx, double *kz);
 
-/* Reads the numbers under a keyword of an Eclipse file into value, one a cell. If plain is set, a file of numbers alone
- * is accepted too. *found: whether the file has such numbers; if not, value is left unchanged. */
+/* Reads the numbers under a keyword of an Eclipse file into value, one a cell. plain: whether a file of numbers alone
+ * is accepted too. *found: whether the file has such numbers; if not, value is unchanged. */
 karst_status karst_permeability_read(karst_context *context, const char *path, const char *keyword, bool plain,
                                      karst_index cells, double *value, bool *found);
 

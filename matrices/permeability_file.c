@@ -1,4 +1,4 @@
-/* permeability_file.c - reads permeabilities from a plain or gzip file, which has numbers alone or Eclipse keywords.
+/* permeability_file.c - reads permeabilities from a plain or gzip file of numbers alone or of Eclipse keywords.
  *
  * Numbers are in x fastest order, any count a line; n*value means n equal numbers, "--" begins a comment and "/" ends
  * the numbers. A keyword is alone on its line and its numbers follow. Other keywords, COPY and MULTIPLY too, are
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-static const double permeability_max = 1e12; /* mD; more is taken for a mistake and could overflow in products */
+static const double permeability_max = 1e12; /* mD; a larger one is surely a mistake and could overflow in products */
 
-/* Sets *line to the next line with more than a comment, without its comment and trailing spaces; NULL at the end. */
+/* Sets *line to the next line that is not only a comment, without its comment and trailing spaces; NULL at the end. */
 static karst_status next_line(karst_input *input, char **line)
 {
   do {
@@ -48,7 +48,7 @@ static karst_status read_word(karst_input *input, char *word, int64_t *repeat, d
   if (number) *number++ = '\0';
   if (!karst_parse_fortran(number ? number : word, value) || (number && !karst_parse_integer(word, repeat)) ||
       *repeat < 1)
-    return karst_input_fail(input, "\"%s\" is neither a number nor n*number", quoted);
+    return karst_input_fail(input, "\"%s\" is not a number or n*number", quoted);
   if (*value < 0) return karst_input_fail(input, "the permeability %s is negative", quoted);
   if (*value > permeability_max)
     return karst_input_fail(input, "the permeability %s is above %g mD", quoted, permeability_max);

@@ -135,7 +135,7 @@ static void test_errors(karst_context *context)
   check_error(context, "poisson2d:4x4", KARST_ERROR_OPTION, "does not know the exact solution of poisson2d");
   check_error(context, "unitsquare", KARST_ERROR_OPTION, "unitsquare:NXxNY");
   check_error(context, "unitsquare:4x4x4", KARST_ERROR_OPTION, "not \"4x4x4\"");
-  check_error(context, "unitsquare:4x4,h=1", KARST_ERROR_OPTION, "no key \"h\": it takes none");
+  check_error(context, "unitsquare:4x4,h=1", KARST_ERROR_OPTION, "no key \"h\": it takes no keys");
   check_error(context, "square:4x4", KARST_ERROR_OPTION, "no problem \"square\"");
   check_error(context, NULL, KARST_ERROR_ARGUMENT, "is NULL");
   tap_ok(karst_gallery_exact(NULL, "unitsquare:2x2", &exact) == KARST_ERROR_ARGUMENT && !exact, "a context is needed");
