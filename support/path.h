@@ -8,8 +8,8 @@
 
 /* Returns the length of a path without the ending of a compressed file. */
 size_t karst_unpacked_length(const char *path);
-/* Returns the length of NAME, with its folder, in NAME.ENDING or NAME.ENDING.gz: what stands beside a matrix file
- * begins so. */
+/* Returns the length of NAME, with its folder, in NAME.ENDING or NAME.ENDING.gz. Files that belong to a matrix file
+ * have names that begin with NAME. */
 size_t karst_stem_length(const char *path);
 
 #endif

@@ -9,8 +9,7 @@
  * Links are followed, also to a file that does not exist yet. Some targets are written in place: devices and pipes;
  * files with several hard links, which would otherwise separate; and files in folders where no file can be created, or
  * where the sticky bit (as in /tmp) lets only owners replace them. A descriptor of this process (/dev/stdout,
- * /dev/fd/N, /proc/self/fd/N) is written to as write does, behind what was written to it before, whatever file is
- * behind it. */
+ * /dev/fd/N, /proc/self/fd/N) is written at its current position, whatever file it refers to. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "support/place.h"
 
@@ -26,7 +25,7 @@
 
 enum { NAMES = 100 }; /* temporary names tried: other threads and killed processes may have taken some */
 
-/* What a path leads to. */
+/* What a path refers to. */
 enum target { FILE_TARGET, OWN_DESCRIPTOR, FOREIGN_DESCRIPTOR };
 
 /* Returns the length of the folder part of a path, with its slash; 0 if the path has none. */
@@ -51,8 +50,8 @@ static int number_of(const char *text)
   return length > 0 && length <= most && strspn(text, "0123456789") == length ? atoi(text) : -1;
 }
 
-/* Tells whether a path is that of a descriptor. Its link must not be followed: behind it can be a file that was opened
- * to append to it, or a pipe without a name. */
+/* Returns whether a path is that of a descriptor. Its link must not be followed: it may refer to a file that was opened
+ * to append to it, or to a pipe without a name. */
 static enum target kind_of(const char *path)
 {
   static const char descriptors[] = "/fd";
@@ -68,8 +67,7 @@ static enum target kind_of(const char *path)
   return strncmp(real, own, strlen(own) - strlen("fd")) == 0 ? OWN_DESCRIPTOR : FOREIGN_DESCRIPTOR;
 }
 
-/* Replaces target by what it links to until it is no link, or a descriptor; returns false with errno set if that
- * fails. */
+/* Follows the links of target until it is a descriptor or no link; returns false with errno set if that fails. */
 static bool follow_links(char target[PATH_MAX], enum target *kind)
 {
   const int most = 40; /* as in Linux */
@@ -177,7 +175,7 @@ static int open_beside(struct karst_place *place)
   return -1;
 }
 
-/* Gives the made file the permissions of the old one, and its owner and group as far as this user may. */
+/* Gives the new file the permissions of the old one, and its owner and group if this user may do so. */
 static bool take_over(int file, const struct stat *old)
 {
   struct stat made;
@@ -187,7 +185,7 @@ static bool take_over(int file, const struct stat *old)
   return (made.st_mode & 0777) == (old->st_mode & 0777) || fchmod(file, old->st_mode & 0777) == 0;
 }
 
-/* Follows the links of path, and makes a draft where one is possible: as karst_place_draft. */
+/* Follows the links of path and opens a draft, as karst_place_draft does. */
 static bool begin(struct karst_place *place, const char *path, enum target *kind)
 {
   struct stat old;
