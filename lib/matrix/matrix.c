@@ -1,11 +1,9 @@
-/* matrix.c - makes block CSR matrices from a pattern, which it checks, and multiplies with them. What concerns their
- * values alone is in matrix_values.c. */
+/* matrix.c - makes block CSR matrices from a pattern, which it checks. What concerns their values alone is in
+ * matrix_values.c, products are in matrix_product.c. */
 #include "lib/matrix/matrix.h"
 #include "lib/base/search.h"
 #include "lib/base/threads.h"
-#include "lib/vector/vector.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -414,40 +412,4 @@ const karst_index *karst_matrix_device_row_start(const karst_matrix *matrix)
 const karst_index *karst_matrix_device_column(const karst_matrix *matrix)
 {
   return matrix ? matrix->device_column : NULL;
-}
-
-/* Refuses a vector whose length or context is not that of the matrix. */
-static karst_status check_vector(const karst_matrix *A, const karst_vector *vector, const char *name)
-{
-  if (!vector) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector %s is NULL", name);
-  if (vector->context != A->context || vector->length != karst_matrix_rows(A))
-    return karst_fail(A->context, KARST_ERROR_ARGUMENT,
-                      "the vector %s has length %lld and the matrix %lld rows, or their contexts differ", name,
-                      (long long)vector->length, (long long)karst_matrix_rows(A));
-  return KARST_SUCCESS;
-}
-
-karst_status karst_matrix_multiply(const karst_matrix *A, const karst_vector *x, karst_vector *y)
-{
-  if (!A) return karst_missing(x ? x->context : y ? y->context : NULL, "the matrix");
-  karst_status status = check_vector(A, x, "x");
-  if (!status) status = check_vector(A, y, "y");
-  if (!status && karst_vectors_overlap(x, y))
-    status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory");
-  if (!status) A->context->backend->multiply(A->context, A, x->values, y->values);
-  return status;
-}
-
-karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x, karst_vector *r,
-                                   double *norm)
-{
-  if (!A) return karst_missing(b ? b->context : x ? x->context : r ? r->context : NULL, "the matrix");
-  karst_status status = check_vector(A, b, "b");
-  if (!status) status = check_vector(A, x, "x");
-  if (!status) status = check_vector(A, r, "r");
-  if (!status && (karst_vectors_overlap(r, b) || karst_vectors_overlap(r, x)))
-    status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector r overlaps b or x in memory");
-  if (status) return status;
-  A->context->backend->residual(A->context, A, b->values, x->values, r->values, NULL);
-  return norm ? karst_vector_norm(r, norm) : KARST_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* operator.c - see operator.h: a matrix as an operator. */
 #include "lib/matrix/operator.h"
 
-#include "lib/vector/sums.h"
+#include "lib/matrix/matrix_sums.h"
 
 static karst_status multiply(const karst_operator *A, const double *x, double *y)
 {

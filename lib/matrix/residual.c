@@ -2,7 +2,7 @@
 #include "lib/matrix/residual.h"
 
 #include "lib/vector/norm.h"
-#include "lib/vector/sums.h"
+#include "lib/matrix/matrix_sums.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * the turn of a method with short recurrences. The sums have the same bits in every run. The methods that use such a
  * device are run with one that is played by the CPU's operations, and go as without it. */
 #include "lib/matrix/matrix.h"
+#include "lib/matrix/matrix_sums.h"
 #include "tests/support/problem.h"
-#include "lib/vector/sums.h"
 
 #include <math.h>
 #include <stdlib.h>
