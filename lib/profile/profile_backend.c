@@ -38,6 +38,14 @@ static double of_permutation(karst_index count, int b)
   return of_indices(count) + of_scalars(2 * (int64_t)b * count);
 }
 
+/* How many of count vectors are neither x nor y. */
+static int count_others(int count, const double *const *with, const double *x, const double *y)
+{
+  int others = 0;
+  for (int i = 0; i < count; i++) others += with[i] != x && with[i] != y;
+  return others;
+}
+
 /* An operation begins; returns the table with the function that does it. */
 static const struct karst_backend *begin(karst_context *context, const char *what, double bytes, karst_timing *timing)
 {
@@ -45,226 +53,111 @@ static const struct karst_backend *begin(karst_context *context, const char *wha
   return karst_profile_backend(context);
 }
 
-static karst_status upload(karst_context *context, void *to, const void *host, size_t bytes)
-{
-  karst_timing timing;
-  const karst_status status =
-      begin(context, "upload", of_transfer(context, bytes), &timing)->upload(context, to, host, bytes);
-  karst_profile_end(&timing);
-  return status;
-}
+/* Defines the function OPERATION(context, PARAMETERS), which calls that of the backend with ARGUMENTS between the
+ * beginning and the end of the row WHAT, to which it adds BYTES. TIMED_STATUS is for operations that return a
+ * status. */
+#define TIMED(OPERATION, WHAT, BYTES, ARGUMENTS, ...)                                                                  \
+  static void OPERATION(karst_context *context, __VA_ARGS__)                                                           \
+  {                                                                                                                    \
+    karst_timing timing;                                                                                               \
+    begin(context, WHAT, BYTES, &timing)->OPERATION ARGUMENTS;                                                         \
+    karst_profile_end(&timing);                                                                                        \
+  }
+#define TIMED_STATUS(OPERATION, WHAT, BYTES, ARGUMENTS, ...)                                                           \
+  static karst_status OPERATION(karst_context *context, __VA_ARGS__)                                                   \
+  {                                                                                                                    \
+    karst_timing timing;                                                                                               \
+    const karst_status status = begin(context, WHAT, BYTES, &timing)->OPERATION ARGUMENTS;                             \
+    karst_profile_end(&timing);                                                                                        \
+    return status;                                                                                                     \
+  }
 
-static karst_status download(karst_context *context, void *host, const void *from, size_t bytes)
-{
-  karst_timing timing;
-  const karst_status status =
-      begin(context, "download", of_transfer(context, bytes), &timing)->download(context, host, from, bytes);
-  karst_profile_end(&timing);
-  return status;
-}
+TIMED_STATUS(upload, "upload", of_transfer(context, bytes), (context, to, host, bytes), void *to, const void *host,
+             size_t bytes)
 
-static void copy(karst_context *context, int64_t n, const double *x, double *y)
-{
-  karst_timing timing;
-  begin(context, "copy", x == y ? 0 : of_scalars(2 * n), &timing)->copy(context, n, x, y);
-  karst_profile_end(&timing);
-}
+TIMED_STATUS(download, "download", of_transfer(context, bytes), (context, host, from, bytes), void *host,
+             const void *from, size_t bytes)
 
-static void fill(karst_context *context, int64_t n, double value, double *x)
-{
-  karst_timing timing;
-  begin(context, "fill", of_scalars(n), &timing)->fill(context, n, value, x);
-  karst_profile_end(&timing);
-}
+TIMED(copy, "copy", x == y ? 0 : of_scalars(2 * n), (context, n, x, y), int64_t n, const double *x, double *y)
 
-static void dots(karst_context *context, int64_t n, int count, const double *const *x, const double *y, double *result)
-{
-  karst_timing timing;
-  int read = 1;
-  for (int i = 0; i < count; i++) read += x[i] != y;
-  begin(context, "dot products", of_scalars(read * n), &timing)->dots(context, n, count, x, y, result);
-  karst_profile_end(&timing);
-}
+TIMED(fill, "fill", of_scalars(n), (context, n, value, x), int64_t n, double value, double *x)
 
-static void combine(karst_context *context, int64_t n, int count, double sign, const double *coefficient,
-                    const double *const *x, const double *beta, double *y, double *norm2)
-{
-  karst_timing timing;
-  begin(context, "linear combination", of_scalars((count + 2) * n), &timing)
-      ->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
-  karst_profile_end(&timing);
-}
+TIMED(dots, "dot products", of_scalars((1 + count_others(count, x, y, y)) * n), (context, n, count, x, y, result),
+      int64_t n, int count, const double *const *x, const double *y, double *result)
 
-static void normalise(karst_context *context, int64_t n, const double *norm2, const double *x, double *y)
-{
-  karst_timing timing;
-  begin(context, "normalise", of_scalars(2 * n), &timing)->normalise(context, n, norm2, x, y);
-  karst_profile_end(&timing);
-}
+TIMED(combine, "linear combination", of_scalars((count + 2) * n),
+      (context, n, count, sign, coefficient, x, beta, y, norm2), int64_t n, int count, double sign,
+      const double *coefficient, const double *const *x, const double *beta, double *y, double *norm2)
 
-static void quotient(karst_context *context, double sign, const double *a, const double *b, const double *c,
-                     const double *d, double *result)
-{
-  karst_timing timing;
-  begin(context, "scalars", 0, &timing)->quotient(context, sign, a, b, c, d, result);
-  karst_profile_end(&timing);
-}
+TIMED(normalise, "normalise", of_scalars(2 * n), (context, n, norm2, x, y), int64_t n, const double *norm2,
+      const double *x, double *y)
 
-static void step(karst_context *context, int64_t n, const double *a, const double *b, double *step_length,
-                 const double *x, double *y, double *norm2, const double *with, double *dot)
-{
-  karst_timing timing;
-  begin(context, "linear combination", of_scalars((with ? 4 : 3) * n), &timing)
-      ->step(context, n, a, b, step_length, x, y, norm2, with, dot);
-  karst_profile_end(&timing);
-}
+TIMED(quotient, "scalars", 0, (context, sign, a, b, c, d, result), double sign, const double *a, const double *b,
+      const double *c, const double *d, double *result)
 
-static void turn(karst_context *context, int64_t n, const double *step_length, const double *a, const double *b,
-                 const double *z, double *p, double *x)
-{
-  karst_timing timing;
-  begin(context, "linear combination", of_scalars(5 * n), &timing)->turn(context, n, step_length, a, b, z, p, x);
-  karst_profile_end(&timing);
-}
+TIMED(step, "linear combination", of_scalars((with ? 4 : 3) * n),
+      (context, n, a, b, step_length, x, y, norm2, with, dot), int64_t n, const double *a, const double *b,
+      double *step_length, const double *x, double *y, double *norm2, const double *with, double *dot)
 
-static void turn_stabilised(karst_context *context, int64_t n, const double *a, const double *b, const double *alpha,
-                            const double *omega, const double *v, const double *r, double *p)
-{
-  karst_timing timing;
-  begin(context, "linear combination", of_scalars(4 * n), &timing)
-      ->turn_stabilised(context, n, a, b, alpha, omega, v, r, p);
-  karst_profile_end(&timing);
-}
+TIMED(turn, "linear combination", of_scalars(5 * n), (context, n, step_length, a, b, z, p, x), int64_t n,
+      const double *step_length, const double *a, const double *b, const double *z, double *p, double *x)
 
-static void gather(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
-                   double *y)
-{
-  karst_timing timing;
-  begin(context, "gather", of_permutation(count, b), &timing)->gather(context, count, b, index, x, y);
-  karst_profile_end(&timing);
-}
+TIMED(turn_stabilised, "linear combination", of_scalars(4 * n), (context, n, a, b, alpha, omega, v, r, p), int64_t n,
+      const double *a, const double *b, const double *alpha, const double *omega, const double *v, const double *r,
+      double *p)
 
-static void scatter(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
-                    double *y)
-{
-  karst_timing timing;
-  begin(context, "scatter", of_permutation(count, b), &timing)->scatter(context, count, b, index, x, y);
-  karst_profile_end(&timing);
-}
+TIMED(gather, "gather", of_permutation(count, b), (context, count, b, index, x, y), karst_index count, int b,
+      const karst_index *index, const double *x, double *y)
 
-/* The pattern is read and written, and where each block comes from is written. */
-static karst_status permute(karst_context *context, const karst_matrix *A, const karst_index *permutation,
-                            karst_permuted *permuted)
-{
-  karst_timing timing;
-  const double bytes = 2 * of_pattern(A) + of_indices(karst_matrix_blocks(A) + (int64_t)A->block_rows);
-  const karst_status status =
-      begin(context, "permute pattern", bytes, &timing)->permute(context, A, permutation, permuted);
-  karst_profile_end(&timing);
-  return status;
-}
+TIMED(scatter, "scatter", of_permutation(count, b), (context, count, b, index, x, y), karst_index count, int b,
+      const karst_index *index, const double *x, double *y)
 
-static void multiply(karst_context *context, const karst_matrix *A, const double *x, double *y)
-{
-  karst_timing timing;
-  begin(context, "matrix product", of_product(A, 2), &timing)->multiply(context, A, x, y);
-  karst_profile_end(&timing);
-}
+/* Reads and writes the pattern, and writes where each block comes from. */
+TIMED_STATUS(permute, "permute pattern",
+             2 * of_pattern(A) + of_indices(karst_matrix_blocks(A) + (int64_t)A->block_rows),
+             (context, A, permutation, permuted), const karst_matrix *A, const karst_index *permutation,
+             karst_permuted *permuted)
 
-static void multiply_dots(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
-                          const double *const *with, double *result)
-{
-  karst_timing timing;
-  int vectors = 2;
-  for (int i = 0; i < count; i++) vectors += with[i] != x && with[i] != y;
-  begin(context, "matrix product", of_product(A, vectors), &timing)
-      ->multiply_dots(context, A, x, y, count, with, result);
-  karst_profile_end(&timing);
-}
+TIMED(multiply, "matrix product", of_product(A, 2), (context, A, x, y), const karst_matrix *A, const double *x,
+      double *y)
 
-static void residual(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
-                     double *norm2)
-{
-  karst_timing timing;
-  begin(context, "residual", of_product(A, 3), &timing)->residual(context, A, b, x, r, norm2);
-  karst_profile_end(&timing);
-}
+TIMED(multiply_dots, "matrix product", of_product(A, 2 + count_others(count, with, x, y)),
+      (context, A, x, y, count, with, result), const karst_matrix *A, const double *x, double *y, int count,
+      const double *const *with, double *result)
 
-static void residual_bounded(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
-                             double *size, double *norm2)
-{
-  karst_timing timing;
-  begin(context, "residual with bound", of_product(A, 4), &timing)->residual_bounded(context, A, b, x, r, size, norm2);
-  karst_profile_end(&timing);
-}
+TIMED(residual, "residual", of_product(A, 3), (context, A, b, x, r, norm2), const karst_matrix *A, const double *b,
+      const double *x, double *r, double *norm2)
 
-static void residual_precise(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
-                             double *norm2)
-{
-  karst_timing timing;
-  begin(context, "precise residual", of_product(A, 3), &timing)->residual_precise(context, A, b, x, r, norm2);
-  karst_profile_end(&timing);
-}
+TIMED(residual_bounded, "residual with bound", of_product(A, 4), (context, A, b, x, r, size, norm2),
+      const karst_matrix *A, const double *b, const double *x, double *r, double *size, double *norm2)
 
-static karst_status invert_diagonal(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
-                                    double *inverse, karst_reason *reason, karst_index *block_row)
-{
-  karst_timing timing;
-  const karst_status status = begin(context, "invert diagonal", 2 * of_diagonal(A) + of_indices(A->block_rows), &timing)
-                                  ->invert_diagonal(context, A, diagonal, inverse, reason, block_row);
-  karst_profile_end(&timing);
-  return status;
-}
+TIMED(residual_precise, "precise residual", of_product(A, 3), (context, A, b, x, r, norm2), const karst_matrix *A,
+      const double *b, const double *x, double *r, double *norm2)
 
-static void multiply_diagonal(karst_context *context, karst_index count, int b, const double *S, const double *x,
-                              double *y)
-{
-  karst_timing timing;
-  const int64_t scalars = karst_block_offset(b, count) + 2 * (int64_t)b * count;
-  begin(context, "diagonal blocks product", of_scalars(scalars), &timing)
-      ->multiply_diagonal(context, count, b, S, x, y);
-  karst_profile_end(&timing);
-}
+TIMED_STATUS(invert_diagonal, "invert diagonal", 2 * of_diagonal(A) + of_indices(A->block_rows),
+             (context, A, diagonal, inverse, reason, block_row), const karst_matrix *A, const karst_index *diagonal,
+             double *inverse, karst_reason *reason, karst_index *block_row)
 
-static void scale_rows(karst_context *context, karst_matrix *A, const double *S)
-{
-  karst_timing timing;
-  const double bytes = of_scalars(2 * karst_entries(A)) + of_diagonal(A) + of_indices((int64_t)A->block_rows + 1);
-  begin(context, "scale matrix", bytes, &timing)->scale_rows(context, A, S);
-  karst_profile_end(&timing);
-}
+TIMED(multiply_diagonal, "diagonal blocks product", of_scalars(karst_block_offset(b, count) + 2 * (int64_t)b * count),
+      (context, count, b, S, x, y), karst_index count, int b, const double *S, const double *x, double *y)
 
-static void diagonal_scale(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *d)
-{
-  karst_timing timing;
-  begin(context, "make scaling", of_vectors(A, 2) + of_indices(A->block_rows), &timing)
-      ->diagonal_scale(context, A, diagonal, d);
-  karst_profile_end(&timing);
-}
+TIMED(scale_rows, "scale matrix",
+      of_scalars(2 * karst_entries(A)) + of_diagonal(A) + of_indices((int64_t)A->block_rows + 1), (context, A, S),
+      karst_matrix *A, const double *S)
 
-static void scale_symmetric(karst_context *context, karst_matrix *A, const double *d)
-{
-  karst_timing timing;
-  begin(context, "scale matrix", of_scalars(karst_entries(A)) + of_product(A, 1), &timing)
-      ->scale_symmetric(context, A, d);
-  karst_profile_end(&timing);
-}
+TIMED(diagonal_scale, "make scaling", of_vectors(A, 2) + of_indices(A->block_rows), (context, A, diagonal, d),
+      const karst_matrix *A, const karst_index *diagonal, double *d)
 
-static void multiply_elements(karst_context *context, int64_t n, const double *d, const double *x, double *y)
-{
-  karst_timing timing;
-  begin(context, "scale vector", of_scalars(3 * n), &timing)->multiply_elements(context, n, d, x, y);
-  karst_profile_end(&timing);
-}
+TIMED(scale_symmetric, "scale matrix", of_scalars(karst_entries(A)) + of_product(A, 1), (context, A, d),
+      karst_matrix *A, const double *d)
 
-static void divide_elements(karst_context *context, int64_t n, const double *d, const double *x, double *y)
-{
-  karst_timing timing;
-  begin(context, "scale vector", of_scalars(3 * n), &timing)->divide_elements(context, n, d, x, y);
-  karst_profile_end(&timing);
-}
+TIMED(multiply_elements, "scale vector", of_scalars(3 * n), (context, n, d, x, y), int64_t n, const double *d,
+      const double *x, double *y)
 
-/* The operations of a backend, each within begin and end. */
+TIMED(divide_elements, "scale vector", of_scalars(3 * n), (context, n, d, x, y), int64_t n, const double *d,
+      const double *x, double *y)
+
+/* The table of a backend with these functions in it. */
 static struct karst_backend wrap(const struct karst_backend *backend)
 {
   struct karst_backend timed = *backend;
