@@ -2,6 +2,7 @@
  * converged is judged by the residual of the caller's system, of which more is known. */
 #include "solver/reduced.h"
 
+#include "lib/profile/profile.h"
 #include "lib/vector/norm.h"
 
 #include <math.h>
@@ -49,9 +50,29 @@ int64_t karst_reduced_memory(const karst_reduced *reduced)
 
 static const karst_precond *precond_of(const karst_operator *A) { return ((const karst_reduced *)A->data)->precond; }
 
+/* The operations of the elimination are timed while the context is profiled. */
+static void begin_timing(const karst_precond *p, const char *what, double bytes, karst_timing *timing)
+{
+  karst_profile_begin(p->context, what, p->ops->name, bytes, timing);
+}
+
 static karst_status multiply_dot(const karst_operator *A, const double *x, double *y, double *dot)
 {
-  karst_precond_run_multiply_reduced(precond_of(A), x, y, dot);
+  const karst_precond *p = precond_of(A);
+  karst_timing timing;
+  begin_timing(p, "reduced matrix product", p->traffic.multiply_reduced, &timing);
+  p->ops->reduction->multiply(p, x, y, dot);
+  karst_profile_end(&timing);
+  return KARST_SUCCESS;
+}
+
+static karst_status precondition(const karst_operator *A, const double *r, double *z, double *dot)
+{
+  const karst_precond *p = precond_of(A);
+  karst_timing timing;
+  begin_timing(p, "reduced precond apply", p->traffic.apply_reduced, &timing);
+  p->ops->reduction->apply(p, r, z, dot);
+  karst_profile_end(&timing);
   return KARST_SUCCESS;
 }
 
@@ -101,9 +122,9 @@ karst_operator karst_reduced_operator(const karst_reduced *reduced)
                           .layout = {(karst_index)reduced->elements, 1},
                           .data = reduced,
                           .product = "the reduced matrix times a vector",
-                          .reduced = true,
                           .multiply = multiply,
                           .multiply_dot = multiply_dot,
+                          .precondition = precondition,
                           .residual = residual,
                           .find_not_finite = find_not_finite,
                           .block_row = block_row};
@@ -112,14 +133,21 @@ karst_operator karst_reduced_operator(const karst_reduced *reduced)
 void karst_reduced_enter(const karst_reduced *reduced, const double *b, const double *x)
 {
   const karst_precond *precond = reduced->precond;
+  karst_timing timing;
   if (precond->reason != KARST_SOUND) return;
-  karst_precond_run_enter(precond, b, x, reduced->rhs, reduced->solution);
+  begin_timing(precond, "enter reduced system", 0, &timing);
+  precond->ops->reduction->enter(precond, b, x, reduced->rhs, reduced->solution);
+  karst_profile_end(&timing);
   precond->context->backend->copy(precond->context, karst_matrix_rows(precond->A), x, reduced->start);
 }
 
 void karst_reduced_leave(const karst_reduced *reduced, const double *b, const double *solution, double *x)
 {
-  karst_precond_run_leave(reduced->precond, b, solution, x);
+  const karst_precond *precond = reduced->precond;
+  karst_timing timing;
+  begin_timing(precond, "leave reduced system", 0, &timing);
+  precond->ops->reduction->leave(precond, b, solution, x);
+  karst_profile_end(&timing);
 }
 
 void karst_reduced_restore(const karst_reduced *reduced, double *x)

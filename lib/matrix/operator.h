@@ -14,8 +14,7 @@ typedef struct karst_operator {
   double unit; /* a component of a residual has rounding errors of at most this part of |b| + |A| |x|; 0: nothing
                         * is known of them */
   const char *product; /* what its result is called where it is not finite, such as "the matrix times a vector" */
-  bool unread;  /* some unknown may be in no equation, so that it can overflow while the residual does not tell */
-  bool reduced; /* it is the system that the preconditioner's reduction leaves, which applies the preconditioner too */
+  bool unread; /* some unknown may be in no equation, so that it can overflow while the residual does not tell */
   /* y = A x, queued; x and y do not overlap. A failure has given karst_fail a sentence, and y is worth nothing. */
   karst_status (*multiply)(const struct karst_operator *A, const double *x, double *y);
   /* The same, and *dot = x . y in device memory; and the same with result[i] = with[i] . y for i < count, which is 1 or
@@ -24,6 +23,9 @@ typedef struct karst_operator {
   karst_status (*multiply_dot)(const struct karst_operator *A, const double *x, double *y, double *dot);
   karst_status (*multiply_dots)(const struct karst_operator *A, const double *x, double *y, int count,
                                 const double *const *with, double *result);
+  /* z = M^-1 r with a preconditioner that belongs to the operator, and *dot = r . z in device memory, unless dot is
+   * NULL. NULL: the driver applies its own. */
+  karst_status (*precondition)(const struct karst_operator *A, const double *r, double *z, double *dot);
   /* As karst_residual_norm. An operator that knows no better residual than the one it computes calls it precise,
    * without error. */
   karst_status (*residual)(const struct karst_operator *A, const double *b, const double *x, double target,

@@ -181,19 +181,14 @@ static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, cons
 /* z = M^-1 r */
 static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  if (!k->A.reduced) return karst_precond_run_apply(k->M, r, z);
-  karst_precond_run_apply_reduced(k->M, r, z, NULL);
-  return KARST_SUCCESS;
+  return k->A.precondition ? k->A.precondition(&k->A, r, z, NULL) : karst_precond_run_apply(k->M, r, z);
 }
 
 /* The same, and *dot = r . z in device memory. */
 static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, const double *r, double *z, double *dot)
 {
-  if (k->A.reduced) {
-    karst_precond_run_apply_reduced(k->M, r, z, dot);
-    return KARST_SUCCESS;
-  }
-  const karst_status status = karst_krylov_precondition(k, r, z);
+  if (k->A.precondition) return k->A.precondition(&k->A, r, z, dot);
+  const karst_status status = karst_precond_run_apply(k->M, r, z);
   if (!status) karst_sums_dots(k->context, k->n, 1, &r, z, dot);
   return status;
 }

@@ -183,15 +183,10 @@ karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis
 karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *analysis);
 void karst_precond_analysis_release(karst_precond_analysis *analysis);
 
-/* The functions of ops, and the next four those of ops->reduction, each timed while the context is profiled. */
+/* The functions of ops, each timed while the context is profiled. */
 karst_status karst_precond_run_setup(karst_precond *p);
 karst_status karst_precond_run_update(karst_precond *p);
 karst_status karst_precond_run_apply(const karst_precond *p, const double *r, double *z);
-void karst_precond_run_apply_reduced(const karst_precond *p, const double *r, double *z, double *dot);
-void karst_precond_run_multiply_reduced(const karst_precond *p, const double *x, double *y, double *dot);
-void karst_precond_run_enter(const karst_precond *p, const double *b, const double *x, double *reduced_b,
-                             double *reduced_x);
-void karst_precond_run_leave(const karst_precond *p, const double *b, const double *reduced_x, double *x);
 
 /* The first block row of the matrix that was factored with a value that is not finite, or -1. */
 karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row);

@@ -28,7 +28,7 @@ static double product_bytes(const karst_auto_sample *sample)
 {
   const karst_matrix *A = sample->A;
   const karst_precond *M = sample->first->M;
-  if (sample->first->A.reduced) return M->traffic.multiply_reduced + M->traffic.apply_reduced;
+  if (sample->first->A.precondition) return M->traffic.multiply_reduced + M->traffic.apply_reduced;
   const double product = karst_traffic_of(karst_entries(A), karst_matrix_blocks(A));
   const double own = karst_traffic_of(M->factor_entries + 2 * karst_matrix_rows(A), 0);
   return product + (M->traffic.apply > 0 ? M->traffic.apply : own);
