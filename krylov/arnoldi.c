@@ -50,7 +50,7 @@ karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *sett
 static karst_least_squares begin_triangle(const karst_krylov *k)
 {
   int64_t m = karst_basis_of(k)->restart;
-  karst_least_squares T = {.R = k->host_extra, .columns = 0};
+  karst_least_squares T = {.R = k->work.host_extra, .columns = 0};
   T.cosine = T.R + m * (m + 1) / 2;
   T.sine = T.cosine + m;
   T.g = T.sine + m;
@@ -66,9 +66,9 @@ karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z)
                          .twice = basis->passes == KARST_PASSES_TWICE,
                          .watched = basis->passes == KARST_PASSES_AUTO,
                          .norm2 = m + 1,
-                         .overlap = k->host_extra + m * (m + 1) / 2 + 4 * m + 1,
+                         .overlap = k->work.host_extra + m * (m + 1) / 2 + 4 * m + 1,
                          .noise = 1,
-                         .h = k->host_extra + m * (m + 1) / 2 + 3 * m + 1,
+                         .h = k->work.host_extra + m * (m + 1) / 2 + 3 * m + 1,
                          .T = begin_triangle(k)};
 }
 
@@ -116,12 +116,15 @@ static void solve_triangle(const karst_least_squares *T, double *y)
 }
 
 /* Where the vector between the two operators of B goes. */
-static double *place_between(const karst_krylov *k, const karst_arnoldi *a, int j) { return a->Z ? a->Z[j] : k->r; }
+static double *place_between(const karst_krylov *k, const karst_arnoldi *a, int j)
+{
+  return a->Z ? a->Z[j] : k->work.r;
+}
 
 /* w = B V[j] */
 static karst_status apply_operator(karst_krylov *k, const karst_arnoldi *a, int j, double *w)
 {
-  const double *v = k->vector[j];
+  const double *v = k->work.vector[j];
   double *between = place_between(k, a, j);
   if (a->left) {
     karst_status status = karst_krylov_multiply(k, v, between);
@@ -135,23 +138,23 @@ static karst_status apply_operator(karst_krylov *k, const karst_arnoldi *a, int 
 static karst_status begin_basis(karst_krylov *k, const karst_arnoldi *a, double *norm, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
-  double *first = k->vector[0];
+  double *first = k->work.vector[0];
   *norm = k->residual;
   if (!a->left) {
-    backend->normalise(k->context, k->n, k->norm2, k->r, first);
+    backend->normalise(k->context, k->n, k->work.norm2, k->work.r, first);
     return KARST_SUCCESS;
   }
-  karst_status status = karst_krylov_precondition(k, k->r, first);
+  karst_status status = karst_krylov_precondition(k, k->work.r, first);
   if (status) return status;
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&first, first, k->scalar + a->norm2);
-  status = karst_krylov_look(k, a->norm2, 1);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&first, first, k->work.scalar + a->norm2);
+  status = karst_krylov_download(k, a->norm2, 1);
   if (status) return status;
-  *norm = sqrt(k->host[a->norm2]);
+  *norm = sqrt(k->work.host[a->norm2]);
   if (!isfinite(*norm))
-    return karst_krylov_blame(k, 1, &(karst_krylov_suspect){"the preconditioned residual", first}, reason);
+    return karst_krylov_find_not_finite(k, 1, &(karst_krylov_vector){"the preconditioned residual", first}, reason);
   if (*norm == 0) *reason = KARST_BREAKDOWN_ARNOLDI;
-  k->measure = *norm;
-  backend->normalise(k->context, k->n, k->scalar + a->norm2, first, first);
+  k->claims.lowered = *norm;
+  backend->normalise(k->context, k->n, k->work.scalar + a->norm2, first, first);
   return KARST_SUCCESS;
 }
 
@@ -159,10 +162,10 @@ static karst_status begin_basis(karst_krylov *k, const karst_arnoldi *a, double 
 static void repeat_pass(karst_krylov *k, int j, double *scalars)
 {
   const struct karst_backend *backend = k->context->backend;
-  const double *const *V = (const double *const *)k->vector;
+  const double *const *V = (const double *const *)k->work.vector;
   karst_sums_dots(k->context, k->n, j, V, V[j], scalars + 1);
-  karst_sums_combine(k->context, k->n, j, -1, scalars + 1, V, NULL, k->vector[j], scalars);
-  backend->normalise(k->context, k->n, scalars, V[j], k->vector[j]);
+  karst_sums_combine(k->context, k->n, j, -1, scalars + 1, V, NULL, k->work.vector[j], scalars);
+  backend->normalise(k->context, k->n, scalars, V[j], k->work.vector[j]);
 }
 
 /* One step of Arnoldi's process: the next basis vector, and on the host h[0..j] (both passes added) and |w|^2, and the
@@ -170,10 +173,10 @@ static void repeat_pass(karst_krylov *k, int j, double *scalars)
 static karst_status grow_basis(karst_krylov *k, const karst_arnoldi *a, int j, bool *finite)
 {
   const struct karst_backend *backend = k->context->backend;
-  const double *const *V = (const double *const *)k->vector;
+  const double *const *V = (const double *const *)k->work.vector;
   const int64_t first = a->norm2 - (a->late ? j + 1 : 0), last = a->norm2 + (a->twice ? 2 : 1) * (j + 1);
-  double *w = k->vector[j + 1], *norm2 = k->scalar + a->norm2, *h = norm2 + 1, *correction = h + j + 1;
-  if (a->late) repeat_pass(k, j, k->scalar + first);
+  double *w = k->work.vector[j + 1], *norm2 = k->work.scalar + a->norm2, *h = norm2 + 1, *correction = h + j + 1;
+  if (a->late) repeat_pass(k, j, k->work.scalar + first);
   karst_status status = apply_operator(k, a, j, w);
   if (status) return status;
   karst_sums_dots(k->context, k->n, j + 1, V, w, h);
@@ -183,11 +186,11 @@ static karst_status grow_basis(karst_krylov *k, const karst_arnoldi *a, int j, b
     karst_sums_combine(k->context, k->n, j + 1, -1, correction, V, NULL, w, norm2);
   }
   if (j + 1 < karst_basis_of(k)->restart) backend->normalise(k->context, k->n, norm2, w, w);
-  status = karst_krylov_look(k, first, last + 1 - first);
+  status = karst_krylov_download(k, first, last + 1 - first);
   *finite = true;
-  for (int64_t i = first; i <= last; i++) *finite = *finite && isfinite(k->host[i]);
+  for (int64_t i = first; i <= last; i++) *finite = *finite && isfinite(k->work.host[i]);
   if (a->twice)
-    for (int64_t i = a->norm2 + 1; i <= a->norm2 + 1 + j; i++) k->host[i] += k->host[i + j + 1];
+    for (int64_t i = a->norm2 + 1; i <= a->norm2 + 1 + j; i++) k->work.host[i] += k->work.host[i + j + 1];
   return status;
 }
 
@@ -223,9 +226,9 @@ static double follow_loss(karst_arnoldi *a, const double *h, int count, double n
 
 /* After column j, with one to come: whether its basis vector has to be made orthogonal once more, for which the column
  * is kept. */
-static void watch(karst_arnoldi *a, const karst_krylov *k, int j, double next)
+static void check_loss(karst_arnoldi *a, const karst_krylov *k, int j, double next)
 {
-  const double *h = k->host + a->norm2 + 1;
+  const double *h = k->work.host + a->norm2 + 1;
   a->late = a->watched && follow_loss(a, h, j + 1, next) > loss_limit;
   if (!a->late) return;
   memcpy(a->h, h, (size_t)(j + 1) * sizeof *h);
@@ -234,11 +237,11 @@ static void watch(karst_arnoldi *a, const karst_krylov *k, int j, double next)
 
 /* Column j - 1 as the late second pass has changed it: w = next v, V h + w = V (h + next c) + next |v| v'. False where
  * it turns out to depend on those before. */
-static bool amend(karst_arnoldi *a, const karst_krylov *k)
+static bool redo_column(karst_arnoldi *a, const karst_krylov *k)
 {
   karst_least_squares *T = &a->T;
   const int j = T->columns;
-  const double *c = k->host + a->norm2 - j, left = sqrt(c[-1]);
+  const double *c = k->work.host + a->norm2 - j, left = sqrt(c[-1]);
   for (int i = 0; i < j; i++) a->h[i] += a->next * c[i];
   follow_loss(a, c, j, left);
   remove_column(T);
@@ -247,37 +250,38 @@ static bool amend(karst_arnoldi *a, const karst_krylov *k)
 
 /* What grew out of V[j] was not finite: computes it again, for Gram-Schmidt has spread it over all of w. A vector that
  * was kept is there still, and need not be what M would make of V[j] now. */
-static karst_status blame_growth(karst_krylov *k, const karst_arnoldi *a, int j, karst_reason *reason)
+static karst_status find_fault_of_growth(karst_krylov *k, const karst_arnoldi *a, int j, karst_reason *reason)
 {
-  double *w = k->vector[j + 1], *between = place_between(k, a, j);
+  double *w = k->work.vector[j + 1], *between = place_between(k, a, j);
   karst_status status = a->Z ? karst_krylov_multiply(k, between, w) : apply_operator(k, a, j, w);
   if (status) return status;
-  const karst_krylov_suspect suspect[] = {{a->left ? k->A.product : "the preconditioned vector", between},
-                                          {a->left ? "the preconditioned vector" : k->A.product, w}};
-  return karst_krylov_blame(k, 2, suspect, reason);
+  const karst_krylov_vector vectors[] = {{a->left ? k->A.product : "the preconditioned vector", between},
+                                         {a->left ? "the preconditioned vector" : k->A.product, w}};
+  return karst_krylov_find_not_finite(k, 2, vectors, reason);
 }
 
-/* Where the caller's norm is another one: from the right, what the residual is now, in k->r, tells the goal anew. In
+/* Where the caller's norm is another one: from the right, what the residual is now, in k->work.r, tells the goal anew. In
  * the basis it is Q' (0, ..., 0, g), Q the product of the rotations. */
-static karst_status compare(karst_krylov *k, const karst_arnoldi *a)
+static karst_status compare_with_caller(karst_krylov *k, const karst_arnoldi *a)
 {
   const karst_least_squares *T = &a->T;
   const struct karst_backend *backend = k->context->backend;
   const int last = T->columns;
   const double residual = fabs(T->g[last]);
-  double *y = k->host + a->norm2 + 1;
+  double *y = k->work.host + a->norm2 + 1;
   if (a->left || last == karst_basis_of(k)->restart || !karst_krylov_compares(k, residual)) return KARST_SUCCESS;
   y[last] = T->g[last];
   for (int j = last - 1; j >= 0; j--) {
     y[j] = -T->sine[j] * y[j + 1];
     y[j + 1] *= T->cosine[j];
   }
-  double *const coefficient = k->scalar + a->norm2 + 1, *const zero = coefficient + last + 1;
+  double *const coefficient = k->work.scalar + a->norm2 + 1, *const zero = coefficient + last + 1;
   y[last + 1] = 0;
   karst_status status = backend->upload(k->context, coefficient, y, ((size_t)last + 2) * sizeof(double));
   if (status) return status;
-  backend->combine(k->context, k->n, last + 1, 1, coefficient, (const double *const *)k->vector, zero, k->r, NULL);
-  return karst_krylov_compare(k, residual, k->r);
+  backend->combine(k->context, k->n, last + 1, 1, coefficient, (const double *const *)k->work.vector, zero, k->work.r,
+                   NULL);
+  return karst_krylov_compare(k, residual, k->work.r);
 }
 
 /* Lets the basis grow until the residual norm is at the goal, or until it cannot. *grows: false in the latter case. */
@@ -291,18 +295,18 @@ static karst_status grow(karst_krylov *k, karst_arnoldi *a, bool *grows, karst_r
     const int j = T->columns;
     karst_status status = grow_basis(k, a, j, &finite);
     if (status) return status;
-    if (!finite) return blame_growth(k, a, j, reason);
-    if (a->late && (!amend(a, k) || T->g[j] == 0)) { /* V[j] is rounding, and so is all that grew out of it */
+    if (!finite) return find_fault_of_growth(k, a, j, reason);
+    if (a->late && (!redo_column(a, k) || T->g[j] == 0)) { /* V[j] is rounding, and so is all that grew out of it */
       *grows = T->columns == j;
-      k->claimed = *grows;
+      k->claims.made = *grows;
       return KARST_SUCCESS;
     }
-    double next = sqrt(k->host[a->norm2]);
-    *grows = add_column(T, k->host + a->norm2 + 1, next);
-    if (j + 1 < karst_basis_of(k)->restart) watch(a, k, j, next);
-    if (*grows) status = compare(k, a);
+    double next = sqrt(k->work.host[a->norm2]);
+    *grows = add_column(T, k->work.host + a->norm2 + 1, next);
+    if (j + 1 < karst_basis_of(k)->restart) check_loss(a, k, j, next);
+    if (*grows) status = compare_with_caller(k, a);
     if (status) return status;
-    double goal = a->left ? 0.5 * pow(0.1, k->false_claims) * k->target : k->goal;
+    double goal = a->left ? 0.5 * pow(0.1, k->claims.wrong) * k->test.target : k->test.goal;
     done = karst_krylov_step(k, scale * fabs(T->g[T->columns]), goal) || !*grows;
   }
   return KARST_SUCCESS;
@@ -324,7 +328,7 @@ karst_status karst_arnoldi_grow(karst_krylov *k, karst_arnoldi *a, karst_reason 
 
 karst_status karst_arnoldi_solve(karst_krylov *k, const karst_arnoldi *a, const double **y)
 {
-  double *host_y = k->host + a->norm2 + 1, *device_y = k->scalar + a->norm2 + 1;
+  double *host_y = k->work.host + a->norm2 + 1, *device_y = k->work.scalar + a->norm2 + 1;
   solve_triangle(&a->T, host_y);
   *y = device_y;
   return k->context->backend->upload(k->context, device_y, host_y, (size_t)a->T.columns * sizeof *host_y);

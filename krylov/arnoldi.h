@@ -20,7 +20,7 @@ typedef struct karst_least_squares {
  * the end y takes the place of h. */
 typedef struct karst_arnoldi {
   bool left;           /* the side of the preconditioner */
-  double **Z;          /* [m] vectors that keep M^-1 v_j, or NULL: k->r takes each for its iteration */
+  double **Z;          /* [m] vectors that keep M^-1 v_j, or NULL: k->work.r takes each for its iteration */
   bool twice, watched; /* passes of Gram-Schmidt, from the options */
   int64_t norm2;       /* m + 1 */
   double *overlap;     /* [m * m] v_i'v_l for i != l as the recurrence has it, 0 for i = l, where watched */
@@ -30,12 +30,12 @@ typedef struct karst_arnoldi {
   karst_least_squares T;
 } karst_arnoldi;
 
-/* The settings begin with a karst_basis, whose restart is m: k->vector[0..m] become the basis V, and k->scalar,
- * k->host and k->host_extra are all its. A method may have further vectors after those. */
+/* The settings begin with a karst_basis, whose restart is m: k->work.vector[0..m] become the basis V, and k->work.scalar,
+ * k->work.host and k->work.host_extra are all its. A method may have further vectors after those. */
 karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *settings);
 karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z);
 
-/* V grows from k->r, at each step by one vector and H by one column, until the residual norm is at the goal, a
+/* V grows from k->work.r, at each step by one vector and H by one column, until the residual norm is at the goal, a
  * preconditioner fails, m is reached, or the basis cannot grow. *reason as for a cycle. */
 karst_status karst_arnoldi_grow(karst_krylov *k, karst_arnoldi *a, karst_reason *reason);
 

@@ -41,132 +41,133 @@ enum {
 
 enum { SHADOW, P, V, P_HAT, S_HAT, T, VECTORS };
 
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+static karst_krylov_workspace bicgstab_workspace(const karst_krylov *k, void *settings)
 {
   (void)k;
   (void)settings;
   return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
 }
 
-static void begin(karst_krylov *k)
+static void bicgstab_begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  backend->copy(k->context, k->n, k->r, k->vector[SHADOW]);
-  backend->copy(k->context, k->n, k->r, k->vector[P]);
-  backend->copy(k->context, 1, k->norm2, k->scalar + RHO);
-  backend->fill(k->context, 1, 1, k->scalar + UNIT);
+  backend->copy(k->context, k->n, k->work.r, k->work.vector[SHADOW]);
+  backend->copy(k->context, k->n, k->work.r, k->work.vector[P]);
+  backend->copy(k->context, 1, k->work.norm2, k->work.scalar + RHO);
+  backend->fill(k->context, 1, 1, k->work.scalar + UNIT);
 }
 
 /* From p to alpha and s, which is formed in r. */
 static karst_status first_half(karst_krylov *k, int now)
 {
-  double *v = k->vector[V], *s = k->scalar;
-  const double *against[] = {k->vector[SHADOW], v};
-  karst_status status = karst_krylov_precondition(k, k->vector[P], k->vector[P_HAT]);
-  if (!status) status = karst_krylov_multiply_dots(k, k->vector[P_HAT], v, 2, against, s + SIGMA);
-  if (!status) karst_sums_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->r, s + SS, NULL, NULL);
+  double *v = k->work.vector[V], *s = k->work.scalar;
+  const double *against[] = {k->work.vector[SHADOW], v};
+  karst_status status = karst_krylov_precondition(k, k->work.vector[P], k->work.vector[P_HAT]);
+  if (!status) status = karst_krylov_multiply_dots(k, k->work.vector[P_HAT], v, 2, against, s + SIGMA);
+  if (!status) karst_sums_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->work.r, s + SS, NULL, NULL);
   return status;
 }
 
 /* From s to omega, r and the next rho. */
 static karst_status second_half(karst_krylov *k, int now)
 {
-  double *t = k->vector[T], *s = k->scalar;
-  const double *against[] = {k->r, t};
-  karst_status status = karst_krylov_precondition(k, k->r, k->vector[S_HAT]);
-  if (!status) status = karst_krylov_multiply_dots(k, k->vector[S_HAT], t, 2, against, s + TS);
+  double *t = k->work.vector[T], *s = k->work.scalar;
+  const double *against[] = {k->work.r, t};
+  karst_status status = karst_krylov_precondition(k, k->work.r, k->work.vector[S_HAT]);
+  if (!status) status = karst_krylov_multiply_dots(k, k->work.vector[S_HAT], t, 2, against, s + TS);
   if (!status)
-    karst_sums_step(k->context, k->n, s + TS, s + TT, s + OMEGA, t, k->r, s + RR, k->vector[SHADOW], s + RHO + 1 - now);
+    karst_sums_step(k->context, k->n, s + TS, s + TT, s + OMEGA, t, k->work.r, s + RR, k->work.vector[SHADOW],
+                    s + RHO + 1 - now);
   return status;
 }
 
 /* p = r + beta (p - omega v) */
-static void turn(karst_krylov *k, int now)
+static void bicgstab_turn(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
-  double *s = k->scalar;
-  const double *add[] = {k->vector[V], k->r};
+  double *s = k->work.scalar;
+  const double *add[] = {k->work.vector[V], k->work.r};
   if (backend->turn_stabilised) {
-    backend->turn_stabilised(k->context, k->n, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA, k->vector[V],
-                             k->r, k->vector[P]);
+    backend->turn_stabilised(k->context, k->n, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA,
+                             k->work.vector[V], k->work.r, k->work.vector[P]);
     return;
   }
   backend->quotient(k->context, 1, s + RHO + 1 - now, s + RHO + now, s + ALPHA, s + OMEGA, s + BETA);
-  backend->quotient(k->context, -1, s + BETA, k->one, s + OMEGA, k->one, s + TURN);
-  backend->combine(k->context, k->n, 2, 1, s + TURN, add, s + BETA, k->vector[P], NULL);
+  backend->quotient(k->context, -1, s + BETA, k->work.one, s + OMEGA, k->work.one, s + TURN);
+  backend->combine(k->context, k->n, 2, 1, s + TURN, add, s + BETA, k->work.vector[P], NULL);
 }
 
 /* x = x + alpha p^ + omega s^, or without the second step. */
-static void correct(karst_krylov *k, int steps)
+static void bicgstab_correct(karst_krylov *k, int steps)
 {
-  const double *add[] = {k->vector[P_HAT], k->vector[S_HAT]};
-  k->context->backend->combine(k->context, k->n, steps, 1, k->scalar + ALPHA, add, NULL, k->x, NULL);
+  const double *add[] = {k->work.vector[P_HAT], k->work.vector[S_HAT]};
+  k->context->backend->combine(k->context, k->n, steps, 1, k->work.scalar + ALPHA, add, NULL, k->x, NULL);
 }
 
-static karst_status blame(karst_krylov *k, karst_reason *reason)
+static karst_status bicgstab_find_fault(karst_krylov *k, karst_reason *reason)
 {
-  const karst_krylov_suspect suspect[] = {{"the preconditioned direction", k->vector[P_HAT]},
-                                          {k->A.product, k->vector[V]},
-                                          {"the preconditioned residual", k->vector[S_HAT]},
-                                          {k->A.product, k->vector[T]},
-                                          {"the residual", k->r}};
-  return karst_krylov_blame(k, 5, suspect, reason);
+  const karst_krylov_vector vectors[] = {{"the preconditioned direction", k->work.vector[P_HAT]},
+                                         {k->A.product, k->work.vector[V]},
+                                         {"the preconditioned residual", k->work.vector[S_HAT]},
+                                         {k->A.product, k->work.vector[T]},
+                                         {"the residual", k->work.r}};
+  return karst_krylov_find_not_finite(k, 5, vectors, reason);
 }
 
 /* x and the count of iterations move on; returns whether the cycle should end. norm: of the residual now. */
-static bool step(karst_krylov *k, int steps, double residual, double *norm)
+static bool take_steps(karst_krylov *k, int steps, double residual, double *norm)
 {
-  correct(k, steps);
+  bicgstab_correct(k, steps);
   *norm = residual;
-  return karst_krylov_step(k, residual, k->goal);
+  return karst_krylov_step(k, residual, k->test.goal);
 }
 
 /* Looks at the scalars of an iteration and takes what can be taken of it. norm: of the recursive residual, before and
  * after. *reason: why no further step is possible. *done: the cycle should end. */
-static karst_status take(karst_krylov *k, int now, double *norm, karst_reason *reason, bool *done)
+static karst_status end_iteration(karst_krylov *k, int now, double *norm, karst_reason *reason, bool *done)
 {
-  const double *s = k->host;
+  const double *s = k->work.host;
   double half = sqrt(s[SS]), after = sqrt(s[RR]), next_rho = s[RHO + 1 - now];
   *done = true;
-  if (!isfinite(s[SIGMA]) || !isfinite(s[VV])) return blame(k, reason);
+  if (!isfinite(s[SIGMA]) || !isfinite(s[VV])) return bicgstab_find_fault(k, reason);
   if (fabs(s[SIGMA]) <= DBL_EPSILON * k->residual * sqrt(s[VV])) {
     *reason = KARST_BREAKDOWN_ALPHA;
     return KARST_SUCCESS;
   }
-  if (!isfinite(half)) return blame(k, reason);
-  if (half <= k->goal && !k->outer) { /* s is gone by now, and cannot be compared with the caller's residual */
-    step(k, 1, half, norm);
+  if (!isfinite(half)) return bicgstab_find_fault(k, reason);
+  if (half <= k->test.goal && !k->outer) { /* s is gone by now, and cannot be compared with the caller's residual */
+    take_steps(k, 1, half, norm);
     return KARST_SUCCESS;
   }
-  if (!isfinite(s[TS]) || !isfinite(s[TT])) return blame(k, reason);
+  if (!isfinite(s[TS]) || !isfinite(s[TT])) return bicgstab_find_fault(k, reason);
   if (fabs(s[TS]) <= DBL_EPSILON * half * sqrt(s[TT])) {
     *reason = KARST_BREAKDOWN_OMEGA;
-    if (half < *norm) step(k, 1, half, norm);
+    if (half < *norm) take_steps(k, 1, half, norm);
     return KARST_SUCCESS;
   }
-  if (!isfinite(after) || !isfinite(next_rho)) return blame(k, reason);
+  if (!isfinite(after) || !isfinite(next_rho)) return bicgstab_find_fault(k, reason);
   if (karst_krylov_compares(k, after)) {
-    karst_status status = karst_krylov_compare(k, after, k->r);
+    karst_status status = karst_krylov_compare(k, after, k->work.r);
     if (status) return status;
   }
-  *done = step(k, 2, after, norm);
+  *done = take_steps(k, 2, after, norm);
   if (fabs(next_rho) <= DBL_EPSILON * k->residual * after) *reason = KARST_BREAKDOWN_RHO;
   return KARST_SUCCESS;
 }
 
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status bicgstab_cycle(karst_krylov *k, karst_reason *reason)
 {
   int begun_at = k->iterations;
   double norm = k->residual;
   bool done = false;
-  begin(k);
+  bicgstab_begin(k);
   for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
     karst_status status = first_half(k, now);
     if (!status) status = second_half(k, now);
-    if (!status) status = karst_krylov_ask(k, 0, LOOK);
-    if (!status) turn(k, now); /* in vain in the last iteration; else it hides the wait */
-    if (!status) status = karst_krylov_hear(k);
-    if (!status) status = take(k, now, &norm, reason, &done);
+    if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
+    if (!status) bicgstab_turn(k, now); /* in vain in the last iteration; else it hides the wait */
+    if (!status) status = karst_krylov_download_end(k);
+    if (!status) status = end_iteration(k, now, &norm, reason, &done);
     if (status) return status;
   }
   bool fruitful = k->iterations > begun_at + 1 || norm < k->residual;
@@ -179,6 +180,6 @@ extern const struct karst_krylov_ops karst_krylov_bicgstab;
 const struct karst_krylov_ops karst_krylov_bicgstab = {
     .name = "bicgstab",
     .help = "stabilised biconjugate gradients, for any matrix; short recurrences",
-    .workspace = workspace,
-    .cycle = cycle,
+    .workspace = bicgstab_workspace,
+    .cycle = bicgstab_cycle,
 };

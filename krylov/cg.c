@@ -52,7 +52,7 @@ static const karst_option own_rows[] = {{"norm", KARST_OPTION_NAME, false, offse
                                         {0}};
 static const karst_option *const rows[] = {own_rows, NULL};
 
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+static karst_krylov_workspace cg_workspace(const karst_krylov *k, void *settings)
 {
   (void)k;
   (void)settings;
@@ -62,58 +62,59 @@ static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 static bool by_precond(const karst_krylov *k) { return ((const struct settings *)k->settings)->norm != 0; }
 
 /* p = z = M^-1 r */
-static karst_status begin(karst_krylov *k)
+static karst_status cg_begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  const karst_status status = karst_krylov_precondition_dot(k, k->r, k->vector[Z], k->scalar + RZ);
-  if (!status) backend->copy(k->context, k->n, k->vector[Z], k->vector[P]);
+  const karst_status status = karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ);
+  if (!status) backend->copy(k->context, k->n, k->work.vector[Z], k->work.vector[P]);
   return status;
 }
 
 /* The step length along p, and the residual after that step. */
-static karst_status advance(karst_krylov *k, int now)
+static karst_status cg_advance(karst_krylov *k, int now)
 {
-  double *q = k->vector[Q], *s = k->scalar;
-  const karst_status status = karst_krylov_multiply_dot(k, k->vector[P], q, s + PQ);
-  if (!status) karst_sums_step(k->context, k->n, s + RZ + now, s + PQ, s + ALPHA, q, k->r, s + RR, NULL, NULL);
+  double *q = k->work.vector[Q], *s = k->work.scalar;
+  const karst_status status = karst_krylov_multiply_dot(k, k->work.vector[P], q, s + PQ);
+  if (!status) karst_sums_step(k->context, k->n, s + RZ + now, s + PQ, s + ALPHA, q, k->work.r, s + RR, NULL, NULL);
   return status;
 }
 
 /* z = M^-1 r after that step. */
 static karst_status precondition(karst_krylov *k, int now)
 {
-  return karst_krylov_precondition_dot(k, k->r, k->vector[Z], k->scalar + RZ + 1 - now);
+  return karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ + 1 - now);
 }
 
 /* Whether M is applied to the residual before it is known whether the step is taken. A program's function is not asked
  * for what nobody may need. */
 static bool goes_ahead(const karst_krylov *k)
 {
-  return k->by_precond || (k->context->backend->download_begin && !k->M->calls_outside);
+  return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_outside);
 }
 
 /* Looks at what the step is judged by. */
 static karst_status look(karst_krylov *k, int now)
 {
-  karst_status status = k->by_precond ? precondition(k, now) : KARST_SUCCESS;
-  if (!status) status = karst_krylov_ask(k, 0, LOOK);
+  karst_status status = k->test.by_precond ? precondition(k, now) : KARST_SUCCESS;
+  if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
   if (status) return status;
-  if (goes_ahead(k) && !k->by_precond) status = precondition(k, now);
-  const karst_status heard = karst_krylov_hear(k);
-  return status ? status : heard;
+  if (goes_ahead(k) && !k->test.by_precond) status = precondition(k, now);
+  const karst_status ended = karst_krylov_download_end(k);
+  return status ? status : ended;
 }
 
 /* Why the step must not be taken, or KARST_SOUND. */
-static karst_status check(karst_krylov *k, int now, karst_reason *reason)
+static karst_status cg_check(karst_krylov *k, int now, karst_reason *reason)
 {
-  const double rz = k->host[RZ + now], pq = k->host[PQ], next = k->by_precond ? k->host[RZ + 1 - now] : 0;
-  const karst_krylov_suspect z = {"the preconditioned residual", k->vector[Z]};
-  const karst_krylov_suspect p = {"the search direction", k->vector[P]};
-  const karst_krylov_suspect z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
-  const karst_krylov_suspect suspect[] = {
-      goes_ahead(k) ? z_in_p : z, p, {k->A.product, k->vector[Q]}, {"the residual", k->r}, z};
-  if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->host[RR]) || !isfinite(next))
-    return karst_krylov_blame(k, k->by_precond ? 5 : 4, suspect, reason);
+  const double rz = k->work.host[RZ + now], pq = k->work.host[PQ],
+               next = k->test.by_precond ? k->work.host[RZ + 1 - now] : 0;
+  const karst_krylov_vector z = {"the preconditioned residual", k->work.vector[Z]};
+  const karst_krylov_vector p = {"the search direction", k->work.vector[P]};
+  const karst_krylov_vector z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
+  const karst_krylov_vector vectors[] = {
+      goes_ahead(k) ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
+  if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->work.host[RR]) || !isfinite(next))
+    return karst_krylov_find_not_finite(k, k->test.by_precond ? 5 : 4, vectors, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
     *reason = KARST_INDEFINITE_OPERATOR;
   else if (rz <= 0 || next < 0)
@@ -122,39 +123,39 @@ static karst_status check(karst_krylov *k, int now, karst_reason *reason)
 }
 
 /* x = x + alpha p */
-static void correct(karst_krylov *k)
+static void cg_correct(karst_krylov *k)
 {
-  k->context->backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&k->vector[P], NULL,
-                               k->x, NULL);
+  k->context->backend->combine(k->context, k->n, 1, 1, k->work.scalar + ALPHA,
+                               (const double *const *)&k->work.vector[P], NULL, k->x, NULL);
 }
 
 /* The same and p = z + beta p */
-static void turn(karst_krylov *k, int now)
+static void cg_turn(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
-  double *p = k->vector[P], *z = k->vector[Z], *s = k->scalar;
+  double *p = k->work.vector[P], *z = k->work.vector[Z], *s = k->work.scalar;
   if (backend->turn) {
     backend->turn(k->context, k->n, s + ALPHA, s + RZ + 1 - now, s + RZ + now, z, p, k->x);
     return;
   }
-  correct(k);
+  cg_correct(k);
   backend->quotient(k->context, 1, s + RZ + 1 - now, s + RZ + now, NULL, NULL, s + BETA);
-  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&z, s + BETA, p, NULL);
+  backend->combine(k->context, k->n, 1, 1, k->work.one, (const double *const *)&z, s + BETA, p, NULL);
 }
 
 /* Step number j of a cycle makes row j of the tridiagonal matrix; last: r'z and 1 / alpha of the step before. */
 static void keep_coefficients(karst_krylov *k, int64_t j, int now, double last[2])
 {
   if (j >= STEPS) return;
-  double *diagonal = k->host_extra + DIAGONAL, *beside = k->host_extra + BESIDE;
-  const double rz = k->host[RZ + now], inverse = k->host[PQ] / rz, beta = j > 0 ? rz / last[0] : 0;
+  double *diagonal = k->work.host_extra + DIAGONAL, *beside = k->work.host_extra + BESIDE;
+  const double rz = k->work.host[RZ + now], inverse = k->work.host[PQ] / rz, beta = j > 0 ? rz / last[0] : 0;
   diagonal[j] = inverse + beta * last[1];
   if (j > 0) beside[j - 1] = sqrt(beta) * last[1];
   last[0] = rz;
   last[1] = inverse;
 }
 
-static karst_status report(karst_krylov *k, const char *name, double number)
+static karst_status put_value(karst_krylov *k, const char *name, double number)
 {
   return karst_report_put(k->context, &k->report, &(karst_value){.name = name, .number = number});
 }
@@ -163,26 +164,26 @@ static karst_status report(karst_krylov *k, const char *name, double number)
  * M^-1 A, so that the extremes of all cycles are the best that is known. */
 static karst_status report_spectrum(karst_krylov *k, int64_t steps)
 {
-  double least, largest, *known = k->host_extra;
+  double least, largest, *known = k->work.host_extra;
   if (steps == 0) return KARST_SUCCESS;
   karst_lanczos_extremes((int)(steps < STEPS ? steps : STEPS), known + DIAGONAL, known + BESIDE, &least, &largest);
   known[LEAST] = k->report.count > 0 ? fmin(known[LEAST], least) : least;
   known[LARGEST] = k->report.count > 0 ? fmax(known[LARGEST], largest) : largest;
-  karst_status status = report(k, "condition_number", known[LARGEST] / known[LEAST]);
-  if (!status) status = report(k, "eigenvalue_min", known[LEAST]);
-  return status ? status : report(k, "eigenvalue_max", known[LARGEST]);
+  karst_status status = put_value(k, "condition_number", known[LARGEST] / known[LEAST]);
+  if (!status) status = put_value(k, "eigenvalue_min", known[LEAST]);
+  return status ? status : put_value(k, "eigenvalue_max", known[LARGEST]);
 }
 
 /* Counts the step that is being taken, and says whether the cycle ends with it. */
-static karst_status judge(karst_krylov *k, int now, bool *ends)
+static karst_status count_step(karst_krylov *k, int now, bool *ends)
 {
-  const double residual = sqrt(k->host[k->by_precond ? RZ + 1 - now : RR]);
-  const bool meets_atol = k->by_precond && sqrt(k->host[RR]) <= k->goal_atol;
+  const double residual = sqrt(k->work.host[k->test.by_precond ? RZ + 1 - now : RR]);
+  const bool meets_atol = k->test.by_precond && sqrt(k->work.host[RR]) <= k->test.goal_atol;
   if (karst_krylov_compares(k, residual)) {
-    const karst_status status = karst_krylov_compare(k, residual, k->r);
+    const karst_status status = karst_krylov_compare(k, residual, k->work.r);
     if (status) return status;
   }
-  *ends = karst_krylov_step(k, residual, meets_atol ? residual : k->goal);
+  *ends = karst_krylov_step(k, residual, meets_atol ? residual : k->test.goal);
   return KARST_SUCCESS;
 }
 
@@ -191,26 +192,26 @@ static karst_status judge(karst_krylov *k, int now, bool *ends)
 static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
   double last[2] = {0};
-  karst_status status = begin(k);
+  karst_status status = cg_begin(k);
   for (int now = 0; !status; now = 1 - now) {
-    status = advance(k, now);
+    status = cg_advance(k, now);
     if (!status) status = look(k, now);
-    if (!status) status = check(k, now, reason);
+    if (!status) status = cg_check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     keep_coefficients(k, (*steps)++, now, last);
     bool ends = false;
-    status = judge(k, now, &ends);
+    status = count_step(k, now, &ends);
     if (!status && !ends && !goes_ahead(k)) status = precondition(k, now);
     if (status || ends) {
-      correct(k);
+      cg_correct(k);
       return status;
     }
-    turn(k, now);
+    cg_turn(k, now);
   }
   return status;
 }
 
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status cg_cycle(karst_krylov *k, karst_reason *reason)
 {
   int64_t steps = 0;
   const karst_status status = iterate(k, reason, &steps), reported = report_spectrum(k, steps);
@@ -225,7 +226,7 @@ const struct karst_krylov_ops karst_krylov_cg = {
     .reduces = true,
     .options = rows,
     .settings = sizeof(struct settings),
-    .workspace = workspace,
+    .workspace = cg_workspace,
     .by_precond = by_precond,
-    .cycle = cycle,
+    .cycle = cg_cycle,
 };

@@ -15,19 +15,19 @@ struct settings {
   int side; /* always 0 */
 };
 
-static const char *side_name(size_t i)
+static const char *fgmres_side_name(size_t i)
 {
   static const char *const names[] = {"right", NULL};
   return names[i];
 }
 
 /* The option of gmres, of which there is one value here. */
-static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side), side_name,
-                                          0, "right", "where fgmres applies the preconditioner"},
+static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
+                                          fgmres_side_name, 0, "right", "where fgmres applies the preconditioner"},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+static karst_krylov_workspace fgmres_workspace(const karst_krylov *k, void *settings)
 {
   karst_krylov_workspace need = karst_arnoldi_workspace(k, settings);
   need.vectors += ((const karst_basis *)settings)->restart;
@@ -35,7 +35,7 @@ static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
 }
 
 /* x = x + Z y */
-static karst_status correct(karst_krylov *k, const karst_arnoldi *a)
+static karst_status fgmres_correct(karst_krylov *k, const karst_arnoldi *a)
 {
   const double *y;
   if (a->T.columns == 0) return KARST_SUCCESS;
@@ -46,10 +46,10 @@ static karst_status correct(karst_krylov *k, const karst_arnoldi *a)
 }
 
 /* Where an apply fails the steps before it are worth what they were. */
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status fgmres_cycle(karst_krylov *k, karst_reason *reason)
 {
-  karst_arnoldi a = karst_arnoldi_begin(k, false, k->vector + karst_basis_of(k)->restart + 1);
-  karst_status grown = karst_arnoldi_grow(k, &a, reason), corrected = correct(k, &a);
+  karst_arnoldi a = karst_arnoldi_begin(k, false, k->work.vector + karst_basis_of(k)->restart + 1);
+  karst_status grown = karst_arnoldi_grow(k, &a, reason), corrected = fgmres_correct(k, &a);
   return grown ? grown : corrected;
 }
 
@@ -61,6 +61,6 @@ const struct karst_krylov_ops karst_krylov_fgmres = {
     .flexible = true,
     .options = rows,
     .settings = sizeof(struct settings),
-    .workspace = workspace,
-    .cycle = cycle,
+    .workspace = fgmres_workspace,
+    .cycle = fgmres_cycle,
 };

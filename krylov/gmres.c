@@ -16,40 +16,41 @@ struct settings {
   int side;
 };
 
-static const char *side_name(size_t i)
+static const char *gmres_side_name(size_t i)
 {
   static const char *const names[] = {[RIGHT] = "right", [LEFT] = "left", NULL};
   return names[i];
 }
 
-static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side), side_name,
-                                          0, "right", "where gmres applies the preconditioner; fgmres: right"},
+static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
+                                          gmres_side_name, 0, "right",
+                                          "where gmres applies the preconditioner; fgmres: right"},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 
 /* x = x + M^-1 V y or x + V y; V y is formed in V's last column. */
-static karst_status correct(karst_krylov *k, const karst_arnoldi *a)
+static karst_status gmres_correct(karst_krylov *k, const karst_arnoldi *a)
 {
   const struct karst_backend *backend = k->context->backend;
   const double *y;
   int last = a->T.columns - 1;
   if (last < 0) return KARST_SUCCESS;
-  double *u = k->vector[last], *step = a->left ? u : k->r;
+  double *u = k->work.vector[last], *step = a->left ? u : k->work.r;
   karst_status status = karst_arnoldi_solve(k, a, &y);
   if (status) return status;
-  backend->combine(k->context, k->n, last, 1, y, (const double *const *)k->vector, y + last, u, NULL);
+  backend->combine(k->context, k->n, last, 1, y, (const double *const *)k->work.vector, y + last, u, NULL);
   if (!a->left) status = karst_krylov_precondition(k, u, step);
   if (status) return status;
-  backend->combine(k->context, k->n, 1, 1, k->one, (const double *const *)&step, NULL, k->x, NULL);
+  backend->combine(k->context, k->n, 1, 1, k->work.one, (const double *const *)&step, NULL, k->x, NULL);
   return KARST_SUCCESS;
 }
 
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status gmres_cycle(karst_krylov *k, karst_reason *reason)
 {
   const struct settings *settings = k->settings;
   karst_arnoldi a = karst_arnoldi_begin(k, settings->side == LEFT, NULL);
   karst_status status = karst_arnoldi_grow(k, &a, reason);
-  return status ? status : correct(k, &a);
+  return status ? status : gmres_correct(k, &a);
 }
 
 extern const struct karst_krylov_ops karst_krylov_gmres;
@@ -60,5 +61,5 @@ const struct karst_krylov_ops karst_krylov_gmres = {
     .options = rows,
     .settings = sizeof(struct settings),
     .workspace = karst_arnoldi_workspace,
-    .cycle = cycle,
+    .cycle = gmres_cycle,
 };

@@ -35,11 +35,11 @@ enum {
 };
 
 /* How much of w is left after orthogonalisation: below these parts of it, nothing but rounding, and too much of it. */
-static const double negligible = 64 * DBL_EPSILON, doubtful = 0.1;
+static const double negligible = 64 * DBL_EPSILON, lossy = 0.1;
 
 static double repeat_at(const karst_basis *basis)
 {
-  return basis->passes == KARST_PASSES_TWICE ? INFINITY : basis->passes == KARST_PASSES_ONCE ? -1 : doubtful;
+  return basis->passes == KARST_PASSES_TWICE ? INFINITY : basis->passes == KARST_PASSES_ONCE ? -1 : lossy;
 }
 
 /* Views of the work space. */
@@ -50,7 +50,7 @@ struct ring {
   double again;             /* a pair is orthogonalised twice where this part of w, or less, is left of it */
 };
 
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+static karst_krylov_workspace orthomin_workspace(const karst_krylov *k, void *settings)
 {
   karst_basis *basis = settings;
   karst_basis_limit(k, basis);
@@ -58,14 +58,14 @@ static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
   return (karst_krylov_workspace){.vectors = 2 * m + 2, .scalars = DOTS + m + 1 + 2 * m};
 }
 
-static struct ring begin(const karst_krylov *k)
+static struct ring orthomin_begin(const karst_krylov *k)
 {
   const karst_basis *basis = karst_basis_of(k);
   int m = basis->restart;
-  return (struct ring){.p = k->vector,
-                       .q = k->vector + m + 1,
-                       .beta = k->scalar + DOTS + m + 1,
-                       .inverse = k->scalar + DOTS + 2 * m + 1,
+  return (struct ring){.p = k->work.vector,
+                       .q = k->work.vector + m + 1,
+                       .beta = k->work.scalar + DOTS + m + 1,
+                       .inverse = k->work.scalar + DOTS + 2 * m + 1,
                        .capacity = m,
                        .again = repeat_at(basis)};
 }
@@ -75,7 +75,7 @@ static void orthogonalise(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
   int kept = ring->kept;
-  double *s = k->scalar;
+  double *s = k->work.scalar;
   const double *const *P = (const double *const *)ring->p, *const *Q = (const double *const *)ring->q;
   karst_sums_dots(k->context, k->n, kept + 1, Q, Q[kept], s + DOTS);
   if (kept > 0) {
@@ -89,44 +89,45 @@ static void orthogonalise(karst_krylov *k, const struct ring *ring)
 static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
-  double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->scalar;
-  karst_status status = karst_krylov_precondition(k, k->r, p);
+  double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->work.scalar;
+  karst_status status = karst_krylov_precondition(k, k->work.r, p);
   if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
   orthogonalise(k, ring);
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&q, k->r, s + QR);
+  karst_sums_dots(k->context, k->n, 1, (const double *const *)&q, k->work.r, s + QR);
   backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
-  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->r, s + RR);
-  return karst_krylov_look(k, 0, DOTS + ring->kept + 1);
+  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->work.r, s + RR);
+  return karst_krylov_download(k, 0, DOTS + ring->kept + 1);
 }
 
 /* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. The
  * residual takes a product too. */
-static karst_status blame(karst_krylov *k, const struct ring *ring, karst_reason *reason)
+static karst_status orthomin_find_fault(karst_krylov *k, const struct ring *ring, karst_reason *reason)
 {
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
   const struct karst_backend *backend = k->context->backend;
-  const karst_residual_space space = {k->r, q, k->norm2};
+  const karst_residual_space space = {k->work.r, q, k->work.norm2};
   double norm, error;
   bool precise = false;
   backend->copy(k->context, k->n, k->x, p);
-  if (k->base) backend->combine(k->context, k->n, 1, 1, k->one, &k->base, NULL, p, NULL);
+  if (k->base) backend->combine(k->context, k->n, 1, 1, k->work.one, &k->base, NULL, p, NULL);
   karst_status status = k->A.residual(&k->A, k->b, p, -1, false, &space, &precise, &norm, &error);
-  if (!status) status = karst_krylov_precondition(k, k->r, p);
+  if (!status) status = karst_krylov_precondition(k, k->work.r, p);
   if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
-  const karst_krylov_suspect suspect[] = {{k->A.product, k->r}, {"the preconditioned residual", p}, {k->A.product, q}};
-  return karst_krylov_blame(k, 3, suspect, reason);
+  const karst_krylov_vector vectors[] = {
+      {k->A.product, k->work.r}, {"the preconditioned residual", p}, {k->A.product, q}};
+  return karst_krylov_find_not_finite(k, 3, vectors, reason);
 }
 
 /* Why the step must not be taken, or KARST_SOUND. before: the residual norm it began with. */
-static karst_status check(karst_krylov *k, const struct ring *ring, double before, karst_reason *reason)
+static karst_status orthomin_check(karst_krylov *k, const struct ring *ring, double before, karst_reason *reason)
 {
-  const double *s = k->host;
+  const double *s = k->work.host;
   double made = sqrt(s[DOTS + ring->kept]), left = sqrt(s[QQ]);
   for (int i = 0; i <= ring->kept; i++)
-    if (!isfinite(s[DOTS + i])) return blame(k, ring, reason);
-  if (!isfinite(s[QR]) || !isfinite(left) || !isfinite(s[RR])) return blame(k, ring, reason);
+    if (!isfinite(s[DOTS + i])) return orthomin_find_fault(k, ring, reason);
+  if (!isfinite(s[QR]) || !isfinite(left) || !isfinite(s[RR])) return orthomin_find_fault(k, ring, reason);
   if (left <= negligible * made || fabs(s[QR]) <= DBL_EPSILON * left * before) *reason = KARST_BREAKDOWN_DIRECTION;
   return KARST_SUCCESS;
 }
@@ -142,33 +143,33 @@ static void swap(double **a, double **b)
 static void keep(karst_krylov *k, struct ring *ring)
 {
   int made = ring->kept, at = ring->next;
-  if (made > 0 && sqrt(k->host[QQ]) <= ring->again * sqrt(k->host[DOTS + made])) orthogonalise(k, ring);
+  if (made > 0 && sqrt(k->work.host[QQ]) <= ring->again * sqrt(k->work.host[DOTS + made])) orthogonalise(k, ring);
   swap(&ring->p[made], &ring->p[at]);
   swap(&ring->q[made], &ring->q[at]);
-  k->context->backend->quotient(k->context, 1, k->one, k->scalar + QQ, NULL, NULL, ring->inverse + at);
+  k->context->backend->quotient(k->context, 1, k->work.one, k->work.scalar + QQ, NULL, NULL, ring->inverse + at);
   if (ring->kept < ring->capacity) ring->kept++;
   ring->next = (at + 1) % ring->capacity;
 }
 
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status orthomin_cycle(karst_krylov *k, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
-  struct ring ring = begin(k);
+  struct ring ring = orthomin_begin(k);
   int begun_at = k->iterations;
   double before = k->residual;
   for (;;) {
     karst_status status = make_direction(k, &ring);
-    if (!status) status = check(k, &ring, before, reason);
+    if (!status) status = orthomin_check(k, &ring, before, reason);
     if (*reason == KARST_BREAKDOWN_DIRECTION && k->iterations > begun_at) {
       *reason = KARST_SOUND;
       return status;
     }
     if (status || *reason != KARST_SOUND) return status;
-    backend->combine(k->context, k->n, 1, 1, k->scalar + ALPHA, (const double *const *)&ring.p[ring.kept], NULL, k->x,
-                     NULL);
-    before = sqrt(k->host[RR]);
-    if (karst_krylov_compares(k, before)) status = karst_krylov_compare(k, before, k->r);
-    if (status || karst_krylov_step(k, before, k->goal)) return status;
+    backend->combine(k->context, k->n, 1, 1, k->work.scalar + ALPHA, (const double *const *)&ring.p[ring.kept], NULL,
+                     k->x, NULL);
+    before = sqrt(k->work.host[RR]);
+    if (karst_krylov_compares(k, before)) status = karst_krylov_compare(k, before, k->work.r);
+    if (status || karst_krylov_step(k, before, k->test.goal)) return status;
     keep(k, &ring);
   }
 }
@@ -183,6 +184,6 @@ const struct karst_krylov_ops karst_krylov_orthomin = {
     .flexible = true,
     .options = rows,
     .settings = sizeof(karst_basis),
-    .workspace = workspace,
-    .cycle = cycle,
+    .workspace = orthomin_workspace,
+    .cycle = orthomin_cycle,
 };

@@ -58,26 +58,26 @@ struct places {
   const double *r_begin; /* [n] that of the start of the cycle, which is read first */
 };
 
-static karst_krylov_workspace workspace(const karst_krylov *k, void *settings)
+static karst_krylov_workspace richardson_workspace(const karst_krylov *k, void *settings)
 {
   (void)k;
   (void)settings;
   return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS, .host = 1};
 }
 
-static struct places begin(const karst_krylov *k)
+static struct places richardson_begin(const karst_krylov *k)
 {
   const struct settings *settings = k->settings;
-  k->context->backend->fill(k->context, 1, settings->damping, k->scalar + DAMPING);
-  if (k->iterations == 0) k->host_extra[0] = k->residual;
-  return (struct places){.place = {k->x, k->vector[FIRST], k->vector[SECOND]},
+  k->context->backend->fill(k->context, 1, settings->damping, k->work.scalar + DAMPING);
+  if (k->iterations == 0) k->work.host_extra[0] = k->residual;
+  return (struct places){.place = {k->x, k->work.vector[FIRST], k->work.vector[SECOND]},
                          .x = k->x,
                          .least = k->x,
                          .norm = k->residual,
                          .fallen_to = k->residual,
-                         .rhs = k->base ? k->r : k->b,
-                         .r = k->vector[R],
-                         .r_begin = k->r};
+                         .rhs = k->base ? k->work.r : k->b,
+                         .r = k->work.vector[R],
+                         .r_begin = k->work.r};
 }
 
 static double *free_place(const struct places *p)
@@ -88,9 +88,9 @@ static double *free_place(const struct places *p)
 }
 
 /* r = rhs - A x and its norm, by the operator's own residual, which waits for the norm. */
-static karst_status compute_residual(const karst_krylov *k, const struct places *p, const double *x, double *norm)
+static karst_status residual_of(const karst_krylov *k, const struct places *p, const double *x, double *norm)
 {
-  const karst_residual_space space = {p->r, k->vector[SPACE], k->scalar + NORM2};
+  const karst_residual_space space = {p->r, k->work.vector[SPACE], k->work.scalar + NORM2};
   bool precise = false;
   double error;
   return k->A.residual(&k->A, p->rhs, x, -1, false, &space, &precise, norm, &error);
@@ -99,63 +99,63 @@ static karst_status compute_residual(const karst_krylov *k, const struct places 
 /* z = x + w z */
 static void add_correction(const karst_krylov *k, const double *x, double *z)
 {
-  k->context->backend->combine(k->context, k->n, 1, 1, k->one, &x, k->scalar + DAMPING, z, NULL);
+  k->context->backend->combine(k->context, k->n, 1, 1, k->work.one, &x, k->work.scalar + DAMPING, z, NULL);
 }
 
-/* The step to next has overwritten what may be to blame: it is computed again from x, each in a place of its own. The
- * last is that of the start's residual, which no step needs any more. */
-static karst_status blame(karst_krylov *k, const struct places *p, double *next, karst_reason *reason)
+/* The step to next has overwritten the vector in which a NaN arose: the vectors of the step are computed again from x,
+ * each in a place of its own. The last place is that of the start's residual, which no step needs any more. */
+static karst_status richardson_find_fault(karst_krylov *k, const struct places *p, double *next, karst_reason *reason)
 {
-  double norm, *z = k->vector[SPACE];
-  const karst_krylov_suspect suspect[] = {
-      {k->A.product, p->r}, {"the preconditioned residual", z}, {"the solution", next}, {k->A.product, k->r}};
-  karst_status status = compute_residual(k, p, p->x, &norm);
+  double norm, *z = k->work.vector[SPACE];
+  const karst_krylov_vector vectors[] = {
+      {k->A.product, p->r}, {"the preconditioned residual", z}, {"the solution", next}, {k->A.product, k->work.r}};
+  karst_status status = residual_of(k, p, p->x, &norm);
   if (!status) status = karst_krylov_precondition(k, p->r, z);
   if (status) return status;
   k->context->backend->copy(k->context, k->n, z, next);
   add_correction(k, p->x, next);
-  status = karst_krylov_multiply(k, next, k->r);
-  return status ? status : karst_krylov_blame(k, 4, suspect, reason);
+  status = karst_krylov_multiply(k, next, k->work.r);
+  return status ? status : karst_krylov_find_not_finite(k, 4, vectors, reason);
 }
 
 static bool stands_still(const karst_krylov *k, struct places *p, double norm)
 {
   p->still = norm < fall * p->fallen_to ? 0 : p->still + 1;
   if (p->still == 0) p->fallen_to = norm;
-  return p->still >= STILL && norm <= negligible * k->host_extra[0];
+  return p->still >= STILL && norm <= negligible * k->work.host_extra[0];
 }
 
 /* Takes steps until one ends the cycle; the x that is left is p->x, and the best p->least. */
-static karst_status advance(karst_krylov *k, struct places *p, karst_reason *reason)
+static karst_status richardson_advance(karst_krylov *k, struct places *p, karst_reason *reason)
 {
   for (const double *r = p->r_begin;; r = p->r) {
     double norm, *next = free_place(p);
     karst_status status = karst_krylov_precondition(k, r, next);
     if (status) return status;
     add_correction(k, p->x, next);
-    status = compute_residual(k, p, next, &norm);
+    status = residual_of(k, p, next, &norm);
     if (status) return status;
-    if (!isfinite(norm)) return blame(k, p, next, reason);
+    if (!isfinite(norm)) return richardson_find_fault(k, p, next, reason);
     p->x = next;
     if (norm < p->norm) {
       p->least = next;
-      k->divergent *= norm / p->norm;
+      k->test.divergent *= norm / p->norm;
       p->norm = norm;
     }
     if (karst_krylov_compares(k, norm)) status = karst_krylov_compare(k, norm, p->r);
-    if (status || karst_krylov_step(k, norm, k->goal)) return status;
+    if (status || karst_krylov_step(k, norm, k->test.goal)) return status;
     if (!stands_still(k, p, norm)) continue;
-    k->claimed = !k->base;
+    k->claims.made = !k->base;
     return KARST_SUCCESS;
   }
 }
 
 /* What the monitor accepts is the x that it was told of; in any other case the best is the one to go on from. */
-static karst_status cycle(karst_krylov *k, karst_reason *reason)
+static karst_status richardson_cycle(karst_krylov *k, karst_reason *reason)
 {
-  struct places p = begin(k);
-  karst_status status = advance(k, &p, reason);
-  const double *x = k->decision == KARST_ACCEPT ? p.x : p.least;
+  struct places p = richardson_begin(k);
+  karst_status status = richardson_advance(k, &p, reason);
+  const double *x = k->monitor.decision == KARST_ACCEPT ? p.x : p.least;
   if (x != k->x) k->context->backend->copy(k->context, k->n, x, k->x);
   return status;
 }
@@ -169,6 +169,6 @@ const struct karst_krylov_ops karst_krylov_richardson = {
     .options = rows,
     .settings = sizeof(struct settings),
     .parts = &own_rows[1],
-    .workspace = workspace,
-    .cycle = cycle,
+    .workspace = richardson_workspace,
+    .cycle = richardson_cycle,
 };

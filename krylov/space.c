@@ -12,17 +12,18 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
     return karst_fail(k->context, KARST_ERROR_NO_MEMORY, "out of memory: %lld Krylov vectors of %lld scalars",
                       (long long)need->vectors, (long long)k->n);
   count += need->scalars + 3;
-  karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->memory);
+  karst_status status = karst_device_doubles(k->context, count, "the Krylov vectors", &k->work.memory);
   if (status) return status;
-  k->memory_size += count * (int64_t)sizeof(double);
-  for (int64_t i = 0; i < need->vectors; i++) k->vector[i] = k->memory + i * stride;
-  k->r = k->memory + need->vectors * stride;
-  k->best = k->r + stride;
-  k->norm2 = k->best + stride;
-  k->one = k->norm2 + 2;
-  k->scalar = k->one + 1;
-  k->context->backend->fill(k->context, need->scalars + 3, 0, k->norm2); /* some are looked at before they are made */
-  k->context->backend->fill(k->context, 1, 1, k->one);
+  k->work.bytes += count * (int64_t)sizeof(double);
+  for (int64_t i = 0; i < need->vectors; i++) k->work.vector[i] = k->work.memory + i * stride;
+  k->work.r = k->work.memory + need->vectors * stride;
+  k->best.x = k->work.r + stride;
+  k->work.norm2 = k->best.x + stride;
+  k->work.one = k->work.norm2 + 2;
+  k->work.scalar = k->work.one + 1;
+  k->context->backend->fill(k->context, need->scalars + 3, 0,
+                            k->work.norm2); /* some are looked at before they are made */
+  k->context->backend->fill(k->context, 1, 1, k->work.one);
   return KARST_SUCCESS;
 }
 
@@ -47,23 +48,23 @@ static karst_status make_settings(karst_krylov *k, const karst_options *options)
     karst_options_read(options, k->ops->options, settings);
     k->settings = settings;
   }
-  k->need = k->ops->workspace(k, settings);
+  k->work.need = k->ops->workspace(k, settings);
   return KARST_SUCCESS;
 }
 
 static karst_status make_space(karst_krylov *k)
 {
-  const karst_krylov_workspace *need = &k->need;
-  karst_status status =
-      karst_allocate(k->context, &k->vector, need->vectors, sizeof *k->vector, "the Krylov driver's vector list");
+  const karst_krylov_workspace *need = &k->work.need;
+  karst_status status = karst_allocate(k->context, &k->work.vector, need->vectors, sizeof *k->work.vector,
+                                       "the Krylov driver's vector list");
   if (!status)
-    status = karst_allocate(k->context, &k->host, need->scalars + need->host, sizeof *k->host,
+    status = karst_allocate(k->context, &k->work.host, need->scalars + need->host, sizeof *k->work.host,
                             "the Krylov driver's scalars");
   if (!status) status = make_vectors(k, need);
   if (status) return status;
-  k->host_extra = k->host + need->scalars;
-  k->memory_size +=
-      need->vectors * (int64_t)sizeof *k->vector + (need->scalars + need->host) * (int64_t)sizeof *k->host;
+  k->work.host_extra = k->work.host + need->scalars;
+  k->work.bytes +=
+      need->vectors * (int64_t)sizeof *k->work.vector + (need->scalars + need->host) * (int64_t)sizeof *k->work.host;
   return KARST_SUCCESS;
 }
 
@@ -99,9 +100,9 @@ void karst_krylov_destroy(karst_krylov *krylov)
 {
   if (!krylov) return;
   karst_context *context = krylov->context;
-  if (krylov->memory) context->backend->release(context, krylov->memory);
-  karst_release(context, krylov->host);
-  karst_release(context, krylov->vector);
+  if (krylov->work.memory) context->backend->release(context, krylov->work.memory);
+  karst_release(context, krylov->work.host);
+  karst_release(context, krylov->work.vector);
   karst_release(context, (void *)krylov->settings);
   karst_release(context, krylov);
 }
@@ -111,7 +112,7 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
   karst_krylov *k = *krylov, *larger;
   max_align_t settings[k->ops->settings / sizeof(max_align_t) + 1];
   karst_options_read(options, k->ops->options, settings);
-  if (k->ops->workspace(k, settings).vectors <= k->need.vectors) return KARST_SUCCESS;
+  if (k->ops->workspace(k, settings).vectors <= k->work.need.vectors) return KARST_SUCCESS;
   karst_status status = karst_krylov_create(k->ops, options, k->limits, &k->A, k->M, &larger);
   if (status) return status;
   karst_krylov_destroy(k);

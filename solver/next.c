@@ -50,7 +50,7 @@ static int restart_of_next(const karst_solver *solver)
   return given ? (int)strtol(given, NULL, 10) : chosen_ops(solver)->then_restart;
 }
 
-static karst_status make_options(const karst_solver *solver, karst_options **options)
+static karst_status make_next_options(const karst_solver *solver, karst_options **options)
 {
   karst_status status = solver->options ? karst_options_copy(solver->context, solver->options, options)
                                         : karst_options_create(solver->context, options);
@@ -61,10 +61,10 @@ static karst_status make_options(const karst_solver *solver, karst_options **opt
   return status;
 }
 
-static karst_status make(karst_solver *solver)
+static karst_status make_next(karst_solver *solver)
 {
   karst_options *options;
-  karst_status status = make_options(solver, &options);
+  karst_status status = make_next_options(solver, &options);
   if (status) return status;
   status = karst_krylov_create(chosen_ops(solver)->then, options, &solver->limits, &solver->krylov->A, solver->precond,
                                &solver->next);
@@ -74,7 +74,7 @@ static karst_status make(karst_solver *solver)
 
 karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
 {
-  const karst_status status = solver->next ? KARST_SUCCESS : make(solver);
+  const karst_status status = solver->next ? KARST_SUCCESS : make_next(solver);
   if (status) return status;
   solver->failed = *result;
   solver->before += result->iterations;
@@ -98,8 +98,8 @@ static karst_decision count_on(void *user, int iteration, double residual)
 void karst_next_set_monitor(karst_solver *solver)
 {
   const bool counts_on = solver->monitor && solver->goes_on;
-  solver->running->monitor = counts_on ? count_on : solver->monitor;
-  solver->running->monitor_user = counts_on ? solver : solver->monitor_user;
+  solver->running->monitor.function = counts_on ? count_on : solver->monitor;
+  solver->running->monitor.user = counts_on ? solver : solver->monitor_user;
 }
 
 int karst_next_report(const karst_solver *solver, size_t i, karst_value *value)

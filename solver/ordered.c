@@ -24,7 +24,7 @@ static karst_status make_permutation(const karst_ordering_choice *choice, const 
 }
 
 /* Makes the permuted pattern, and finds where each block comes from. */
-static karst_status make_pattern(const karst_matrix *A, karst_ordered *o)
+static karst_status make_ordered_pattern(const karst_matrix *A, karst_ordered *o)
 {
   karst_context *context = o->context;
   const struct karst_backend *backend = context->backend;
@@ -48,7 +48,7 @@ karst_status karst_ordered_create(const karst_ordering_choice *choice, const kar
   (*ordered)->context = A->context;
   (*ordered)->references = 1;
   status = make_permutation(choice, A, *ordered);
-  if (!status) status = make_pattern(A, *ordered);
+  if (!status) status = make_ordered_pattern(A, *ordered);
   if (status) {
     karst_ordered_release(*ordered);
     *ordered = NULL;

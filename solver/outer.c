@@ -58,7 +58,7 @@ static karst_residual_space space_of(const karst_solver *solver)
 {
   const karst_krylov *krylov = solver->krylov;
   return solver->residual ? (karst_residual_space){solver->residual, solver->size, solver->norm2}
-                          : (karst_residual_space){krylov->r, krylov->vector[0], solver->norm2};
+                          : (karst_residual_space){krylov->work.r, krylov->work.vector[0], solver->norm2};
 }
 
 karst_status karst_outer_residual(const karst_solver *solver, const double *b, const double *x, double *norm)
@@ -242,10 +242,9 @@ karst_status karst_outer_solve(karst_solver *solver, const double *b, double *x,
   karst_status status =
       karst_krylov_solve(krylov, outer.driver_b, outer.driver_x, rtol_target, solver->limits.atol, result);
   krylov->outer = NULL;
-  const bool is_up = krylov->iterations == 0 || krylov->measured; /* the caller's x is what the driver ended with */
+  const bool is_up = krylov->iterations == 0 || krylov->is_up; /* the caller's x is what the driver ended with */
   if (ops->finish && !is_up) status = ops->finish(&outer, status, result);
   if (status) return status;
-  if (krylov->not_finite_in) fault->what = krylov->not_finite_in;
-  if (result->reason == KARST_OUT_OF_RANGE) *fault = (karst_fault){krylov->out_of_range, krylov->out_of_range_norm};
+  if (krylov->fault.what) *fault = (karst_fault){krylov->fault.what, krylov->fault.norm};
   return ops->explain ? ops->explain(&outer, result, fault) : KARST_SUCCESS;
 }

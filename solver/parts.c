@@ -92,7 +92,7 @@ static karst_index count_columns(const karst_parts *parts, const karst_system *s
   return count;
 }
 
-static karst_status make_pattern(karst_parts *parts, const karst_system *system)
+static karst_status make_parts_pattern(karst_parts *parts, const karst_system *system)
 {
   karst_context *context = parts->context;
   const karst_matrix *A = system->matrix;
@@ -144,7 +144,7 @@ static karst_status fill(karst_parts *parts, int count, const karst_system *syst
   if (!status)
     status = karst_allocate(parts->context, &parts->part, A->block_rows, sizeof *parts->part, "the parts of the grid");
   if (!status) status = number_parts(A, &grid, count, parts->part);
-  if (!status) status = make_pattern(parts, system);
+  if (!status) status = make_parts_pattern(parts, system);
   return status ? status : hand_down_grid(parts, system, &grid);
 }
 

@@ -1,8 +1,8 @@
 /* precond.c - a preconditioner alone, found by its name. */
 #include "solver/auto/auto.h"
 
-static karst_status make(karst_context *context, const karst_options *options, const karst_matrix *A,
-                         karst_precond **precond)
+static karst_status make_precond(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                 karst_precond **precond)
 {
   karst_methods chosen;
   karst_methods_read(options, &chosen);
@@ -18,23 +18,23 @@ static karst_status make(karst_context *context, const karst_options *options, c
 }
 
 /* Where the options choose auto, what that stands for is made. No solve is seen here, so updates change nothing. */
-static karst_status create(karst_context *context, const karst_options *options, const karst_matrix *A,
-                           karst_precond **precond)
+static karst_status create_chosen(karst_context *context, const karst_options *options, const karst_matrix *A,
+                                  karst_precond **precond)
 {
   karst_methods chosen;
   karst_auto choice;
   karst_options *concrete = NULL;
   karst_methods_read(options, &chosen);
-  if (!karst_auto_is_chosen(context, &chosen)) return make(context, options, A, precond);
+  if (!karst_auto_is_chosen(context, &chosen)) return make_precond(context, options, A, precond);
   karst_status status =
       karst_precond_check_options(context, karst_precond_at(context, (size_t)chosen.precond), options);
   if (!status) status = karst_auto_begin(options, false, A, &choice);
   if (!status) status = karst_auto_options(&choice, context, &concrete);
-  if (!status) status = make(context, concrete, A, precond);
+  if (!status) status = make_precond(context, concrete, A, precond);
   while (status == KARST_ERROR_MATRIX && concrete && karst_auto_refuse(&choice)) {
     karst_options_destroy(concrete);
     status = karst_auto_options(&choice, context, &concrete);
-    if (!status) status = make(context, concrete, A, precond);
+    if (!status) status = make_precond(context, concrete, A, precond);
   }
   karst_options_destroy(concrete);
   if (status) return status;
@@ -50,9 +50,9 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
   if (precond) *precond = NULL;
   if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
-  if (!options || karst_options_context(options) == context) return create(context, options, A, precond);
+  if (!options || karst_options_context(options) == context) return create_chosen(context, options, A, precond);
   karst_status status = karst_options_copy(context, options, &own);
-  if (!status) status = create(context, own, A, precond);
+  if (!status) status = create_chosen(context, own, A, precond);
   karst_options_destroy(own);
   return status;
 }

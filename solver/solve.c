@@ -46,7 +46,8 @@ static void explain(karst_solver *solver, const karst_result *result, const kars
         "converged in the preconditioned norm after %d iteration%s: the M^-1 norm of the true residual is %.3e of "
         "that at the start; the true residual itself is %.3e, %.3e of the right-hand side's norm",
         result->iterations, result->iterations == 1 ? "" : "s",
-        isgreater(solver->running->start_merit, 0) ? solver->running->merit / solver->running->start_merit : 0,
+        isgreater(solver->running->test.start_merit, 0) ? solver->running->now.merit / solver->running->test.start_merit
+                                                        : 0,
         result->residual, result->relative_residual);
   else if (result->reason == KARST_CONVERGED_ROUNDING)
     karst_print(

@@ -162,7 +162,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   karst_status status = karst_solver_check_ready(solver);
   if (status) return status;
   karst_precond_get_info(solver->precond, info);
-  info->memory += solver->system.memory + solver->krylov->memory_size + (solver->next ? solver->next->memory_size : 0) +
+  info->memory += solver->system.memory + solver->krylov->work.bytes + (solver->next ? solver->next->work.bytes : 0) +
                   karst_product_memory(&solver->product) + karst_reduced_memory(&solver->reduced) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
   if (solver->apart) { /* which has fewer entries than the caller's matrix */

@@ -1,5 +1,5 @@
-/* residual.h - the norm of b - A x, so that what is at most a target is so in exact arithmetic too; and where A is to
- * blame for one that is not finite. */
+/* residual.h - the norm of b - A x, computed so that a norm that is at most a target is so in exact arithmetic too; and
+ * where A has the value that makes one not finite. */
 #ifndef KARST_LIB_MATRIX_RESIDUAL_H
 #define KARST_LIB_MATRIX_RESIDUAL_H
 

@@ -50,23 +50,96 @@ struct karst_krylov_ops {
   karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
   /* Whether a solve is judged by sqrt(r'M^-1 r), of a symmetric positive definite M, and not by |r|; NULL: never. */
   bool (*by_precond)(const karst_krylov *k);
-  /* Improves k->x, given k->r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
-   * k->target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or the
-   * iteration limit is reached), else why it cannot go on. */
+  /* Improves k->x, given k->work.r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
+   * k->test.target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or
+   * the iteration limit is reached), else why it cannot go on. */
   karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
 };
 
-/* The caller's system, where A is a scaled one: convergence is judged by the caller's residual. */
+/* The caller's system, where A is another one: convergence is judged by the caller's residual. */
 typedef struct karst_krylov_outer {
   void *user;
-  /* The norm of the caller's residual, computed from the scaled system's x; the rest as in karst_residual_norm. */
+  /* Brings the caller's x up to date with the driver's x, and computes the norm of its residual; the rest as in
+   * karst_residual_norm. */
   karst_status (*measure)(void *user, const double *x, double target, bool bounded, bool *precise, double *norm,
                           double *error);
-  /* The caller's norm of r, a residual of the scaled system. NULL: it is |r|. */
+  /* The caller's norm of r, a residual of the driver's system. NULL: it is |r|. */
   karst_status (*norm)(void *user, const double *r, double *norm);
   /* As that of an operator, for the caller's system and the x measured last. */
   karst_status (*is_rounding)(void *user, bool *yes);
 } karst_krylov_outer;
+
+/* The work space of a driver, in device memory where nothing else is said. It is made once, and a cycle has all of it but
+ * memory to itself. */
+typedef struct karst_krylov_work {
+  karst_krylov_workspace need; /* what the method has asked for */
+  double *memory;              /* all of the device memory, one allocation */
+  int64_t bytes;               /* held, host and device */
+  double **vector;             /* [need.vectors] of n scalars: the method's own; the list is on the host */
+  double *scalar;              /* [need.scalars] the method's own */
+  double *host;                /* [need.scalars] the mirror on the host, then the method's host scalars */
+  double *host_extra;          /* [need.host] where those begin */
+  double *r;                   /* [n] the residual at the start of a cycle, which may overwrite it */
+  double *norm2;               /* [2] r . r at the start of a cycle, and a place beside it */
+  double *one;                 /* 1 */
+} karst_krylov_work;
+
+/* What a solve is tested by. The recursive residual of a cycle is compared with goal, and the true residual between
+ * cycles with norm and merit. */
+typedef struct karst_krylov_test {
+  double norm;        /* that the caller's true residual is to reach; by_precond: that of atol alone */
+  bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, and the residual of each step */
+  double merit;       /* by_precond: the merit to reach */
+  double start_merit; /* by_precond: that of the start */
+  double target;      /* norm of the driver's true residual to reach, as far as the ratio of both norms tells */
+  double goal;        /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
+  double goal_atol;   /* by_precond: norm of the recursive residual itself at which the cycle ends too */
+  double divergent;   /* that above which the solve has diverged; a method whose cycle keeps a better x lowers it */
+  double compared_at; /* norm of the recursive residual when it was last compared with the caller's */
+} karst_krylov_test;
+
+/* What has been measured of an x between cycles. */
+typedef struct karst_krylov_measured {
+  double norm;  /* of the caller's true residual */
+  double error; /* bound of what rounding has done to it, as from karst_residual_norm */
+  double merit; /* the norm that says which x is best: norm, or sqrt(r'M^-1 r) of the true residual */
+  bool precise; /* the true residual was computed to twice the working precision */
+} karst_krylov_measured;
+
+/* The x with the smallest merit so far, which the caller gets where the last one is worse. */
+typedef struct karst_krylov_best {
+  double *x; /* [n] device memory, in the work space */
+  karst_krylov_measured measured;
+  int iteration; /* after how many iterations the driver had it; 0: the start */
+  bool outdated; /* k->x is better, and takes its place before the next cycle */
+} karst_krylov_best;
+
+/* What the cycles of a solve have claimed and gained. */
+typedef struct karst_krylov_claims {
+  bool made;      /* the cycle believes to have reached its goal */
+  bool diverged;  /* the recursive residual has been above test.divergent */
+  bool rounding;  /* by_precond: the true residual is rounding, component by component */
+  int wrong;      /* cycles of this solve that believed to have reached their goal and had not */
+  int idle;       /* cycles in a row that have gained nothing */
+  double lowered; /* the norm that the method lowers, at the start of the cycle: residual unless cycle sets another */
+  double lowest;  /* the least of these so far */
+} karst_krylov_claims;
+
+/* Why a solve could not go on: what was first seen to be NaN or infinite, such as "the start", or the norm that double
+ * precision cannot square. */
+typedef struct karst_krylov_fault {
+  const char *what;      /* NULL: nothing */
+  char text[96];         /* where that text is, if it had to be composed */
+  karst_index block_row; /* of the first entry that is not finite, -1 where no single one is known */
+  double norm;           /* that cannot be squared */
+} karst_krylov_fault;
+
+/* The caller's function that is told of each iteration. */
+typedef struct karst_krylov_monitor {
+  karst_monitor_function function; /* or NULL */
+  void *user;
+  karst_decision decision; /* what it has returned last; anything but KARST_GO_ON ends the solve */
+} karst_krylov_monitor;
 
 struct karst_krylov {
   const struct karst_krylov_ops *ops;
@@ -76,60 +149,24 @@ struct karst_krylov {
   const karst_krylov_limits *limits; /* not owned; may change between solves */
   const void *settings;              /* what the rows of ops->options were set to; NULL where there are none */
   int64_t n;                         /* scalar unknowns */
-  karst_krylov_workspace need;
+  const karst_krylov_outer *outer;   /* or NULL: A is the caller's system */
 
-  double *memory;      /* all of the device memory, one allocation */
-  int64_t memory_size; /* bytes held, host and device */
-  double **vector;     /* [vectors] of n scalars: the method's own */
-  double *scalar;      /* [scalars] device memory: the method's own */
-  double *host;        /* [scalars] the mirror, then the method's host scalars */
-  double *host_extra;  /* [host] where those begin */
-  double *r;           /* [n] the residual at the start of a cycle, which may overwrite it */
-  double *best;        /* [n] the x with the smallest true residual so far */
-  double *norm2;       /* [2] device memory: r . r at the start of a cycle, and a place beside it */
-  double *one;         /* device memory: 1 */
-
-  const double *b; /* the system at hand */
-  double *x;
-  const double *base;              /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
-  const karst_krylov_outer *outer; /* or NULL: A is the caller's system */
-  double wanted;                   /* norm of the caller's true residual to reach; by_precond: that of atol alone */
-  double judged;                   /* norm of the caller's true residual at the start of the cycle */
-  double error;                    /* bound of what rounding has done to it, as from karst_residual_norm */
-  double residual;    /* norm of the true residual at the start of the cycle: judged, unless there is an outer system */
-  bool by_precond;    /* the solve is judged by sqrt(r'M^-1 r) too: merit, wanted_merit, and each step's residual */
-  double merit;       /* the norm that says which x is best: judged, or sqrt(r'M^-1 r) of the true residual */
-  double goal_atol;   /* by_precond: norm of the recursive residual itself at which the cycle ends too */
-  double start_merit; /* by_precond: that of the start */
-  double wanted_merit; /* by_precond: the merit to reach */
-  double target;       /* norm of the true residual to reach, as far as the ratio of both norms tells */
-  double goal;         /* norm of the recursive residual at which the cycle ends: target, or less when that was wrong */
-  double divergent;    /* that above which the solve has diverged; a method whose cycle keeps a better x lowers it */
-  double compared_at;  /* norm of the recursive residual when it was last compared with the caller's */
-  double measure;      /* the norm that the method lowers, at the start: residual unless cycle sets another */
+  const double *b;    /* [n] the system at hand */
+  double *x;          /* [n] */
+  const double *base; /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
+  bool kept_start;    /* x is the start, though cycles have run */
+  bool is_up;         /* x is what outer->measure has been given last, so that the caller's x is up to date */
   int iterations;
-  bool claimed;     /* the cycle believes to have reached its goal */
-  bool diverged;    /* the recursive residual has been above divergent */
-  bool precise;     /* the true residual was computed to twice the working precision */
-  bool rounding;    /* by_precond: the true residual is rounding, component by component */
-  int false_claims; /* cycles of this solve that believed so and were wrong */
-  int idle;         /* cycles in a row that have gained nothing */
-  bool better;      /* x is better than the best so far */
-  double best_merit, best_measure;
-  double best_judged, best_error; /* of the x whose merit is best_merit */
-  bool best_precise;              /* its residual was computed precisely */
-  int best_iteration;             /* after how many iterations best was x */
-  bool kept_start;                /* x is the start, though cycles have run */
-  bool measured;                  /* x is what outer->measure has been given last */
-  const char *not_finite_in;      /* what was first seen to be NaN or infinite, such as "the start"; else NULL */
-  char not_finite_text[96];       /* where that text is, if it had to be composed */
-  karst_index not_finite_row;     /* block row of the first bad entry, -1 where no single one is to blame */
-  const char *out_of_range;       /* which norm it was that cannot be squared, where the solve has ended for that */
-  double out_of_range_norm;
-  karst_monitor_function monitor; /* or NULL */
-  void *monitor_user;
-  karst_decision decision; /* what the monitor has returned last; anything but KARST_GO_ON ends the solve */
-  karst_report report;     /* what the method has to say of the last solve; karst_report_put fills it */
+  double residual; /* norm of the driver's true residual at the start of the cycle: now.norm, unless outer is set */
+
+  karst_krylov_work work;
+  karst_krylov_test test;
+  karst_krylov_measured now; /* of x at the start of the cycle */
+  karst_krylov_best best;
+  karst_krylov_claims claims;
+  karst_krylov_fault fault;
+  karst_krylov_monitor monitor;
+  karst_report report; /* what the method has to say of the last solve; karst_report_put fills it */
 };
 
 /* Settings from the options, and work space for systems with A's size; A itself is copied, and may be exchanged between
@@ -154,9 +191,7 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
 karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, double rtol_target, double atol_target,
                                 karst_result *result);
 
-/* ---- for the drivers ---- */
-
-/* y = A x */
+/* What follows is for the drivers: y = A x */
 static inline karst_status karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
 {
   return k->A.multiply(&k->A, x, y);
@@ -194,27 +229,29 @@ static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, 
 }
 
 /* host[first ..] = scalar[first ..], count of them: the one wait of an iteration. */
-static inline karst_status karst_krylov_look(karst_krylov *k, int64_t first, int64_t count)
+static inline karst_status karst_krylov_download(karst_krylov *k, int64_t first, int64_t count)
 {
-  return k->context->backend->download(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+  return k->context->backend->download(k->context, k->work.host + first, k->work.scalar + first,
+                                       (size_t)count * sizeof(double));
 }
 
 /* The same in two steps, between which a cycle may queue what it is likely to need next. */
-static inline karst_status karst_krylov_ask(karst_krylov *k, int64_t first, int64_t count)
+static inline karst_status karst_krylov_download_begin(karst_krylov *k, int64_t first, int64_t count)
 {
   const struct karst_backend *backend = k->context->backend;
-  if (!backend->download_begin) return karst_krylov_look(k, first, count);
-  return backend->download_begin(k->context, k->host + first, k->scalar + first, (size_t)count * sizeof(double));
+  if (!backend->download_begin) return karst_krylov_download(k, first, count);
+  return backend->download_begin(k->context, k->work.host + first, k->work.scalar + first,
+                                 (size_t)count * sizeof(double));
 }
 
-static inline karst_status karst_krylov_hear(karst_krylov *k)
+static inline karst_status karst_krylov_download_end(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
   return backend->download_end ? backend->download_end(k->context) : KARST_SUCCESS;
 }
 
 /* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
- * cycle should end: because that is at most goal (k->goal, but for a method that asks more of itself), because it has
+ * cycle should end: because that is at most goal (k->test.goal, but for a method that asks more of itself), because it has
  * fallen so far in this cycle that it is no more than rounding, because it has grown out of all bounds, because the
  * iteration limit is reached, or because the monitor wants no more. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
@@ -223,23 +260,24 @@ bool karst_krylov_step(karst_krylov *k, double residual, double goal);
  * is reported: where there is an outer system with a norm of its own, at each claim and while the norm falls. */
 static inline bool karst_krylov_compares(const karst_krylov *k, double residual)
 {
-  return k->outer && k->outer->norm && !k->by_precond &&
-         (residual <= k->goal || residual <= 0.25 * k->compared_at ||
-          (residual <= 8 * k->goal && residual <= 0.7 * k->compared_at));
+  return k->outer && k->outer->norm && !k->test.by_precond &&
+         (residual <= k->test.goal || residual <= 0.25 * k->test.compared_at ||
+          (residual <= 8 * k->test.goal && residual <= 0.7 * k->test.compared_at));
 }
 
-/* k->goal anew from the ratio of r's norm to the caller's norm of it. r: the recursive residual. */
+/* k->test.goal anew from the ratio of r's norm to the caller's norm of it. r: the recursive residual. */
 karst_status karst_krylov_compare(karst_krylov *k, double residual, const double *r);
 
-/* A vector in which a NaN may have arisen. */
-typedef struct karst_krylov_suspect {
+/* A vector as a sentence about it names it. */
+typedef struct karst_krylov_vector {
   const char *what; /* "the preconditioned vector" */
   const double *values;
-} karst_krylov_suspect;
+} karst_krylov_vector;
 
-/* For a cycle that has found a scalar that is not finite: *reason = KARST_NOT_FINITE, and the first of the suspects,
- * in the order they were computed, that has an entry that is not finite goes on record, with the number of the
- * iteration under way and the entry's block row. Not the fast path: downloads the suspects. */
-karst_status karst_krylov_blame(karst_krylov *k, int count, const karst_krylov_suspect *suspect, karst_reason *reason);
+/* For a cycle that has found a scalar that is not finite: *reason = KARST_NOT_FINITE, and k->fault names the first of
+ * the vectors, which come in the order they were computed, with an entry that is not finite, the number of the iteration
+ * under way, and the entry's block row. Not the fast path: looks at the vectors on the host. */
+karst_status karst_krylov_find_not_finite(karst_krylov *k, int count, const karst_krylov_vector *vectors,
+                                          karst_reason *reason);
 
 #endif

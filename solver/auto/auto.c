@@ -150,7 +150,7 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
 /* The decimal digits that the norm which the drivers judge by has lost. */
 static double count_digits(const karst_auto_sample *sample)
 {
-  const double start = sample->first->start_merit, end = sample->krylov->merit;
+  const double start = sample->first->test.start_merit, end = sample->krylov->now.merit;
   if (!isgreater(start, 0)) return 0;
   if (!isgreater(end, 0)) return 16;
   return fmin(log10(start / end), 16);

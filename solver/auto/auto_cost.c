@@ -40,7 +40,7 @@ double karst_auto_iteration_bytes(const karst_auto_sample *sample)
   const bool host = karst_context_is_host(sample->A->context);
   const double waits = host ? 0 : wait_bytes(sample);
   const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
-  const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->need.vectors, 0);
+  const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->work.need.vectors, 0);
   return times * (product_bytes(sample) + waits) + vectors + (host ? 0 : launch_bytes);
 }
 

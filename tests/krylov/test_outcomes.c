@@ -468,7 +468,7 @@ static karst_status saboteur_apply(const karst_precond *p, const double *r, doub
   const struct karst_backend *backend = p->context->backend;
   double host[4];
   backend->copy(p->context, 4, r, z);
-  if (saboteur->krylov->false_claims == 0) return KARST_SUCCESS;
+  if (saboteur->krylov->claims.wrong == 0) return KARST_SUCCESS;
   tap_need(p->context, backend->download(p->context, host, r, sizeof host), "r");
   saboteur->norm[0] = saboteur->norm[1];
   saboteur->norm[1] = sqrt(host[0] * host[0] + host[1] * host[1] + host[2] * host[2] + host[3] * host[3]);
@@ -504,13 +504,13 @@ static void test_blame_in_a_correction(karst_context *context)
   karst_krylov *krylov;
   tap_need(context, make_driver(&trial.options, A, &precond, &limits, &krylov), "driver");
   saboteur.krylov = krylov;
-  krylov->monitor = meddle_early;
-  krylov->monitor_user = &meddler;
+  krylov->monitor.function = meddle_early;
+  krylov->monitor.user = &meddler;
   double target = 1e-10 * norm_of_residual(&trial, NULL);
   tap_need(context, karst_krylov_solve(krylov, b->values, x->values, target, 0, &result), "solve");
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 2 &&
-             strstr(krylov->not_finite_in, "the preconditioned residual"),
-         "an infinity in a correction: %s, block row %ld", krylov->not_finite_in ? krylov->not_finite_in : "nothing",
+             strstr(krylov->fault.what, "the preconditioned residual"),
+         "an infinity in a correction: %s, block row %ld", krylov->fault.what ? krylov->fault.what : "nothing",
          (long)result.block_row);
   tap_ok(fabs(saboteur.norm[1] - saboteur.norm[0]) <= 1e-10 * saboteur.norm[0],
          "its residual is found again: %.10e, %.10e", saboteur.norm[0], saboteur.norm[1]);
