@@ -4,8 +4,8 @@
  * or two, and section 6.5.3: Givens rotations on the host turn H into R while it grows and give the residual norm of
  * each step. B is A M^-1 (right) or M^-1 A (left). Where the vectors M^-1 v_j are kept, M may be another one in each
  * step (flexible): then A Z = V H. From the right that norm is the true one but for rounding. From the left it is
- * |M^-1 (b - A x)|, scaled here to begin at the true one; the cycle asks for less than the target, and for ever less
- * when that turns out to have been too little.
+ * |M^-1 (b - A x)|, scaled here to begin at the true one; the cycle's goal is less than the target, and still less
+ * each time that this proves too large.
  *
  * One pass leaves in w what V lacks of orthogonality, V'w = (I - V'V) h, and its own rounding errors, and where little
  * of B v is left in w, dividing by |w| makes much of that. Daniel, Gragg, Kaufman and Stewart, Math. Comp. 30 (1976),
@@ -33,8 +33,8 @@
 /* A column of H below this part of its own length is rounding. */
 static const double negligible = 64 * DBL_EPSILON;
 
-/* An entry of V'V that is as large as this shall not be. The recurrence has been seen to be too low by a factor of 30.
- * With this limit the systems that need them took as many iterations as with two passes, and others one pass. */
+/* The largest entry of V'V that is accepted. The recurrence has been seen to be too low by a factor of 30. With this
+ * limit the systems that need a second pass took as many iterations as with two passes always, and others one pass. */
 static const double loss_limit = 1e-6;
 
 karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *settings)
@@ -72,8 +72,8 @@ karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z)
                          .T = begin_triangle(k)};
 }
 
-/* Adds a column of H: h[0..j], and below it next >= 0. False, and nothing is added, when the column depends on those
- * before and the space cannot grow. */
+/* Adds a column of H: h[0..j], and below it next >= 0. Returns false and adds nothing when the column depends on those
+ * before, so that the space cannot grow. */
 static bool add_column(karst_least_squares *T, const double *h, double next)
 {
   int j = T->columns;
@@ -115,7 +115,7 @@ static void solve_triangle(const karst_least_squares *T, double *y)
   }
 }
 
-/* Where the vector between the two operators of B goes. */
+/* Returns the place of the vector between the two operators of B. */
 static double *place_between(const karst_krylov *k, const karst_arnoldi *a, int j)
 {
   return a->Z ? a->Z[j] : k->work.r;
@@ -201,9 +201,9 @@ static double norm_of(const double *h, int count)
   return sqrt(square);
 }
 
-/* A pass has taken the products h[0..count-1] with the first vectors out of one, of which next is left as the norm of
- * number count: what the recurrence has for its products with them now. Returns the largest, and infinity where only
- * rounding is left: dividing by that would overflow. */
+/* Follows the loss of orthogonality through a pass over vector number count, which has subtracted the products
+ * h[0..count-1] with the vectors before and left a norm of next: computes by the recurrence what those products are
+ * now. Returns the largest, and infinity where only rounding is left, since dividing by that would overflow. */
 static double follow_loss(karst_arnoldi *a, const double *h, int count, double next)
 {
   const int64_t m = a->norm2 - 1;
@@ -224,8 +224,8 @@ static double follow_loss(karst_arnoldi *a, const double *h, int count, double n
   return largest;
 }
 
-/* After column j, with one to come: whether its basis vector has to be made orthogonal once more, for which the column
- * is kept. */
+/* Finds, after column j and before the next, whether the new basis vector has to be made orthogonal once more; if so,
+ * it keeps the column for that. */
 static void check_loss(karst_arnoldi *a, const karst_krylov *k, int j, double next)
 {
   const double *h = k->work.host + a->norm2 + 1;
@@ -235,8 +235,8 @@ static void check_loss(karst_arnoldi *a, const karst_krylov *k, int j, double ne
   a->next = next;
 }
 
-/* Column j - 1 as the late second pass has changed it: w = next v, V h + w = V (h + next c) + next |v| v'. False where
- * it turns out to depend on those before. */
+/* Makes column j - 1 again as the late second pass has changed it: w = next v, V h + w = V (h + next c) + next |v| v'.
+ * Returns false where the column depends on those before. */
 static bool redo_column(karst_arnoldi *a, const karst_krylov *k)
 {
   karst_least_squares *T = &a->T;
@@ -248,8 +248,8 @@ static bool redo_column(karst_arnoldi *a, const karst_krylov *k)
   return add_column(T, a->h, a->next * left);
 }
 
-/* What grew out of V[j] was not finite: computes it again, for Gram-Schmidt has spread it over all of w. A vector that
- * was kept is there still, and need not be what M would make of V[j] now. */
+/* Finds which vector made from V[j] is not finite. Gram-Schmidt has spread the NaN over all of w, so the vectors are
+ * computed again; but one that was kept is still there, and M may make another one of V[j] now. */
 static karst_status find_fault_of_growth(karst_krylov *k, const karst_arnoldi *a, int j, karst_reason *reason)
 {
   double *w = k->work.vector[j + 1], *between = place_between(k, a, j);
@@ -260,8 +260,8 @@ static karst_status find_fault_of_growth(karst_krylov *k, const karst_arnoldi *a
   return karst_krylov_find_not_finite(k, 2, vectors, reason);
 }
 
-/* Where the caller's norm is another one: from the right, what the residual is now, in k->work.r, tells the goal anew. In
- * the basis it is Q' (0, ..., 0, g), Q the product of the rotations. */
+/* Where the caller's norm is another one and M is applied from the right: computes the residual in k->work.r, which
+ * tells the goal anew. In the basis it is Q' (0, ..., 0, g), with Q the product of the rotations. */
 static karst_status compare_with_caller(karst_krylov *k, const karst_arnoldi *a)
 {
   const karst_least_squares *T = &a->T;

@@ -30,8 +30,8 @@ typedef struct karst_arnoldi {
   karst_least_squares T;
 } karst_arnoldi;
 
-/* The settings begin with a karst_basis, whose restart is m: k->work.vector[0..m] become the basis V, and k->work.scalar,
- * k->work.host and k->work.host_extra are all its. A method may have further vectors after those. */
+/* The settings begin with a karst_basis, whose restart is m: the vectors 0..m of the work space become the basis V, and
+ * Arnoldi's process uses all of its scalars. A method may have further vectors after those. */
 karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *settings);
 karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z);
 

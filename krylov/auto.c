@@ -2,9 +2,9 @@
  * the best x so far.
  *
  * Bicgstab keeps six vectors and takes two products and two applies an iteration, whatever their number; on systems of
- * reservoirs it needs a half to a tenth of the iterations of gmres(30), which has to forget its space when it restarts.
- * What it cannot do, as where the spectrum lies along the imaginary axis, is left to the smallest residual over a
- * larger space. The vectors of that are taken when it first comes to it. */
+ * reservoirs it needs a half to a tenth of the iterations of gmres(30), which discards its space when it restarts.
+ * Where it fails, for example on a spectrum along the imaginary axis, gmres minimises the residual over a larger
+ * space. The vectors of gmres are allocated when a solve first needs them. */
 #include "lib/method/krylov.h"
 
 extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, karst_krylov_gmres;

@@ -114,7 +114,8 @@ static karst_status bicgstab_find_fault(karst_krylov *k, karst_reason *reason)
   return karst_krylov_find_not_finite(k, 5, vectors, reason);
 }
 
-/* x and the count of iterations move on; returns whether the cycle should end. norm: of the residual now. */
+/* Takes one step or both in x and counts the iteration; returns whether the cycle should end. norm: of the residual
+ * now. */
 static bool take_steps(karst_krylov *k, int steps, double residual, double *norm)
 {
   bicgstab_correct(k, steps);
@@ -122,8 +123,8 @@ static bool take_steps(karst_krylov *k, int steps, double residual, double *norm
   return karst_krylov_step(k, residual, k->test.goal);
 }
 
-/* Looks at the scalars of an iteration and takes what can be taken of it. norm: of the recursive residual, before and
- * after. *reason: why no further step is possible. *done: the cycle should end. */
+/* Looks at the scalars of an iteration and takes the steps that are possible. norm: of the recursive residual, before
+ * and after. *reason: why no further step is possible. *done: the cycle should end. */
 static karst_status end_iteration(karst_krylov *k, int now, double *norm, karst_reason *reason, bool *done)
 {
   const double *s = k->work.host;
@@ -165,7 +166,7 @@ static karst_status bicgstab_cycle(karst_krylov *k, karst_reason *reason)
     karst_status status = first_half(k, now);
     if (!status) status = second_half(k, now);
     if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
-    if (!status) bicgstab_turn(k, now); /* in vain in the last iteration; else it hides the wait */
+    if (!status) bicgstab_turn(k, now); /* while the download is under way; wasted in the last iteration */
     if (!status) status = karst_krylov_download_end(k);
     if (!status) status = end_iteration(k, now, &norm, reason, &done);
     if (status) return status;

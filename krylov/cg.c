@@ -2,8 +2,8 @@
  *
  * Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49 (1952), 409-436; Saad, Iterative Methods for Sparse Linear
  * Systems, 2nd edition, Algorithm 9.1. An operator with p'Ap <= 0 or a preconditioner with r'z <= 0 is not positive
- * definite and ends the solve; where both are seen, as for a negative definite A with its own factors, the operator is
- * named.
+ * definite and ends the solve. Where both occur, as for a negative definite A with its own factors, the reason names
+ * the operator.
  *
  * Vectors read (r) and written (w) in an iteration, besides the product with A and the apply of M:
  *     p'q               2 r
@@ -11,11 +11,12 @@
  *     r'z               2 r
  *     x = x + alpha p   2 r, 1 w
  *     p = z + beta p    2 r, 1 w
- * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that have p'q and r'z at hand, as
- * those of a reduced system, spare the passes for these two, and a matrix on a GPU that for p'q. There the last two are
- * one pass, which reads p once.
+ * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that compute p'q and r'z along, as
+ * those of a reduced system do, save the passes for these two; a matrix on a GPU saves that for p'q. There the last two
+ * are one pass, which reads p once.
  *
- * Where the download takes time one of Karst's own M is applied meanwhile, in vain in the last iteration.
+ * Where the download takes time, Karst applies M meanwhile, unless it is a program's own; in the last iteration that
+ * apply is wasted.
  *
  * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
  * (ETNA 46, 2017, 375-393, section 4.3): M is applied before the download and not after it.
@@ -85,8 +86,8 @@ static karst_status precondition(karst_krylov *k, int now)
   return karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ + 1 - now);
 }
 
-/* Whether M is applied to the residual before it is known whether the step is taken. A program's function is not asked
- * for what nobody may need. */
+/* Whether M is applied to the residual before it is known whether the step is taken. A program's own M is not applied
+ * where the result may not be needed. */
 static bool goes_ahead(const karst_krylov *k)
 {
   return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_outside);
@@ -187,8 +188,8 @@ static karst_status count_step(karst_krylov *k, int now, bool *ends)
   return KARST_SUCCESS;
 }
 
-/* Iterates until the cycle has to end; *steps: how many steps were taken. A step that is taken is made in x together
- * with the turn to the next one, or alone where there is none. */
+/* Iterates until the cycle has to end; *steps: how many steps were taken. A step is made in x together
+ * with the turn to the next one, or alone if it is the last. */
 static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
   double last[2] = {0};

@@ -6,10 +6,10 @@
  *       let the method improve x (its cycle)
  *
  * A method's own recursive residual ends its cycle and no more: a solve has converged only when r says so. Where the
- * recursive residual was wrong, the solve goes on as iterative refinement (Wilkinson, Rounding Errors in Algebraic Processes, 1963; Demmel,
- * Hida, Kahan, Li, Mukherjee and Riedy, ACM Trans. Math. Softw. 32 (2006), 325-351): r is computed to twice the
- * working precision, and a cycle makes a correction d from zero, so that x = x + d is rounded once. That reaches
- * targets at the level of the rounding errors of x.
+ * recursive residual was wrong, the solve goes on as iterative refinement (Wilkinson, Rounding Errors in Algebraic
+ * Processes, 1963; Demmel, Hida, Kahan, Li, Mukherjee and Riedy, ACM Trans. Math. Softw. 32 (2006), 325-351): r is
+ * computed to twice the working precision, and a cycle makes a correction d from zero, so that x = x + d is rounded
+ * once. That reaches targets at the level of the rounding errors of x.
  *
  * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
  * worse. */
@@ -86,8 +86,8 @@ static karst_index block_row_of(const karst_krylov *k, int64_t element)
   return k->A.block_row ? k->A.block_row(&k->A, element) : karst_layout_block_row(k->A.layout, element);
 }
 
-/* A NaN or an infinity in x makes the norm of the residual a NaN, also where no row reads that element. The elements are
- * looked at only where the sum of their squares is not finite. */
+/* A NaN or an infinity in x makes the norm of the residual a NaN, also where no row reads that element. The elements
+ * are looked at only where the sum of their squares is not finite. */
 static karst_status check_unread(karst_krylov *k)
 {
   int64_t where;
@@ -155,9 +155,9 @@ static karst_status compute_residual(karst_krylov *k, bool precise)
   return !status && k->test.by_precond ? measure_by_precond(k) : status;
 }
 
-/* Finds whether the residual cannot be told from zero in working precision. A solve that is judged relative to its start
- * has nothing left to gain then, for example where it starts from its last answer. This is not asked with an rtol of 0,
- * nor where |r| exceeds rtol |b|: with an x that has grown along a null space any residual is rounding. */
+/* Finds whether the residual cannot be told from zero in working precision. A solve that is judged relative to its
+ * start has nothing left to gain then, for example where it starts from its last answer. This is not asked with an rtol
+ * of 0, nor where |r| exceeds rtol |b|: with an x that has grown along a null space any residual is rounding. */
 static karst_status check_rounding(karst_krylov *k, double rtol_target)
 {
   const karst_residual_space space = {k->work.r, k->work.vector[0], k->work.norm2};
@@ -169,8 +169,8 @@ static karst_status check_rounding(karst_krylov *k, double rtol_target)
   return k->A.is_rounding ? k->A.is_rounding(&k->A, k->b, k->x, &space, &k->claims.rounding) : KARST_SUCCESS;
 }
 
-/* Computes the true residual after a cycle and checks the cycle's claim by it. Once a recursive residual has been wrong,
- * the true one is computed precisely. */
+/* Computes the true residual after a cycle and checks the cycle's claim by it. Once a recursive residual has been
+ * wrong, the true one is computed precisely. */
 static karst_status check_claim(karst_krylov *k)
 {
   karst_status status = compute_residual(k, k->claims.wrong > 0);

@@ -21,7 +21,7 @@ static const char *fgmres_side_name(size_t i)
   return names[i];
 }
 
-/* The option of gmres, of which there is one value here. */
+/* The option of gmres, which has one value here. */
 static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
                                           fgmres_side_name, 0, "right", "where fgmres applies the preconditioner"},
                                          {0}};
@@ -45,7 +45,7 @@ static karst_status fgmres_correct(karst_krylov *k, const karst_arnoldi *a)
   return KARST_SUCCESS;
 }
 
-/* Where an apply fails the steps before it are worth what they were. */
+/* Where an apply fails, the steps before it still improve x. */
 static karst_status fgmres_cycle(karst_krylov *k, karst_reason *reason)
 {
   karst_arnoldi a = karst_arnoldi_begin(k, false, k->work.vector + karst_basis_of(k)->restart + 1);

@@ -7,9 +7,9 @@
  *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
- * Nothing here asks for the same M in each step: every q is A p whatever p is, and alpha minimises |r| along it. With
+ * M may differ from step to step: every q is A p whatever p is, and alpha minimises |r| along it. With
  * all directions kept that is GMRESR (Van der Vorst and Vuik, Numer. Linear Algebra Appl. 1 (1994), 369-386), whose M
- * is an inner iteration. So a preconditioner that varies is taken.
+ * is an inner iteration. So orthomin accepts a preconditioner that varies.
  *
  * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
  * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept; with "twice" every
@@ -34,7 +34,8 @@ enum {
   DOTS, /* [c + 1] q_i'w for each direction kept, then w'w; beta and 1 / q_i'q_i [m] follow after [m + 1] */
 };
 
-/* How much of w is left after orthogonalisation: below these parts of it, nothing but rounding, and too much of it. */
+/* Where less than these parts of w are left after orthogonalisation, what is left is only rounding, or holds too much
+ * of it. */
 static const double negligible = 64 * DBL_EPSILON, lossy = 0.1;
 
 static double repeat_at(const karst_basis *basis)
@@ -100,8 +101,8 @@ static karst_status make_direction(karst_krylov *k, const struct ring *ring)
   return karst_krylov_download(k, 0, DOTS + ring->kept + 1);
 }
 
-/* Orthogonalisation has spread what is not finite over all of p, q and r: computes them again from x. The
- * residual takes a product too. */
+/* Finds which vector is not finite. Orthogonalisation has spread a NaN over all of p, q and r, so they are computed
+ * again from x. */
 static karst_status orthomin_find_fault(karst_krylov *k, const struct ring *ring, karst_reason *reason)
 {
   double *p = ring->p[ring->kept], *q = ring->q[ring->kept];

@@ -2,11 +2,11 @@
  *
  * Luo, Edwards, Luo and Mueller, A fine-grained block ILU scheme on regular structures for GPGPUs, equation (3), which
  * has w = 1; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.2. It converges where the
- * spectral radius of I - w A M^-1 is below 1, minimises nothing, and asks of M only that it is about A: M may be
+ * spectral radius of I - w A M^-1 is below 1, minimises nothing, and needs only an M that is close to A, which may be
  * another one in each step.
  *
- * The residual of each step is b - A x itself, computed from x. So the squares of what the monitor is told are the sums
- * of squares of the paper's Table 1 (row 0 the start, row l after l steps), and no digit of them comes from a
+ * The residual of each step is b - A x itself, computed from x. So the squares of the norms that the monitor gets are
+ * the sums of squares of the paper's Table 1 (row 0 the start, row l after l steps), and no digit of them comes from a
  * recurrence. In a cycle that makes a correction d to k->base it is r0 - A d, with r0 = b - A base computed to twice
  * the working precision.
  *
@@ -29,7 +29,7 @@ struct settings {
   int parts; /* the solver's: a driver does not see what its preconditioner was made from */
 };
 
-/* A row takes the smallest of its values too: that of damping stands for all that is above zero. */
+/* A row accepts its smallest value too: damping must be above zero, so its smallest value is tiny. */
 static const karst_option own_rows[] = {{"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL,
                                          1e-300, "1", "what richardson multiplies each correction with"},
                                         {"parts", KARST_OPTION_INTEGER, false, offsetof(struct settings, parts), NULL,
@@ -46,7 +46,7 @@ enum { NORM2, DAMPING = NORM2 + 2, SCALARS };
 static const double negligible = 1e4 * DBL_EPSILON, fall = 0.9;
 enum { STILL = 10 };
 
-/* The three places of x, of which the next step takes one that is neither x nor the least. */
+/* The three places of x. The next step writes to one that holds neither x nor the least. */
 struct places {
   double *place[3];      /* [n] each; the first is k->x */
   double *x, *least;     /* two of them, which may be the same */
@@ -150,7 +150,7 @@ static karst_status richardson_advance(karst_krylov *k, struct places *p, karst_
   }
 }
 
-/* What the monitor accepts is the x that it was told of; in any other case the best is the one to go on from. */
+/* The monitor accepts the x of the step that it was called for; in any other case the cycle ends with the best x. */
 static karst_status richardson_cycle(karst_krylov *k, karst_reason *reason)
 {
   struct places p = richardson_begin(k);

@@ -1,4 +1,4 @@
-/* analysis.c - makes what two solvers of one pattern share an object; see analysis.h. */
+/* analysis.c - makes an object of what solvers of one pattern share; see analysis.h. */
 #include "solver/analysis.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis
   return KARST_SUCCESS;
 }
 
-/* Copies the grid, on which the preconditioner's analysis depends then. */
+/* Copies the grid where the preconditioner's analysis depends on it. */
 static karst_status copy_grid(const karst_matrix *A, karst_analysis *analysis)
 {
   karst_index *cell;

@@ -1,5 +1,5 @@
-/* analysis.h - declares what two solvers of one pattern share: the ordering with the permuted pattern, and the
- * preconditioner's analysis; with what it takes to tell whether a matrix and a solver's options fit it. */
+/* analysis.h - declares what solvers of one pattern share: the ordering with the permuted pattern, and the
+ * preconditioner's analysis; and what is needed to check that a matrix and a solver's options fit them. */
 #ifndef KARST_SOLVER_ANALYSIS_H
 #define KARST_SOLVER_ANALYSIS_H
 
@@ -12,13 +12,13 @@ struct karst_analysis {
   karst_index *row_start, *column; /* the pattern before the ordering: a copy, host */
   karst_grid grid;                 /* that of the matrix with a copy of its map, if the preconditioner needs one */
   karst_methods chosen;
-  int level;                       /* the value of the option, whoever reads it */
+  int level;                       /* the value of the option level, whichever method reads it */
   karst_ordered *ordered;          /* held; NULL: the solver's system had no copy */
   karst_parts *parts;              /* held; NULL: the grid was not cut */
   karst_precond_analysis *precond; /* held; NULL: the preconditioner has none */
 };
 
-/* Makes an analysis of what a solver has made of these options, by which chosen is. */
+/* Makes an analysis from what a solver has made from these options, which have chosen these methods. */
 karst_status karst_analysis_create(const karst_system *system, karst_parts *parts, const karst_precond *precond,
                                    const karst_methods *chosen, const karst_options *options,
                                    karst_analysis **analysis);

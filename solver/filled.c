@@ -1,6 +1,6 @@
 /* filled.c - a matrix with room for the fill of incomplete factors: the pattern is that of L + U of ILU(k), found on
- * the host, and the values go from A to their places where they live. It stands here because the pattern comes from
- * symbolic/, which the matrices of lib/ know nothing of. */
+ * the host, and the values go from A to their places where they live. It is here because the pattern comes from
+ * symbolic/, which lib/ does not call. */
 #include "lib/grid/grid.h"
 #include "symbolic/symbolic.h"
 

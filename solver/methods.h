@@ -16,7 +16,7 @@ typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_B
 typedef struct karst_methods {
   int solver, precond, ordering, scale;
   karst_ordering_settings of_ordering; /* what the chosen ordering's rows are set to, 0 for those of others */
-  int parts; /* of the grid, that the preconditioner keeps apart: what the driver's own row says, 1 where it has none */
+  int parts; /* of the grid, that the preconditioner keeps apart: the driver's own option, 1 for a driver without it */
 } karst_methods;
 
 extern const karst_option karst_methods_rows[];

@@ -11,7 +11,7 @@ static const struct karst_krylov_ops *chosen_ops(const karst_solver *solver)
 
 bool karst_next_may_come(const karst_solver *solver) { return chosen_ops(solver)->then; }
 
-/* Beyond so many iterations the first driver leaves half of them to the second. */
+/* Where more iterations are allowed than these, the first driver leaves half of them to the second. */
 enum { FEW = 2000 };
 
 void karst_next_share(karst_solver *solver)
@@ -22,7 +22,7 @@ void karst_next_share(karst_solver *solver)
   solver->krylov->limits = &solver->share;
 }
 
-/* With no norm to reach, stagnation is what the caller waits for. */
+/* With no norm to reach, the solve is to end when it stagnates. */
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
 {
   const karst_krylov_limits *limits = &solver->allowed;
@@ -87,7 +87,7 @@ karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
   return KARST_SUCCESS;
 }
 
-/* The start of a driver that goes on is where the one before has ended, of which the monitor knows. */
+/* A driver that goes on starts where the one before has ended; the monitor has had that norm already. */
 static karst_decision count_on(void *user, int iteration, double residual)
 {
   const karst_solver *solver = user;

@@ -1,4 +1,4 @@
-/* next.h - the second driver of one that is made of two (krylov/auto.c): it goes on where the first has failed. */
+/* next.h - the second driver of a method made of two (krylov/auto.c), which goes on where the first has failed. */
 #ifndef KARST_SOLVER_NEXT_H
 #define KARST_SOLVER_NEXT_H
 
@@ -6,12 +6,12 @@
 
 /* Whether the driver that was chosen is made of two. */
 bool karst_next_may_come(const karst_solver *solver);
-/* Before a solve: the driver in use is the first, and what it may use of the limits. */
+/* Before a solve: makes the first driver the running one and gives it its share of the limits. */
 void karst_next_share(karst_solver *solver);
-/* Whether the first one's end leaves something to the second, and iterations for it. */
+/* Whether the second driver can help after the first one's end, and has iterations left. */
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result);
-/* Makes the second driver the running one, with the iterations that the first has left. The first time it takes memory
- * for its vectors; where there is none, or the call fails otherwise, the first one stays. */
+/* Makes the second driver the running one, with the iterations that the first has left. The first time it allocates the
+ * second driver's vectors; where that or anything else fails, the first one stays. */
 karst_status karst_next_begin(karst_solver *solver, const karst_result *result);
 /* The monitor of the running driver, whose iterations are counted on from the first one's. */
 void karst_next_set_monitor(karst_solver *solver);

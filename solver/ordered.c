@@ -1,10 +1,10 @@
-/* ordered.c - makes an ordering and the pattern that comes of it; see ordered.h. */
+/* ordered.c - makes an ordering and the permuted pattern; see ordered.h. */
 #include "solver/ordered.h"
 
 #include "lib/grid/grid.h"
 #include "symbolic/symbolic.h"
 
-/* Makes the permutation, which is the identity where only scaling asks for a copy. */
+/* Makes the permutation, which is the identity where only scaling needs a copy. */
 static karst_status make_permutation(const karst_ordering_choice *choice, const karst_matrix *A, karst_ordered *o)
 {
   karst_status status =
@@ -64,7 +64,7 @@ karst_ordered *karst_ordered_hold(karst_ordered *ordered)
 
 void karst_ordered_release(karst_ordered *ordered)
 {
-  /* The one that goes last sees all that the others have done with it. */
+  /* The last one to release it sees all changes that the others have made. */
   if (!ordered || __atomic_sub_fetch(&ordered->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   karst_context *context = ordered->context;
   karst_permuted *permuted = &ordered->permuted;

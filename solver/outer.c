@@ -1,13 +1,13 @@
-/* outer.c - see outer.h. Four systems stand between the caller and a driver, each a table of four functions:
+/* outer.c - see outer.h. A driver solves one of four systems for the caller, each a table of four functions:
  *
- *     plain      A x = b, the caller's own arrays
+ *     plain      A x = b, in the caller's own arrays
  *     ordered    P A P' (P x) = P b, its block rows in another order
  *     scaled     the same with scaled rows or unknowns, so that its residuals have another norm than the caller's
  *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves
  *
  * b and the start go down once, before the driver begins. x comes up once, when it has ended; where the driver's norm
- * is not the caller's, x comes up each time that the driver asks for the caller's residual, and need not again. A solve
- * that ends before its first iteration, or with its start, leaves the caller's x with the bits that it had. */
+ * is not the caller's, x comes up instead each time that the driver needs the caller's residual. A solve that ends
+ * before its first iteration, or with its start, leaves the caller's x with the bits that it had. */
 #include "solver/outer.h"
 
 #include "lib/vector/norm.h"
@@ -17,13 +17,13 @@
 
 struct outer;
 
-/* A function that is NULL has nothing to do. */
+/* A function may be NULL, where it would do nothing. */
 struct outer_ops {
   bool scaled; /* the residuals of the driver's system have another norm than the caller's */
   /* Sets driver_b and driver_x, to the system's right-hand side and start. */
   void (*start)(struct outer *outer);
-  /* Brings the caller's x up to date with the driver's, and measures its residual as karst_residual_norm does. NULL: the
-   * driver's residual is the caller's. */
+  /* Brings the caller's x up to date with the driver's, and measures its residual as karst_residual_norm does. NULL:
+   * the driver's residual is the caller's. */
   karst_status (*measure)(const struct outer *outer, const double *x, double target, bool bounded, bool *precise,
                           double *norm, double *error);
   /* Makes the caller's x from the driver's at the end of a solve that has returned status, and returns that or a
@@ -143,7 +143,7 @@ static karst_status choose_start(const struct outer *outer, const double *x, dou
 }
 
 /* The start is the caller's x as it is, and its eliminated unknowns count too. Where the others need no iteration,
- * leave makes a solution of it, unless what it would replace is not finite, which the caller is to be told. */
+ * leave makes a solution of it, unless what it would replace is not finite, which is an outcome to report. */
 static karst_status measure_reduced(const struct outer *outer, const double *x, double target, bool bounded,
                                     bool *precise, double *norm, double *error)
 {

@@ -1,7 +1,7 @@
 /* parts.c - several grids side by side; see parts.h.
  *
- * Luo, Edwards, Luo and Mueller, equation (3): each grid has a preconditioner of its own, and what one knows of the
- * others it learns from the residual, between two corrections. The grid is cut into N = px py pz boxes whose sides
+ * Luo, Edwards, Luo and Mueller, equation (3): each grid has a preconditioner of its own, and the grids exchange
+ * information through the residual alone, between two corrections. The grid is cut into N = px py pz boxes whose sides
  * differ by at most one cell along each axis, and the couplings between boxes are left out of the matrix. */
 #include "solver/parts.h"
 
@@ -117,8 +117,8 @@ static karst_status make_parts_pattern(karst_parts *parts, const karst_system *s
   return karst_matrix_adopt_pattern(context, A->block_rows, A->block_size, row_start, column, &parts->pattern);
 }
 
-/* A preconditioner for grids must not find another one in the pattern of the parts: it is given the one that was cut,
- * in the order of the system. */
+/* Gives the pattern of the parts the grid that was cut, in the order of the system, so that a preconditioner for grids
+ * does not look for another one in it. */
 static karst_status hand_down_grid(karst_parts *parts, const karst_system *system, const karst_grid *grid)
 {
   const karst_index rows = parts->pattern->block_rows;
@@ -170,7 +170,7 @@ karst_parts *karst_parts_hold(karst_parts *parts)
 
 void karst_parts_release(karst_parts *parts)
 {
-  /* The one that goes last sees all that the others have done with it. */
+  /* The last one to release it sees all changes that the others have made. */
   if (!parts || __atomic_sub_fetch(&parts->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   karst_context *context = parts->context;
   karst_release(context, parts->part);

@@ -17,7 +17,8 @@ static karst_status make_precond(karst_context *context, const karst_options *op
   return status;
 }
 
-/* Where the options choose auto, what that stands for is made. No solve is seen here, so updates change nothing. */
+/* Where the options choose auto, makes the preconditioner that auto chooses for A. There is no solve here to learn
+ * from, so updates keep that choice. */
 static karst_status create_chosen(karst_context *context, const karst_options *options, const karst_matrix *A,
                                   karst_precond **precond)
 {

@@ -1,5 +1,5 @@
-/* product.c - see product.h: the residual is b - Op x by one product, in working precision, and nothing bounds its
- * rounding errors. */
+/* product.c - see product.h: the residual is b - Op x by one product, in working precision; no bound of its rounding
+ * errors is known. */
 #include "solver/product.h"
 
 #include "lib/vector/norm.h"
@@ -42,7 +42,7 @@ int64_t karst_product_memory(const karst_product *product)
   return (1 + (product->x ? 2 * rows : 0)) * (int64_t)sizeof(double);
 }
 
-/* y = Op x by the caller's function. Whatever it returns, a status comes back, and a failure has a sentence. */
+/* y = Op x by the caller's function. Any other return value than a status becomes one, and a failure has a sentence. */
 static karst_status call(const karst_product *product, const double *x, double *y)
 {
   karst_context *context = product->system->context;
@@ -93,7 +93,7 @@ static karst_status residual(const karst_operator *A, const double *b, const dou
   return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
 }
 
-/* What the function does not read of x is its own affair: it is looked at. */
+/* The function may not read some elements of x, so the driver checks them (unread). */
 static karst_operator make_operator(const karst_product *product,
                                     karst_status (*multiply)(const karst_operator *A, const double *x, double *y))
 {

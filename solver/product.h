@@ -1,7 +1,7 @@
 /* product.h - a function of the caller's that multiplies, in place of the matrix of a Krylov method.
  *
- * The function sees vectors in the caller's order and not scaled, whatever the solver's system is: x and y stand
- * between the two. */
+ * The function gets vectors in the caller's order and without scaling, whatever the solver's system is: x and y hold
+ * them. */
 #ifndef KARST_SOLVER_PRODUCT_H
 #define KARST_SOLVER_PRODUCT_H
 

@@ -1,5 +1,5 @@
-/* reduced.c - see reduced.h: the residual is b - S x by one product, in working precision. Whether a solve has
- * converged is judged by the residual of the caller's system, of which more is known. */
+/* reduced.c - see reduced.h: the residual is b - S x by one product, in working precision. The solve is judged by the
+ * residual of the caller's system, whose rounding errors have a bound. */
 #include "solver/reduced.h"
 
 #include "lib/profile/profile.h"

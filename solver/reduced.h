@@ -15,7 +15,7 @@ typedef struct karst_reduced {
 
 /* Whether a preconditioner leaves a reduced system, of a size that has a layout. */
 bool karst_reduced_exists(const karst_precond *precond);
-/* Takes the memory of one. On failure nothing is left of it. */
+/* Allocates its vectors; on failure it allocates nothing. */
 karst_status karst_reduced_create(const karst_precond *precond, karst_reduced *reduced);
 void karst_reduced_release(karst_reduced *reduced);
 /* Bytes held. */
@@ -24,7 +24,8 @@ int64_t karst_reduced_memory(const karst_reduced *reduced);
 /* The system as an operator. reduced outlives it. */
 karst_operator karst_reduced_operator(const karst_reduced *reduced);
 
-/* The right-hand side and the start, which is kept, from the caller's; nothing where the factorization has failed. */
+/* Makes the right-hand side and the start from the caller's, and keeps the caller's start. Does nothing where the
+ * factorization has failed. */
 void karst_reduced_enter(const karst_reduced *reduced, const double *b, const double *x);
 /* The caller's x from a solution. */
 void karst_reduced_leave(const karst_reduced *reduced, const double *b, const double *solution, double *x);

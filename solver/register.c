@@ -1,4 +1,4 @@
-/* register.c - a method from outside becomes one of its context's, once all of it is as karst.h describes. */
+/* register.c - adds a program's method to its context's, once it has checked that it is as karst.h describes. */
 #include "solver/methods.h"
 #include "lib/base/number.h"
 
@@ -39,7 +39,7 @@ static karst_status check_method(karst_context *context, const karst_precond_met
   return KARST_SUCCESS;
 }
 
-/* Bytes of a value of that kind in the settings; 0 where there is no such kind. */
+/* The bytes of a value of that kind in the settings; 0 for an unknown kind. */
 static size_t size_of_kind(karst_option_kind kind)
 {
   switch (kind) {
@@ -74,7 +74,8 @@ static const char *find_fault(const karst_precond_method *method, const karst_op
   return NULL;
 }
 
-/* Rows of one name are of one kind, and those that choose the methods and the limits are no method's. */
+/* Checks that a row has the same kind as others of its name, and not the name of a row that chooses methods or
+ * limits. */
 static karst_status check_clash(karst_context *context, const karst_precond_method *method, const karst_option *row)
 {
   const karst_option *const *list;
@@ -88,7 +89,8 @@ static karst_status check_clash(karst_context *context, const karst_precond_meth
   return KARST_SUCCESS;
 }
 
-/* The rows up to this one lie in the settings. Two that own what is in one place would both destroy it. */
+/* Checks that the rows up to this one lie in the settings, and that no two own the same place: both would destroy what
+ * is there. */
 static karst_status check_overlap(karst_context *context, const karst_precond_method *method, const karst_option *row)
 {
   for (const karst_option *before = method->options; before != row; before++)

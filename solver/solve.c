@@ -1,8 +1,9 @@
-/* solve.c - one solve: what b alone decides, the driver around which outer.c has the caller's system, the second driver
- * or the next choice where that fails, and the sentence about the outcome.
+/* solve.c - one solve: the outcomes that b alone decides, the driver (through outer.c), the second driver or auto's
+ * next choice where that fails, and the sentence about the outcome.
  *
- * Allocates nothing, but where the solver auto goes on with gmres (next.c), where the preconditioner auto goes on with
- * another choice (setup.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are looked at. */
+ * A solve allocates nothing, except where the solver auto goes on with gmres (next.c), where the preconditioner auto
+ * goes on with another choice (setup.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are
+ * looked at. */
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/vector/norm.h"
@@ -16,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The second of two drivers goes on from the x of the first, which has failed. Where there is no memory for it, the
- * outcome is the first one's. */
+/* Lets the second of two drivers go on from the x of the first, which has failed. Where there is no memory for it, the
+ * outcome stays that of the first. */
 static karst_status go_on(karst_solver *solver, const double *b, double *x, double rtol_target, karst_result *result,
                           karst_fault *fault)
 {
@@ -30,7 +31,7 @@ static karst_status go_on(karst_solver *solver, const double *b, double *x, doub
   return status;
 }
 
-/* The sentence of karst_solver_explain. */
+/* Composes the sentence of karst_solver_explain. */
 static void explain(karst_solver *solver, const karst_result *result, const karst_fault *fault)
 {
   char *text = solver->explanation;
@@ -105,9 +106,9 @@ static karst_status check_arguments(const karst_solver *solver, const karst_vect
   return status;
 }
 
-/* The outcome where b says it all: it is not finite, or of a size whose norm, or the norm to reach, has a square that
- * double precision cannot hold, so that a residual would look converged that is not. Else result->reason stays. */
-static karst_status judge_rhs(const karst_solver *solver, const double *b, double rhs_norm, double target,
+/* Sets the outcome where b decides it: where b is not finite, or where double precision cannot hold the square of its
+ * norm or of the norm to reach, so that a residual could look converged that is not. Else result->reason stays. */
+static karst_status check_rhs(const karst_solver *solver, const double *b, double rhs_norm, double target,
                               karst_result *result, karst_fault *fault)
 {
   karst_survey survey;
@@ -128,7 +129,7 @@ static karst_status judge_rhs(const karst_solver *solver, const double *b, doubl
   return KARST_SUCCESS;
 }
 
-/* b = 0: x = 0, and converged, unless an entry of A is not finite, which is left to the driver. */
+/* Answers b = 0 with x = 0, which has converged, unless an entry of A is not finite; the driver reports that. */
 static karst_status answer_zero(const karst_solver *solver, const double *b, double *x, karst_result *result)
 {
   double norm;
@@ -152,7 +153,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   if (status || result->reason != KARST_SOUND) return status;
   const double rtol_target = fmin(solver->limits.rtol * rhs_norm, DBL_MAX);
   if (rhs_norm != 0 && sound)
-    status = judge_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->limits.atol), result, fault);
+    status = check_rhs(solver, b, rhs_norm, fmax(rtol_target, solver->limits.atol), result, fault);
   if (status || result->reason != KARST_SOUND) return status;
   if (system->reason != KARST_SOUND) {
     result->reason = system->reason;

@@ -48,7 +48,7 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
   if (status) solver->limits = before;
   if (!solver->krylov) return status;
-  if (max_iterations != before.max_iterations) karst_next_clear(solver); /* its vectors may be too few now */
+  if (max_iterations != before.max_iterations) karst_next_clear(solver); /* it may need more vectors now */
   solver->running = solver->krylov;
   return status;
 }
@@ -165,7 +165,7 @@ karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info
   info->memory += solver->system.memory + solver->krylov->work.bytes + (solver->next ? solver->next->work.bytes : 0) +
                   karst_product_memory(&solver->product) + karst_reduced_memory(&solver->reduced) +
                   (solver->residual ? 2 * karst_matrix_rows(solver->system.original) * (int64_t)sizeof(double) : 0);
-  if (solver->apart) { /* which has fewer entries than the caller's matrix */
+  if (solver->apart) { /* it has fewer entries than the caller's matrix */
     info->memory += solver->parts->memory + karst_parts_copy_memory(solver->apart);
     const int64_t entries = karst_entries(solver->system.original);
     info->fill = entries > 0 ? (double)info->factor_entries / (double)entries : 0;

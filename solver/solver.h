@@ -25,17 +25,17 @@ struct karst_solver {
   karst_matrix *apart;   /* what the preconditioner is made from where there are parts, else NULL */
   karst_precond *precond;
   karst_krylov *krylov;  /* NULL before setup has succeeded */
-  karst_krylov *next;    /* of a driver made of two: the other one, made where the first has failed; else NULL */
-  karst_krylov *running; /* krylov or next: the one that the solve under way, or the last one, has come to */
+  karst_krylov *next;    /* the second driver of a method made of two, made once the first has failed; else NULL */
+  karst_krylov *running; /* krylov or next: the driver that the solve under way uses, or that the last one ended with */
   karst_krylov_limits allowed, share; /* what of the limits the solve under way may use with this choice, and with the
  * running one of two drivers */
   int before;                         /* iterations of the solve before those of the running driver */
-  bool goes_on;                       /* it goes on from the x of another driver, or of another choice of auto */
+  bool goes_on;                       /* the solve goes on from the x of another driver or another choice of auto */
   karst_result failed;                /* how krylov has ended where next has gone on */
   karst_reduced reduced;              /* what krylov works on where it is the preconditioner's reduced system */
-  const char *busy;   /* the call under way, from which the caller's functions are called: "a solve"; NULL: none */
-  bool factored;      /* scaling and factorization of the last update have gone well */
-  bool lagging;       /* the factors are of values before those of the last keep: no reduced system is the matrix's */
+  const char *busy;   /* the call under way, which may call the caller's functions: "a solve"; NULL: no call */
+  bool factored;      /* scaling and factorization of the last update have succeeded */
+  bool lagging;       /* the factors are of older values than the matrix's, so there is no reduced system */
   int64_t generation; /* of the matrix's values at the last update or keep, -1 where it failed */
   double *norm2;      /* [2] device memory */
   double *residual,

@@ -66,7 +66,7 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
   return status;
 }
 
-/* The sum of squares of the caller's values: it has the same bits as long as nobody writes to them. */
+/* The sum of squares of the caller's values: it has the same bits until someone writes to them. */
 static double fingerprint(const karst_system *s)
 {
   const double *value = s->original->value;

@@ -17,7 +17,7 @@ typedef struct karst_system {
   karst_index *diagonal;  /* [block_rows] diagonal blocks of the copy, device; only for scaling */
   double *diagonal_scale; /* [rows] D in the new order, device; NULL unless scale is diagonal */
   double *block_scale;    /* [b*b*block_rows] S, device; NULL unless scale is block */
-  double *block_unscale;  /* [b*b*block_rows] the diagonal blocks themselves, likewise */
+  double *block_unscale;  /* [b*b*block_rows] the diagonal blocks themselves, device; NULL unless scale is block */
   double *rhs, *solution; /* [rows] work vectors in the new order, device; NULL for the caller's own system */
   double *start;      /* [rows] the caller's in the new order, device; NULL unless scale is diagonal, which rounds it */
   double fingerprint; /* of the values that the copy was made from, where the matrix refers to the caller's */
@@ -28,13 +28,13 @@ typedef struct karst_system {
 } karst_system;
 
 /* The pattern half: ordering, permuted pattern, work space. ordered: that of another system of this ordering and
- * pattern, NULL: none. On failure destroy gives back what was made. */
+ * pattern, or NULL. On failure destroy gives back what was made. */
 karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
                                 karst_ordered *ordered, karst_system *system);
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);
 void karst_system_destroy(karst_system *system);
-/* Whether the copy is still that of the caller's values, where it was made from an array that he may write into. */
+/* Whether the copy still has the caller's values, where it was made from an array that the caller may write into. */
 bool karst_system_is_current(const karst_system *system);
 
 /* system->rhs and system->solution from the caller's b and x. */

@@ -30,12 +30,12 @@ struct karst_matrix {
   karst_grid grid;       /* owns its map, allocated with karst_allocate, unless it borrows it */
   bool borrows_cells;
   const struct karst_tiling *tiling; /* the tiles that its block rows are sorted by, which outlive it; NULL: none */
-  int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows where all have it; 0: nobody
-                       * has asked yet. Read and written atomically, for threads share matrices */
-  int64_t widest;     /* 1 + the blocks of the longest block row, likewise */
+  int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows where all have it; 0: not
+                       * known yet. Read and written atomically, for threads share matrices */
+  int64_t widest;     /* 1 + the blocks of the longest block row; 0: not known yet; atomic too */
 };
 
-/* A pattern that comes of another one by a permutation of its block rows and columns (backend.h). Arrays of the host
+/* A pattern made from another one by a permutation of its block rows and columns (backend.h). Arrays of the host
  * are NULL where the backend has not made them; its own may be these arrays themselves. */
 struct karst_permuted {
   karst_index *row_start, *column; /* [block_rows + 1] and [blocks], host */
@@ -52,13 +52,13 @@ karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix);
 /* Returns the first block row without its diagonal block, or -1. The pattern is searched once in a matrix's life. */
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
 
-/* Returns the number of blocks of the longest block row, which is looked for once likewise. */
+/* Returns the number of blocks of the longest block row. The pattern is searched once in a matrix's life. */
 karst_index karst_matrix_widest_row(const karst_matrix *matrix);
 
 enum { KARST_FAULT_SIZE = 200 };
 
-/* Returns whether karst_matrix_check accepts a pattern; if not, fault says why. The caller tells it in a sentence of
- * his own, for the context's last one may be another thread's by then. */
+/* Returns whether karst_matrix_check accepts a pattern; if not, fault says why. The caller reports it in a sentence
+ * of its own, because the context's last sentence may be another thread's by then. */
 bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
                             char fault[KARST_FAULT_SIZE]);
 

@@ -1,4 +1,5 @@
-/* operator.h - what a Krylov method solves with: a product, a residual, and where a number that is not finite came from.
+/* operator.h - what a Krylov method solves with: a product, a residual, and where a number that is not finite came
+ * from.
  *
  * A matrix is one; solver/product.c makes one of a caller's function. A driver knows no more of its system than this,
  * and of vectors only the part that the layout describes. */

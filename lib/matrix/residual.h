@@ -15,11 +15,11 @@ typedef struct karst_residual_space {
  * and the rounding unit u (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1). */
 double karst_residual_unit(const karst_matrix *A);
 
-/* r = b - A x, norm2[0] = r . r and *norm = |r|. *precise: to twice the working precision. If it is not asked for, but
- * the norm is at most target and its rounding errors could hide that it is not, r is computed so all the same, and
- * *precise becomes true. *error: a bound of what rounding has done to *norm; 0 where r was computed precisely, and
- * infinity where the bound was neither asked for nor needed. bounded: it is asked for. unit: karst_residual_unit of
- * A. */
+/* r = b - A x, norm2[0] = r . r and *norm = |r|. *precise: compute r to twice the working precision. If it is false,
+ * but the norm is at most target and rounding errors could hide that it exceeds target, r is computed precisely all the
+ * same, and *precise becomes true. *error: a bound of the rounding error in *norm; 0 where r was computed precisely,
+ * and infinity where the bound was not computed. bounded: compute the bound even where the target does not need it.
+ * unit: karst_residual_unit of A. */
 karst_status karst_residual_norm(const karst_matrix *A, double unit, const double *b, const double *x, double target,
                                  bool bounded, const karst_residual_space *space, bool *precise, double *norm,
                                  double *error);

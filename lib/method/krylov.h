@@ -4,10 +4,10 @@
  * implements one function, cycle, which improves x from a known residual. Everything around it - the true residual
  * before and after, the tests on it, restarts when a recursive residual was wrong - is written once, in krylov/drive.c.
  *
- * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration
- * is queued, may queue some of the next one meanwhile, and changes x only after it has looked at them and found them
- * finite: x is usable whenever it returns. A product or a preconditioner that fails ends it with that status. Where
- * there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
+ * Rules for a cycle. It allocates nothing. It downloads the scalars of an iteration in one piece, once the iteration is
+ * queued, and may queue some of the next iteration meanwhile. It changes x only after it has found these scalars
+ * finite, so that x is usable whenever it returns. Where a product or a preconditioner fails, it returns that status.
+ * Where there is an outer system, karst_krylov_compare waits once more in the iterations that compare. */
 #ifndef KARST_LIB_METHOD_KRYLOV_H
 #define KARST_LIB_METHOD_KRYLOV_H
 
@@ -35,24 +35,24 @@ typedef struct karst_krylov_workspace {
 struct karst_krylov_ops {
   const char *name;
   const char *help;                   /* one line */
-  bool flexible;                      /* takes a preconditioner that is another one in each apply */
+  bool flexible;                      /* accepts a preconditioner that varies from apply to apply */
   bool reduces;                       /* may be given the system that a preconditioner's reduction leaves */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
-  /* Of one that is made of two others, and has no cycle of its own: it begins as the first, and the solver goes on with
-   * the other from its x where that fails. Else NULL. */
+  /* Of a method made of two others, which has no cycle of its own: it begins as the first, and where that fails the
+   * solver goes on from its x with the other. Else NULL. */
   const struct karst_krylov_ops *first, *then;
   int then_restart;          /* the option restart of the other */
-  const karst_option *parts; /* the row of those that says into how many parts of the grid the preconditioner's matrix
-                              * falls; NULL: one. The solver reads it, for it makes that matrix: a driver sees A and M,
-                              * and not what M was made from */
+  const karst_option *parts; /* the row of options with the number of parts of the grid that the preconditioner's matrix
+                              * is cut into; NULL: one part. The solver reads it and makes that matrix, for a driver
+                              * sees A and M only */
   /* May change the settings to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
   /* Whether a solve is judged by sqrt(r'M^-1 r), of a symmetric positive definite M, and not by |r|; NULL: never. */
   bool (*by_precond)(const karst_krylov *k);
   /* Improves k->x, given k->work.r = b - A x, or b - A (base + x) where k->base is not NULL, with norm k->residual >
-   * k->test.target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts, or
-   * the iteration limit is reached), else why it cannot go on. */
+   * k->test.target. *reason: KARST_SOUND when it wants the true residual (it believes to have converged, it restarts,
+   * or the iteration limit is reached), else why it cannot go on. */
   karst_status (*cycle)(karst_krylov *k, karst_reason *reason);
 };
 
@@ -69,10 +69,10 @@ typedef struct karst_krylov_outer {
   karst_status (*is_rounding)(void *user, bool *yes);
 } karst_krylov_outer;
 
-/* The work space of a driver, in device memory where nothing else is said. It is made once, and a cycle has all of it but
- * memory to itself. */
+/* The work space of a driver, in device memory unless it says host. It is made once, at set-up, and is the cycle's
+ * while a cycle runs. */
 typedef struct karst_krylov_work {
-  karst_krylov_workspace need; /* what the method has asked for */
+  karst_krylov_workspace need; /* as the method's workspace has returned it */
   double *memory;              /* all of the device memory, one allocation */
   int64_t bytes;               /* held, host and device */
   double **vector;             /* [need.vectors] of n scalars: the method's own; the list is on the host */
@@ -134,7 +134,7 @@ typedef struct karst_krylov_fault {
   double norm;           /* that cannot be squared */
 } karst_krylov_fault;
 
-/* The caller's function that is told of each iteration. */
+/* The caller's function that gets the residual norm of each iteration. */
 typedef struct karst_krylov_monitor {
   karst_monitor_function function; /* or NULL */
   void *user;
@@ -151,7 +151,7 @@ struct karst_krylov {
   int64_t n;                         /* scalar unknowns */
   const karst_krylov_outer *outer;   /* or NULL: A is the caller's system */
 
-  const double *b;    /* [n] the system at hand */
+  const double *b;    /* [n] of the solve under way */
   double *x;          /* [n] */
   const double *base; /* [n] what x is a correction to in this cycle, or NULL: x is all there is */
   bool kept_start;    /* x is the start, though cycles have run */
@@ -250,10 +250,10 @@ static inline karst_status karst_krylov_download_end(karst_krylov *k)
   return backend->download_end ? backend->download_end(k->context) : KARST_SUCCESS;
 }
 
-/* Counts one iteration, reports the residual norm the method believes in to the monitor, and returns whether the
- * cycle should end: because that is at most goal (k->test.goal, but for a method that asks more of itself), because it has
- * fallen so far in this cycle that it is no more than rounding, because it has grown out of all bounds, because the
- * iteration limit is reached, or because the monitor wants no more. */
+/* Counts one iteration, reports the method's own residual norm to the monitor, and returns whether the cycle should
+ * end: because that is at most goal (k->test.goal, but for a method that asks more of itself), because it has fallen so
+ * far in this cycle that it is no more than rounding, because it has grown out of all bounds, because the iteration
+ * limit is reached, or because the monitor wants no more. */
 bool karst_krylov_step(karst_krylov *k, double residual, double goal);
 
 /* Whether the goal is to be set anew, with karst_krylov_compare, before a step to this norm of the recursive residual
@@ -275,8 +275,8 @@ typedef struct karst_krylov_vector {
 } karst_krylov_vector;
 
 /* For a cycle that has found a scalar that is not finite: *reason = KARST_NOT_FINITE, and k->fault names the first of
- * the vectors, which come in the order they were computed, with an entry that is not finite, the number of the iteration
- * under way, and the entry's block row. Not the fast path: looks at the vectors on the host. */
+ * the vectors, which come in the order they were computed, with an entry that is not finite, the number of the
+ * iteration under way, and the entry's block row. Not the fast path: looks at the vectors on the host. */
 karst_status karst_krylov_find_not_finite(karst_krylov *k, int count, const karst_krylov_vector *vectors,
                                           karst_reason *reason);
 

@@ -1,8 +1,8 @@
-/* profile.h - the time of a context's operations, by their names, while karst_context_profile has it on.
+/* profile.h - the time of a context's operations, by their names, while karst_context_profile is on.
  *
- * Operations of the backend are timed by a table of the context's own that takes the place of the backend's meanwhile
- * (profile_backend.c), so that nothing of them is slower while nobody asks. What has no place in that table, such as a
- * preconditioner, asks context->profiling, and calls begin and end itself.
+ * Meanwhile the context has a table of its own in place of the backend's, whose operations time those of the backend
+ * (profile_backend.c); so a profile costs nothing while it is off. Operations outside that table, such as a
+ * preconditioner's, are timed where they are called, between begin and end, which do nothing while it is off.
  *
  * An operation may call others. Each has the time that it spends itself, so that the times of all rows add up. */
 #ifndef KARST_LIB_PROFILE_PROFILE_H
