@@ -73,8 +73,9 @@ static karst_status multiply_for_system(const karst_operator *A, const double *x
   return status;
 }
 
-static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
-                             const karst_residual_space *space, bool *precise, double *norm, double *error)
+static karst_status product_residual(const karst_operator *A, const double *b, const double *x, double target,
+                                     bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                     double *error)
 {
   const karst_product *product = A->data;
   const struct karst_backend *backend = A->context->backend;
@@ -103,7 +104,7 @@ static karst_operator make_operator(const karst_product *product,
                           .product = "the operator's product",
                           .unread = true,
                           .multiply = multiply,
-                          .residual = residual};
+                          .residual = product_residual};
 }
 
 karst_operator karst_product_of_caller(const karst_product *product)

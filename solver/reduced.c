@@ -56,7 +56,7 @@ static void begin_timing(const karst_precond *p, const char *what, double bytes,
   karst_profile_begin(p->context, what, p->ops->name, bytes, timing);
 }
 
-static karst_status multiply_dot(const karst_operator *A, const double *x, double *y, double *dot)
+static karst_status reduced_multiply_dot(const karst_operator *A, const double *x, double *y, double *dot)
 {
   const karst_precond *p = precond_of(A);
   karst_timing timing;
@@ -66,7 +66,7 @@ static karst_status multiply_dot(const karst_operator *A, const double *x, doubl
   return KARST_SUCCESS;
 }
 
-static karst_status precondition(const karst_operator *A, const double *r, double *z, double *dot)
+static karst_status reduced_precondition(const karst_operator *A, const double *r, double *z, double *dot)
 {
   const karst_precond *p = precond_of(A);
   karst_timing timing;
@@ -76,15 +76,16 @@ static karst_status precondition(const karst_operator *A, const double *r, doubl
   return KARST_SUCCESS;
 }
 
-static karst_status multiply(const karst_operator *A, const double *x, double *y)
+static karst_status reduced_multiply(const karst_operator *A, const double *x, double *y)
 {
-  return multiply_dot(A, x, y, NULL);
+  return reduced_multiply_dot(A, x, y, NULL);
 }
 
 /* Without factors there is no system, and so no residual.
  * NOLINTBEGIN(readability-non-const-parameter): it shares a type with those that write to precise */
-static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
-                             const karst_residual_space *space, bool *precise, double *norm, double *error)
+static karst_status reduced_residual(const karst_operator *A, const double *b, const double *x, double target,
+                                     bool bounded, const karst_residual_space *space, bool *precise, double *norm,
+                                     double *error)
 /* NOLINTEND(readability-non-const-parameter) */
 {
   const karst_reduced *reduced = A->data;
@@ -97,7 +98,7 @@ static karst_status residual(const karst_operator *A, const double *b, const dou
   *error = 0;
   *norm = NAN;
   if (reduced->precond->reason != KARST_SOUND) return KARST_SUCCESS;
-  multiply_dot(A, x, space->size, NULL);
+  reduced_multiply_dot(A, x, space->size, NULL);
   backend->copy(A->context, n, b, space->r);
   karst_sums_combine(A->context, n, 1, -1, reduced->one, (const double *const *)&space->size, NULL, space->r,
                      space->norm2);
@@ -105,12 +106,12 @@ static karst_status residual(const karst_operator *A, const double *b, const dou
   return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
 }
 
-static karst_status find_not_finite(const karst_operator *A, karst_index *block_row)
+static karst_status reduced_find_not_finite(const karst_operator *A, karst_index *block_row)
 {
   return karst_matrix_find_not_finite(precond_of(A)->A, block_row);
 }
 
-static karst_index block_row(const karst_operator *A, int64_t element)
+static karst_index reduced_block_row(const karst_operator *A, int64_t element)
 {
   const karst_precond *precond = precond_of(A);
   return precond->ops->reduction->block_row(precond, element);
@@ -122,12 +123,12 @@ karst_operator karst_reduced_operator(const karst_reduced *reduced)
                           .layout = {(karst_index)reduced->elements, 1},
                           .data = reduced,
                           .product = "the reduced matrix times a vector",
-                          .multiply = multiply,
-                          .multiply_dot = multiply_dot,
-                          .precondition = precondition,
-                          .residual = residual,
-                          .find_not_finite = find_not_finite,
-                          .block_row = block_row};
+                          .multiply = reduced_multiply,
+                          .multiply_dot = reduced_multiply_dot,
+                          .precondition = reduced_precondition,
+                          .residual = reduced_residual,
+                          .find_not_finite = reduced_find_not_finite,
+                          .block_row = reduced_block_row};
 }
 
 void karst_reduced_enter(const karst_reduced *reduced, const double *b, const double *x)
