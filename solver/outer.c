@@ -5,9 +5,9 @@
  *     scaled     the same with scaled rows or unknowns, so that its residuals have another norm than the caller's
  *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves
  *
- * b and the start go down once, before the driver begins. x comes up once, when it has ended; where the driver's norm
- * is not the caller's, x comes up instead each time that the driver needs the caller's residual. A solve that ends
- * before its first iteration, or with its start, leaves the caller's x with the bits that it had. */
+ * b and the start go down once, before the driver begins. x comes up once, when it has ended; from a scaled or a
+ * reduced system it comes up instead each time that the driver needs the caller's residual. A solve that ends before
+ * its first iteration, or with its start, leaves the caller's x with the bits that it had. */
 #include "solver/outer.h"
 
 #include "lib/vector/norm.h"
