@@ -2,7 +2,7 @@
 #include "solver/setup.h"
 
 #include "lib/base/clock.h"
-#include "solver/auto/distance.h"
+#include "solver/auto/order.h"
 
 karst_status karst_choice_check(const karst_solver *solver)
 {
@@ -146,8 +146,10 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
                                     .settings = solver->chosen.of_ordering};
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
+  karst_order_needs needs;
   karst_status status = karst_precond_check(precond, solver->options, A);
-  if (!status) status = karst_fill_distance(context, precond, solver->options, &ordering.distance);
+  if (!status) status = karst_order_find_needs(context, precond, solver->options, &needs);
+  if (!status) ordering.distance = needs.distance;
   if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",

@@ -4,7 +4,7 @@
 
 #include "solver/auto/auto.h"
 #include "solver/methods.h"
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 #include "solver/parts.h"
 #include "solver/product.h"
 #include "solver/reduced.h"

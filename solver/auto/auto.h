@@ -1,5 +1,5 @@
-/* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the matrix says (auto_rules.c), and
- * the place on it, by what solves have cost (auto.c).
+/* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the matrix says (rules.c), and
+ * the place on it, by what solves have cost (ladder.c).
  *
  * Of two rungs the upper one costs more to make and to apply, and needs fewer iterations. */
 #ifndef KARST_SOLVER_AUTO_AUTO_H
@@ -37,13 +37,13 @@ typedef struct karst_auto_freedom {
   int tile_size;   /* of those tiles; 0: the ordering's choice */
 } karst_auto_freedom;
 
-/* Chooses for A on the host, or on a GPU, by what auto_look.h tells of it. */
+/* Chooses for A on the host, or on a GPU, by what look.h tells of it. */
 karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder);
 
 typedef struct karst_auto {
   const karst_options *given; /* the caller's, of whoever has this */
-  int learn;                  /* how solves are measured: a number of auto.c's own */
+  int learn;                  /* how solves are measured: a number of ladder.c's own */
   bool orders;                /* there is a solver, which orders the rows */
   karst_auto_ladder ladder;
   int at, best;                     /* the rung in use, and the one to go back to: the cheapest of those measured */

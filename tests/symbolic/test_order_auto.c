@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "tests/support/cli.h"
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 #include "tests/support/problem.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What an order will cost is predicted within a factor of two of what was measured, and estimated before it is made. */
 #include "tests/support/failing_allocator.h"
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 #include "solver/ordered.h"
 #include "symbolic/symbolic.h"
 #include "tests/support/problem.h"

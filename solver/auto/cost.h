@@ -1,6 +1,6 @@
-/* auto_cost.h - what solves and updates cost auto (auto.c) without a clock: in bytes. */
-#ifndef KARST_SOLVER_AUTO_AUTO_COST_H
-#define KARST_SOLVER_AUTO_AUTO_COST_H
+/* cost.h - what solves and updates cost auto (ladder.c) without a clock: in bytes. */
+#ifndef KARST_SOLVER_AUTO_COST_H
+#define KARST_SOLVER_AUTO_COST_H
 
 #include "solver/auto/auto.h"
 

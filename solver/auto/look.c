@@ -1,5 +1,5 @@
-/* auto_look.c - see auto_look.h: looks at rows that are spread over all of a matrix. */
-#include "solver/auto/auto_look.h"
+/* look.c - see look.h: looks at rows that are spread over all of a matrix. */
+#include "solver/auto/look.h"
 
 #include "lib/backend/backend.h"
 #include "lib/grid/grid.h"

@@ -1,6 +1,6 @@
-/* auto_cost.c - see auto_cost.h: from what preconditioners say that they move and wait for
+/* cost.c - see cost.h: from what preconditioners say that they move and wait for
  * (karst_traffic, karst_waits). */
-#include "solver/auto/auto_cost.h"
+#include "solver/auto/cost.h"
 
 #include "symbolic/symbolic.h"
 

@@ -1,4 +1,4 @@
-/* auto_rules.c - which preconditioner, level and ordering fit a matrix: rules from measuring 40 systems with each fixed
+/* rules.c - which preconditioner, level and ordering fit a matrix: rules from measuring 40 systems with each fixed
  * choice, which doc/manual.md tells to users.
  *
  * What tells most is how much ILU(1) grows beyond the pattern: little in two dimensions and where rows are short, so
@@ -7,9 +7,9 @@
 #include "config.h"
 
 #include "solver/auto/auto.h"
-#include "solver/auto/auto_look.h"
+#include "solver/auto/look.h"
 #include "lib/base/number.h"
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 
 #include <limits.h>
 #include <math.h>

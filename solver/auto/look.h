@@ -1,6 +1,6 @@
-/* auto_look.h - what some hundred rows of a matrix tell of it, for the rules of auto (auto_rules.c). */
-#ifndef KARST_SOLVER_AUTO_AUTO_LOOK_H
-#define KARST_SOLVER_AUTO_AUTO_LOOK_H
+/* look.h - what some hundred rows of a matrix tell of it, for the rules of auto (rules.c). */
+#ifndef KARST_SOLVER_AUTO_LOOK_H
+#define KARST_SOLVER_AUTO_LOOK_H
 
 #include "lib/matrix/matrix.h"
 

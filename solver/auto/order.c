@@ -1,19 +1,21 @@
-/* order_choice.c - see order_choice.h: the rules by which the ordering auto is natural or tiles.
+/* order.c - see order.h: what preconditioners need of an order, the rules by which the ordering auto is natural or
+ * tiles, and what the order of a solver costs.
  *
  * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
  * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
  * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows
  * (symbolic/ilu/schedule.c), wait for little and keep its iterations. */
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 
 #include "lib/backend/dense.h"
-#include "solver/auto/distance.h"
-#include "lib/grid/grid.h"
 #include "lib/backend/ilu_kernels.h"
 #include "lib/base/number.h"
-#include "symbolic/symbolic.h"
+#include "lib/grid/grid.h"
+#include "solver/solver.h"
 #include "symbolic/ordering/tiles.h"
+#include "symbolic/symbolic.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +31,28 @@ static const double more_iterations = 1.1;
 static const double gain = 0.95;
 
 /* What an iteration does beside the triangular solves: a product with A, ten vectors read or written, and 70
- * microseconds of launches and waits on a GPU (as auto_cost.c has it). */
+ * microseconds of launches and waits on a GPU (as cost.c has it). */
 enum { VECTORS = 10 };
 static const double launches = 70e-6, copy_bandwidth = 4e12;
 
-/* What an option of a preconditioner says. */
-static void read_needs(const karst_options *options, const karst_option *row, karst_order_needs *needs)
+/* Whether sweeps go by level sets, whatever the tiles are: a GPU has sweeps by tiles for some block sizes. */
+static bool go_by_level_sets(const karst_order_needs *needs, const karst_matrix *A)
+{
+  return needs->level_sets || A->block_size > needs->largest_block;
+}
+
+/* Reads how far fill reaches: ILU(k) couples only rows that are joined by at most k + 1 couplings of A. */
+static void read_distance(const karst_options *options, const karst_option *row, karst_order_needs *needs)
+{
+  int level = 0;
+  if (row->kind != KARST_OPTION_INTEGER || strcmp(row->name, "level") != 0) return;
+  karst_options_read_row(options, row, &level);
+  const int distance = level < INT_MAX ? level + 1 : level;
+  if (distance > needs->distance) needs->distance = distance;
+}
+
+/* Reads what an option says of triangular solves. */
+static void read_sweeps(const karst_options *options, const karst_option *row, karst_order_needs *needs)
 {
   if (row->kind == KARST_OPTION_NAME && strcmp(row->name, "trisolve") == 0) {
     int trisolve = KARST_TRISOLVE_AUTO;
@@ -63,6 +81,7 @@ static karst_status add_needs(karst_context *context, const karst_options *optio
   needs->sweeps = needs->sweeps || inner_needs.sweeps;
   needs->tiles = needs->tiles || inner_needs.tiles;
   needs->level_sets = needs->level_sets || inner_needs.level_sets;
+  if (inner_needs.distance > needs->distance) needs->distance = inner_needs.distance;
   if (inner_needs.largest_block < needs->largest_block) needs->largest_block = inner_needs.largest_block;
   if (inner_needs.natural) needs->natural = inner_needs.natural;
   return status;
@@ -73,12 +92,13 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
 {
   karst_status status = KARST_SUCCESS;
   const bool sweeps = ops->order == KARST_ORDER_SWEEPS;
-  *needs = (karst_order_needs){.sweeps = sweeps, .level_sets = sweeps && !ops->by_tiles}; /* trisolve tells more */
+  *needs = (karst_order_needs){.sweeps = sweeps, .level_sets = sweeps && !ops->by_tiles, .distance = 1};
   needs->largest_block = ops->by_tiles ? ops->by_tiles : KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   if (ops->order == KARST_ORDER_OWN) needs->natural = "the preconditioner may rely on the order of the matrix";
   for (const karst_option *const *list = ops->options; list && *list; list++)
     for (const karst_option *row = *list; row->name && !status; row++) {
-      if (sweeps) read_needs(options, row, needs);
+      read_distance(options, row, needs);
+      if (sweeps) read_sweeps(options, row, needs);
       if (row->kind == KARST_OPTION_PRECOND && ops->shares_matrix) status = add_needs(context, options, row, needs);
     }
   return status;
@@ -152,12 +172,10 @@ karst_status karst_order_choose(const karst_options *options, const karst_matrix
 {
   karst_context *context = A->context;
   karst_order_needs needs;
-  int distance;
   bool pay = false;
   if (!is_left(options, chosen, choice)) return KARST_SUCCESS;
   const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen->precond);
   karst_status status = karst_order_find_needs(context, ops, options, &needs);
-  if (!status) status = karst_fill_distance(context, ops, options, &distance);
   if (status) return status;
   if (needs.tiles) {
     snprintf(choice->reason, sizeof choice->reason, "trisolve tiles asks for them");
@@ -167,8 +185,8 @@ karst_status karst_order_choose(const karst_options *options, const karst_matrix
   } else if (!needs.sweeps) {
     snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
   } else {
-    status = karst_order_tiles_pay(A, karst_context_is_host(context), distance, chosen->of_ordering.tile_size,
-                                   needs.level_sets || A->block_size > needs.largest_block, &pay, choice->reason);
+    status = karst_order_tiles_pay(A, karst_context_is_host(context), needs.distance, chosen->of_ordering.tile_size,
+                                   go_by_level_sets(&needs, A), &pay, choice->reason);
   }
   if (!status) take(pay ? "tiles" : "natural", chosen, choice);
   return status;
@@ -192,4 +210,73 @@ int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *
                          .number = NAN,
                          .text = i == 0 ? choice->name : choice->reason};
   return 1;
+}
+
+/* Predicts what triangular solves cost in the order of A. tiling: NULL where it has no tiles. */
+static karst_status predict(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,
+                            karst_order_cost *cost)
+{
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (status) return status;
+  const karst_order_system system = {.block_rows = A->block_rows,
+                                     .block_size = A->block_size,
+                                     .level = needs->distance - 1,
+                                     .row_start = A->row_start,
+                                     .column = A->column,
+                                     .tiling = tiling,
+                                     .told = needs->tiles};
+  const bool host = karst_context_is_host(A->context), level_sets = go_by_level_sets(needs, A);
+  const karst_order_machine machine = level_sets ? karst_order_machine_without_tiles(host, A->block_size)
+                                                 : *karst_order_machine_of(host, A->block_size);
+  return karst_order_predict(A->context, &system, &machine, cost);
+}
+
+/* Predicts the cost of natural order, or none where its factors are too large: to count them would take seconds, or
+ * more memory than there is. */
+static karst_status predict_natural(const karst_matrix *A, const karst_order_needs *needs, karst_order_cost *natural)
+{
+  static const double most_blocks = 1 << 28;
+  double least = 0;
+  *natural = (karst_order_cost){0};
+  karst_status status = karst_matrix_fetch_pattern(A);
+  if (!status && needs->distance > 1)
+    status = karst_ilu_least_blocks(A->context, A->block_rows, A->row_start, A->column, &least);
+  if (!status && least > most_blocks) return KARST_SUCCESS;
+  if (!status) status = predict(A, NULL, needs, natural);
+  if (status != KARST_ERROR_NO_MEMORY && status != KARST_ERROR_INDEX_OVERFLOW) return status;
+  *natural = (karst_order_cost){0};
+  return KARST_SUCCESS;
+}
+
+karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cost *cost)
+{
+  if (cost) *cost = (karst_order_cost){0};
+  if (!solver || !cost) return karst_missing(solver ? solver->context : NULL, "the place for the cost of the order");
+  karst_order_cost natural;
+  karst_order_needs needs;
+  karst_status status = karst_solver_check_ready(solver);
+  if (!status) status = karst_order_find_needs(solver->context, solver->precond->ops, solver->options, &needs);
+  if (status) return status;
+  const karst_system *system = &solver->system;
+  const karst_matrix *A = solver->apart ? solver->apart : system->matrix;
+  const karst_tiling *tiling = system->ordered ? &system->ordered->tiling : NULL;
+  status = predict(A, tiling, &needs, cost);
+  if (status) return status;
+  natural = *cost;
+  if (karst_ordering_table[solver->chosen.ordering]->compute)
+    status = predict_natural(system->original, &needs, &natural);
+  cost->natural_levels = natural.levels;
+  cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
+  return status;
+}
+
+karst_status karst_solver_get_order(const karst_solver *solver, karst_index *row)
+{
+  if (!solver || !row) return karst_missing(solver ? solver->context : NULL, "the place for the order");
+  const karst_status status = karst_solver_check_ready(solver);
+  if (status) return status;
+  const karst_ordered *ordered = solver->system.ordered;
+  const karst_index rows = solver->system.original->block_rows;
+  for (karst_index i = 0; i < rows; i++) row[i] = ordered ? ordered->permutation[i] : i;
+  return KARST_SUCCESS;
 }

@@ -1,6 +1,7 @@
-/* order_choice.h - declares what the ordering auto stands for: tiles where they are predicted to pay, else natural. */
-#ifndef KARST_SOLVER_AUTO_ORDER_CHOICE_H
-#define KARST_SOLVER_AUTO_ORDER_CHOICE_H
+/* order.h - declares what preconditioners need of an order, and what the ordering auto stands for: tiles where they are
+ * predicted to pay, else natural. */
+#ifndef KARST_SOLVER_AUTO_ORDER_H
+#define KARST_SOLVER_AUTO_ORDER_H
 
 #include "solver/methods.h"
 
@@ -11,13 +12,14 @@ typedef struct karst_order_choice {
   char reason[KARST_REPORT_TEXT];
 } karst_order_choice;
 
-/* What a preconditioner says of orders, with those inside it. */
+/* What a preconditioner, with those inside it, needs of the order of the block rows. */
 typedef struct karst_order_needs {
   bool sweeps;         /* it solves triangles exactly, which tiles may make faster */
   bool tiles;          /* the options ask for sweeps by tiles, which no other order has */
   bool level_sets;     /* its sweeps go by level sets in tiles, too */
   int largest_block;   /* those of larger blocks do so in any case */
   const char *natural; /* why it needs the natural order, or NULL */
+  int distance;        /* 1 + the largest level k of fill, for orderings by colours; 1 where none is added */
 } karst_order_needs;
 
 /* Finds them for the options of the preconditioner, NULL for the defaults. */

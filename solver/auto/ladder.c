@@ -1,9 +1,9 @@
-/* auto.c - see auto.h: the place on the ladder, which updates change by what solves have cost. */
+/* ladder.c - see auto.h: the place on the ladder, which updates change by what solves have cost. */
 #include "solver/auto/auto.h"
 
-#include "solver/auto/auto_cost.h"
+#include "solver/auto/cost.h"
 #include "lib/base/number.h"
-#include "solver/auto/order_choice.h"
+#include "solver/auto/order.h"
 
 #include <math.h>
 #include <stdio.h>
