@@ -63,11 +63,21 @@ static void describe(karst_context *context)
            context->threads == 1 ? "" : "s");
 }
 
+/* A core of a server, on which one thread waits for no row. */
+static const karst_machine machine = {
+    .host = true,
+    .copy_bandwidth = 1e10,
+    .small_sweep_bandwidth = 1e10,
+    .sweep_bandwidth = 1e10,
+    .tile_bandwidth = 1e10,
+};
+
 extern const struct karst_backend karst_backend_cpu;
 
 const struct karst_backend karst_backend_cpu = {
     .name = "cpu",
     .host_memory = true,
+    .machine = &machine,
     .ilu = &karst_ilu_kernels_cpu,
     .parilu = &karst_parilu_kernels_cpu,
     .dilu = &karst_dilu_kernels_cpu,

@@ -134,29 +134,18 @@ typedef struct karst_order_system {
   int block_size, level;
   const karst_index *row_start, *column;
   const karst_tiling *tiling;
-  bool told; /* sweeps go by tiles whether or not these suit them */
+  bool told;       /* sweeps go by tiles whether or not these suit them */
+  bool level_sets; /* or by level sets, whatever the tiles are */
 } karst_order_system;
-
-/* What sweeps run on: the bytes a second that they reach, and the seconds that a row waits for another one. */
-typedef struct karst_order_machine {
-  bool host;                                     /* a CPU, whose tiles have other sizes */
-  double bandwidth, step;                        /* where rows go level by level */
-  double tile_bandwidth, inner_step, outer_step; /* by tiles: a step inside a tile, and from one to another */
-} karst_order_machine;
-
-/* Returns a typical device for blocks of this size: the host, or a GPU. */
-const karst_order_machine *karst_order_machine_of(bool host, int block_size);
-/* The same machine where sweeps go by level sets in tiles, too. */
-karst_order_machine karst_order_machine_without_tiles(bool host, int block_size);
 
 /* Returns the bytes that both triangular solves move, where the triangles have so many blocks off the diagonal. */
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);
 
 /* Computes what the triangular solves cost in an order; see karst_order_cost. */
-karst_status karst_order_predict(karst_context *context, const karst_order_system *system,
-                                 const karst_order_machine *machine, karst_order_cost *cost);
+karst_status karst_order_predict(karst_context *context, const karst_order_system *system, const karst_machine *machine,
+                                 karst_order_cost *cost);
 
-/* What the orders of a pattern are estimated to cost before any is made, as karst_order_machine has it. */
+/* What the orders of a pattern are estimated to cost before any is made. */
 typedef struct karst_order_outlook {
   double bytes;          /* that both triangular solves move */
   double levels;         /* level sets of a triangle in the order of the pattern */
@@ -165,9 +154,9 @@ typedef struct karst_order_outlook {
 } karst_order_outlook;
 
 /* Estimates by some rows of the pattern where they show a grid, else by a pass over all of it. The factors are those of
- * ILU(distance - 1); what the order settings say of tiles counts. Takes host memory for a number a block row, and gives
- * it back. */
-karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_order_machine *machine,
+ * ILU(distance - 1); what the order settings say of tiles counts. level_sets: sweeps do not go by tiles. Takes host
+ * memory for a number a block row, and gives it back. */
+karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_machine *machine, bool level_sets,
                                   karst_order_outlook *outlook);
 
 typedef enum karst_task_order { KARST_TASKS_ROWS, KARST_TASKS_BLOCKS, KARST_TASKS_RANDOM } karst_task_order;

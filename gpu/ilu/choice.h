@@ -8,6 +8,7 @@
 
 #include "lib/backend/dense.h"
 #include "lib/backend/ilu_kernels.h"
+#include "lib/backend/machine.h"
 
 /* What the choice depends on. */
 typedef struct karst_ilu_shape {
@@ -95,12 +96,12 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
 
 /* Tells whether rows are to be solved tile by tile: where the user asks for it, or leaves the choice and that suits.
  * neighbours: of L and U together. tiling NULL: none. */
-static inline bool karst_ilu_choose_tiles(karst_trisolve trisolve, int64_t rows, int64_t neighbours, int block_size,
-                                          const karst_tiling *tiling)
+static inline bool karst_ilu_choose_tiles(const karst_machine *machine, karst_trisolve trisolve, int64_t rows,
+                                          int64_t neighbours, int block_size, const karst_tiling *tiling)
 {
   if (!tiling || tiling->tiles == 0 || block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return false;
   return trisolve == KARST_TRISOLVE_TILES ||
-         (trisolve == KARST_TRISOLVE_AUTO && karst_tiles_suit_sweeps(rows, tiling->tiles, neighbours));
+         (trisolve == KARST_TRISOLVE_AUTO && karst_tiles_suit_sweeps(machine, rows, tiling->tiles, neighbours));
 }
 
 /* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at

@@ -10,6 +10,7 @@
 #ifndef KARST_LIB_BACKEND_BACKEND_H
 #define KARST_LIB_BACKEND_BACKEND_H
 
+#include "lib/backend/machine.h"
 #include "lib/base/context.h"
 
 typedef struct karst_permuted karst_permuted; /* matrix.h */
@@ -17,6 +18,7 @@ typedef struct karst_permuted karst_permuted; /* matrix.h */
 struct karst_backend {
   const char *name;
   bool host_memory; /* device memory is host memory, which the host may read where it is */
+  const karst_machine *machine;
 
   /* The kernel tables of the methods that have some, NULL where the backend has none of them: ilu_kernels.h and
    * others. */

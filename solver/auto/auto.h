@@ -37,8 +37,8 @@ typedef struct karst_auto_freedom {
   int tile_size;   /* of those tiles; 0: the ordering's choice */
 } karst_auto_freedom;
 
-/* Chooses for A on the host, or on a GPU, by what look.h tells of it. */
-karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
+/* Chooses for A on a machine, by what look.h tells of it. */
+karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder);
 
 typedef struct karst_auto {

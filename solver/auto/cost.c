@@ -2,24 +2,19 @@
  * (karst_traffic, karst_waits). */
 #include "solver/auto/cost.h"
 
-#include "symbolic/symbolic.h"
+#include "lib/backend/backend.h"
 
 #include <string.h>
 
-/* Bytes that a GPU moves at 4 TB/s while it waits for a level set of a triangle (0.4 us; for one of fgbilu's, half as
- * long), and for what the host queues for an iteration (70 us). */
-static const double level_bytes = 1.6e6, launch_bytes = 2.8e8, copy_bandwidth = 4e12;
-
-/* Bytes that a GPU could move while an application waits. By tiles a level set is a step inside a multiprocessor, and
- * each colour of each triangle takes a way through the memory of the device. */
-static double wait_bytes(const karst_auto_sample *sample)
+/* Bytes that a device could move while an application waits for level sets. By tiles a level set is a step inside a
+ * multiprocessor, and each colour of each triangle takes a way through the memory of the device. */
+static double wait_bytes(const karst_auto_sample *sample, const karst_machine *machine)
 {
   const karst_waits *waits = &sample->first->M->waits;
-  const karst_order_machine *gpu = karst_order_machine_of(false, sample->A->block_size);
   const double levels = (double)waits->levels;
-  if (!sample->A->tiling || !waits->by_tiles) return level_bytes * levels;
+  if (!sample->A->tiling || !waits->by_tiles) return machine->copy_bandwidth * machine->level_wait * levels;
   const double colours = (double)sample->A->tiling->colours;
-  return copy_bandwidth * (gpu->inner_step * levels + gpu->outer_step * 2 * colours);
+  return machine->copy_bandwidth * (machine->inner_step * levels + machine->outer_step * 2 * colours);
 }
 
 /* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves
@@ -37,11 +32,11 @@ static double product_bytes(const karst_auto_sample *sample)
 double karst_auto_iteration_bytes(const karst_auto_sample *sample)
 {
   const karst_krylov *krylov = sample->first;
-  const bool host = karst_context_is_host(sample->A->context);
-  const double waits = host ? 0 : wait_bytes(sample);
+  const karst_machine *machine = sample->A->context->backend->machine;
   const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
   const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->work.need.vectors, 0);
-  return times * (product_bytes(sample) + waits) + vectors + (host ? 0 : launch_bytes);
+  return times * (product_bytes(sample) + wait_bytes(sample, machine)) + vectors +
+         machine->copy_bandwidth * machine->launches;
 }
 
 /* Measured on 20 systems: a factorization takes as long as 10 to 20 times the bytes that it moves at least, more where

@@ -4,8 +4,8 @@
 
 #include "solver/auto/auto.h"
 
-/* Bytes that an iteration moves: those of its products and applications, those of the driver's vectors once, and on a
- * GPU those that it could move while it waits. */
+/* Bytes that an iteration moves: those of its products and applications, those of the driver's vectors once, and those
+ * that the device could move while it waits. */
 double karst_auto_iteration_bytes(const karst_auto_sample *sample);
 
 /* The bytes that move as long as an update takes. */

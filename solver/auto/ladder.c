@@ -1,8 +1,9 @@
 /* ladder.c - see auto.h: the place on the ladder, which updates change by what solves have cost. */
 #include "solver/auto/auto.h"
 
-#include "solver/auto/cost.h"
+#include "lib/backend/backend.h"
 #include "lib/base/number.h"
+#include "solver/auto/cost.h"
 #include "solver/auto/order.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
                   : strcmp(learn, "time") == 0               ? BY_TIME
                                                              : NEVER;
   for (int i = 0; i < KARST_AUTO_RUNGS; i++) choice->cost[i] = NAN;
-  karst_status status = karst_auto_rules(A, karst_context_is_host(A->context), &freedom, &choice->ladder);
+  karst_status status = karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
   choice->at = choice->best = choice->ladder.start;
   memcpy(choice->reason, choice->ladder.reason, sizeof choice->reason);
   return status;

@@ -7,6 +7,7 @@
  * (symbolic/ilu/schedule.c), wait for little and keep its iterations. */
 #include "solver/auto/order.h"
 
+#include "lib/backend/backend.h"
 #include "lib/backend/dense.h"
 #include "lib/backend/ilu_kernels.h"
 #include "lib/base/number.h"
@@ -30,10 +31,9 @@ static const double more_iterations = 1.1;
 /* Tiles are to save at least a twentieth of an iteration, for set-up has to make them and to permute the matrix. */
 static const double gain = 0.95;
 
-/* What an iteration does beside the triangular solves: a product with A, ten vectors read or written, and 70
- * microseconds of launches and waits on a GPU (as cost.c has it). */
+/* What an iteration does beside the triangular solves and launches: a product with A, and ten vectors read or written.
+ */
 enum { VECTORS = 10 };
-static const double launches = 70e-6, copy_bandwidth = 4e12;
 
 /* Whether sweeps go by level sets, whatever the tiles are: a GPU has sweeps by tiles for some block sizes. */
 static bool go_by_level_sets(const karst_order_needs *needs, const karst_matrix *A)
@@ -104,8 +104,8 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
   return status;
 }
 
-karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
-                                   bool *pay, char reason[KARST_REPORT_TEXT])
+karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
+                                   bool level_sets, bool *pay, char reason[KARST_REPORT_TEXT])
 {
   const karst_ordering_pattern pattern = {.context = A->context,
                                           .block_rows = A->block_rows,
@@ -120,7 +120,7 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
   karst_grid grid;
   int stencil;
   *pay = false;
-  if (host) {
+  if (machine->host) {
     snprintf(reason, KARST_REPORT_TEXT, "on a CPU natural order waits for little, and takes fewer iterations");
     return KARST_SUCCESS;
   }
@@ -133,17 +133,15 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distanc
              "no box of cells is known or found, and tiles of other shapes have been slower");
     return KARST_SUCCESS;
   }
-  const bool by_tiles = !level_sets && A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE;
-  const karst_order_machine machine =
-      by_tiles ? *karst_order_machine_of(host, A->block_size) : karst_order_machine_without_tiles(host, A->block_size);
-  const karst_status status = karst_order_estimate(&pattern, &machine, &outlook);
+  const bool large = A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const karst_status status = karst_order_estimate(&pattern, machine, level_sets || large, &outlook);
   if (status) return status;
   if (2 * outlook.levels > (double)A->block_rows) {
     snprintf(reason, KARST_REPORT_TEXT, "rows wait one by one, as in a band whose factors are nearly exact");
     return KARST_SUCCESS;
   }
   const double moved = karst_traffic_of(karst_entries(A) + (int64_t)VECTORS * (int64_t)rows, karst_matrix_blocks(A));
-  const double rest = launches + moved / copy_bandwidth;
+  const double rest = machine->launches + moved / machine->copy_bandwidth;
   *pay = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
   karst_print(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
               1e3 * outlook.natural, 1e3 * outlook.tiles);
@@ -185,7 +183,7 @@ karst_status karst_order_choose(const karst_options *options, const karst_matrix
   } else if (!needs.sweeps) {
     snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
   } else {
-    status = karst_order_tiles_pay(A, karst_context_is_host(context), needs.distance, chosen->of_ordering.tile_size,
+    status = karst_order_tiles_pay(A, context->backend->machine, needs.distance, chosen->of_ordering.tile_size,
                                    go_by_level_sets(&needs, A), &pay, choice->reason);
   }
   if (!status) take(pay ? "tiles" : "natural", chosen, choice);
@@ -224,11 +222,9 @@ static karst_status predict(const karst_matrix *A, const karst_tiling *tiling, c
                                      .row_start = A->row_start,
                                      .column = A->column,
                                      .tiling = tiling,
-                                     .told = needs->tiles};
-  const bool host = karst_context_is_host(A->context), level_sets = go_by_level_sets(needs, A);
-  const karst_order_machine machine = level_sets ? karst_order_machine_without_tiles(host, A->block_size)
-                                                 : *karst_order_machine_of(host, A->block_size);
-  return karst_order_predict(A->context, &system, &machine, cost);
+                                     .told = needs->tiles,
+                                     .level_sets = go_by_level_sets(needs, A)};
+  return karst_order_predict(A->context, &system, A->context->backend->machine, cost);
 }
 
 /* Predicts the cost of natural order, or none where its factors are too large: to count them would take seconds, or

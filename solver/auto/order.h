@@ -26,11 +26,11 @@ typedef struct karst_order_needs {
 karst_status karst_order_find_needs(karst_context *context, const struct karst_precond_ops *ops,
                                     const karst_options *options, karst_order_needs *needs);
 
-/* Whether an iteration with a preconditioner that solves triangles is predicted to be faster in tiles, and worth their
- * making, on the host or on a GPU. distance: as karst_ordering_pattern has it; tile_size: 0 for the default;
- * level_sets: as in its needs. */
-karst_status karst_order_tiles_pay(const karst_matrix *A, bool host, int distance, int tile_size, bool level_sets,
-                                   bool *pay, char reason[KARST_REPORT_TEXT]);
+/* Whether an iteration with a preconditioner that solves triangles is predicted to be faster in tiles on a machine, and
+ * worth their making. distance: as karst_ordering_pattern has it; tile_size: 0 for the default; level_sets: as in its
+ * needs. */
+karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
+                                   bool level_sets, bool *pay, char reason[KARST_REPORT_TEXT]);
 
 /* Reads the methods of the options, and where the ordering is auto, puts the one that it stands for with A in its
  * place. Else *choice says that no choice was made. */

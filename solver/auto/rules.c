@@ -147,19 +147,19 @@ static const struct rule *choose_on_host(const karst_matrix *A, const karst_auto
   return rule;
 }
 
-static const struct rule *choose(const karst_matrix *A, bool host, const karst_auto_look *look,
+static const struct rule *choose(const karst_matrix *A, const karst_machine *machine, const karst_auto_look *look,
                                  const karst_auto_freedom *freedom, karst_auto_ladder *ladder)
 {
   if (look->gaps && look->growth < DENSE) {
     make_levels(freedom, &gaps_rule, "iluk", ladder);
     return &gaps_rule;
   }
-  return host ? choose_on_host(A, look, freedom, ladder) : choose_on_device(A, look, freedom, ladder);
+  return machine->host ? choose_on_host(A, look, freedom, ladder) : choose_on_device(A, look, freedom, ladder);
 }
 
 /* On a GPU iluk is in tiles instead of natural order where its lowest level would be faster so; more fill has more
  * level sets. */
-static karst_status choose_tiles(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
+static karst_status choose_tiles(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                                  karst_auto_ladder *ladder)
 {
   char reason[KARST_REPORT_TEXT];
@@ -168,11 +168,11 @@ static karst_status choose_tiles(const karst_matrix *A, bool host, const karst_a
   while (lowest < ladder->count && strcmp(ladder->rung[lowest].precond, "iluk") != 0) lowest++;
   if (lowest == ladder->count) return KARST_SUCCESS;
   const karst_auto_rung *rung = &ladder->rung[lowest];
-  if (!pay && !host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
+  if (!pay && !machine->host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
     const int level = rung->level >= 0 ? rung->level : freedom->given_level;
     const int distance = level < INT_MAX ? level + 1 : level;
     const karst_status status =
-        karst_order_tiles_pay(A, false, distance, freedom->tile_size, freedom->level_sets, &pay, reason);
+        karst_order_tiles_pay(A, machine, distance, freedom->tile_size, freedom->level_sets, &pay, reason);
     if (status) return status;
   }
   for (int i = lowest; pay && i < ladder->count; i++) ladder->rung[i].ordering = "tiles";
@@ -180,22 +180,22 @@ static karst_status choose_tiles(const karst_matrix *A, bool host, const karst_a
   return KARST_SUCCESS;
 }
 
-karst_status karst_auto_rules(const karst_matrix *A, bool host, const karst_auto_freedom *freedom,
+karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder)
 {
   karst_auto_look look;
   *ladder = (karst_auto_ladder){.count = 0};
   const karst_status status = karst_auto_look_at(A, &look);
   if (status) return status;
-  if (freedom->grid && freedom->rrb && look.plane && look.diffusion && !(look.rough && host)) {
+  if (freedom->grid && freedom->rrb && look.plane && look.diffusion && !(look.rough && machine->host)) {
     make_rrb(ladder);
     return KARST_SUCCESS;
   }
-  const struct rule *rule = choose(A, host, &look, freedom, ladder);
+  const struct rule *rule = choose(A, machine, &look, freedom, ladder);
   if (!freedom->level)
     snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
   else if (rule)
     karst_print(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", look.growth,
                 rule->because);
-  return choose_tiles(A, host, freedom, ladder);
+  return choose_tiles(A, machine, freedom, ladder);
 }

@@ -6,31 +6,10 @@
  * reach are predicted one after the other, for what streams while it waits is in that bandwidth already. */
 #include "config.h"
 
+#include "lib/backend/machine.h"
 #include "symbolic/symbolic.h"
 
 static const char what[] = "the cost of an order";
-
-/* A core of a server, on which one thread waits for no row. */
-static const karst_order_machine host_machine = {true, 1e10, 0, 1e10, 0, 0};
-
-/* An H200, as doc/benchmarks.md has M^-1 r of it in natural order: 0.5 microseconds a level, and a bandwidth that is
- * lower for small blocks, whose lanes have little to load at a time. That fits the figures for b = 1 to 8 and k = 0 to
- * 2 within a factor of 1.5. By tiles half of the copy bandwidth is reached. */
-static const karst_order_machine small_machine = {false, 2e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
-static const karst_order_machine large_machine = {false, 3e12, 0.5e-6, 2.2e12, 0.1e-6, 2e-6};
-
-const karst_order_machine *karst_order_machine_of(bool host, int block_size)
-{
-  return host ? &host_machine : block_size <= 3 ? &small_machine : &large_machine;
-}
-
-karst_order_machine karst_order_machine_without_tiles(bool host, int block_size)
-{
-  karst_order_machine machine = *karst_order_machine_of(host, block_size);
-  machine.tile_bandwidth = machine.bandwidth;
-  machine.inner_step = machine.outer_step = machine.step;
-  return machine;
-}
 
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks)
 {
@@ -73,20 +52,11 @@ struct chains {
   float *time;        /* [rows] when a row is done, in seconds */
 };
 
-/* The machine as the sweeps use it: a GPU goes by level sets where its tiles do not suit. */
-static karst_order_machine machine_for(const karst_order_system *system, const karst_order_machine *machine,
-                                       int64_t neighbours)
-{
-  const bool tiles = machine->host || system->told || !system->tiling ||
-                     karst_tiles_suit_sweeps(system->block_rows, system->tiling->tiles, neighbours);
-  return tiles ? *machine : karst_order_machine_without_tiles(machine->host, system->block_size);
-}
-
-/* Goes through the rows in order. Without tiles each row is one. */
-static void follow(karst_index n, const struct triangle *L, const karst_order_machine *machine, struct chains *c,
+/* Goes through the rows in order. Without tiles each row is one. outer, inner: seconds from a row of another tile to
+ * one that waits for it, and from one of the same tile. */
+static void follow(karst_index n, const struct triangle *L, float outer, float inner, struct chains *c,
                    karst_order_cost *cost)
 {
-  const float outer = (float)(c->tile ? machine->outer_step : machine->step), inner = (float)machine->inner_step;
   for (karst_index l = 0; l <= n; l++) c->size[l] = 0;
   for (karst_index i = 0; i < n; i++) {
     const karst_index t = c->tile ? c->tile[i] : i;
@@ -106,8 +76,8 @@ static void follow(karst_index n, const struct triangle *L, const karst_order_ma
   }
 }
 
-karst_status karst_order_predict(karst_context *context, const karst_order_system *system,
-                                 const karst_order_machine *machine, karst_order_cost *cost)
+karst_status karst_order_predict(karst_context *context, const karst_order_system *system, const karst_machine *machine,
+                                 karst_order_cost *cost)
 {
   const karst_index n = system->block_rows;
   const karst_tiling *tiling = system->tiling;
@@ -129,10 +99,14 @@ karst_status karst_order_predict(karst_context *context, const karst_order_syste
     cost->tiles = tiling->tiles;
     cost->colours = tiling->colours;
   }
-  const karst_order_machine used = machine_for(system, machine, L.entries);
-  follow(n, &L, &used, &c, cost);
+  const bool by_tiles =
+      c.tile && !system->level_sets && (system->told || karst_tiles_suit_sweeps(machine, n, tiling->tiles, L.entries));
+  const double outer = by_tiles ? machine->outer_step : machine->level_step;
+  const double inner = by_tiles ? machine->inner_step : machine->level_step;
+  follow(n, &L, (float)outer, (float)inner, &c, cost);
   cost->bytes = karst_order_bytes(n, system->block_size, L.entries);
-  cost->seconds_bytes = (double)cost->bytes / (c.tile ? used.tile_bandwidth : used.bandwidth);
+  cost->seconds_bytes = (double)cost->bytes / (by_tiles ? machine->tile_bandwidth
+                                                        : karst_machine_sweep_bandwidth(machine, system->block_size));
   cost->seconds_steps *= 2; /* U has chains like those of L */
 
 finish:

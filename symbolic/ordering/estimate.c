@@ -8,11 +8,12 @@
  * levels of A are counted, and fill is taken to multiply them by k + 1 at least. */
 #include "config.h"
 
-#include "symbolic/ordering/colouring.h"
-#include "lib/grid/grid.h"
+#include "lib/backend/machine.h"
 #include "lib/base/spread.h"
-#include "symbolic/symbolic.h"
+#include "lib/grid/grid.h"
+#include "symbolic/ordering/colouring.h"
 #include "symbolic/ordering/tiles.h"
+#include "symbolic/symbolic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -163,7 +164,7 @@ static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, con
   outlook->depth = fmin(count_box(side, shape->corners, k), most);
 }
 
-karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_order_machine *machine,
+karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_machine *machine, bool level_sets,
                                   karst_order_outlook *outlook)
 {
   const double k = pattern->distance > 1 ? pattern->distance - 1 : 0;
@@ -186,10 +187,12 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   outlook->bytes = (double)karst_order_bytes(n, b, blocks) * (k + 1); /* the fill of a 7-point grid, about */
   estimate_tiles(pattern, machine->host, &shape, k, outlook);
   const int64_t size = karst_tile_set_size(pattern, machine->host);
-  const bool suit = machine->host || karst_tiles_suit_sweeps(n, n / size, (int64_t)(k + 1) * blocks);
-  const karst_order_machine used = suit ? *machine : karst_order_machine_without_tiles(machine->host, b);
-  outlook->natural = outlook->bytes / machine->bandwidth + 2 * outlook->levels * machine->step;
-  outlook->tiles = outlook->bytes / used.tile_bandwidth +
-                   2 * outlook->colours * (outlook->depth * used.inner_step + used.outer_step);
+  const bool by_tiles = !level_sets && karst_tiles_suit_sweeps(machine, n, n / size, (int64_t)(k + 1) * blocks);
+  const double bandwidth = karst_machine_sweep_bandwidth(machine, b);
+  const double inner = by_tiles ? machine->inner_step : machine->level_step;
+  const double outer = by_tiles ? machine->outer_step : machine->level_step;
+  outlook->natural = outlook->bytes / bandwidth + 2 * outlook->levels * machine->level_step;
+  outlook->tiles = outlook->bytes / (by_tiles ? machine->tile_bandwidth : bandwidth) +
+                   2 * outlook->colours * (outlook->depth * inner + outer);
   return KARST_SUCCESS;
 }

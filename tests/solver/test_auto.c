@@ -4,6 +4,7 @@
 #include "tests/support/auto_solver.h"
 #include "tests/support/cli.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/machines.h"
 #include "solver/auto/auto.h"
 
 #include <math.h>
@@ -107,12 +108,12 @@ static void test_strong_couplings(void)
   karst_context *context;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   karst_matrix *A = make_strong(context, "laplace27:9x9x9", 1), *gap = make_strong(context, "laplace27:7x7x7", 0);
-  tap_need(context, karst_auto_rules(A, true, &freedom, &ladder), "rules");
+  tap_need(context, karst_auto_rules(A, machine_of(true), &freedom, &ladder), "rules");
   const karst_auto_rung *rung = &ladder.rung[ladder.start];
   tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") != 0, "strong couplings of few rows have %s %d, %s",
          rung->precond, rung->level, rung->ordering);
   for (int host = 0; host < 2; host++) {
-    tap_need(context, karst_auto_rules(gap, host, &freedom, &ladder), "rules");
+    tap_need(context, karst_auto_rules(gap, machine_of(host), &freedom, &ladder), "rules");
     rung = &ladder.rung[ladder.start];
     tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") == 0, "a diagonal of 0 on a %s: %s %d, %s",
            host ? "CPU" : "GPU", rung->precond, rung->level, rung->ordering);
@@ -149,7 +150,7 @@ static void test_device_rules(void)
     karst_auto_ladder ladder;
     karst_matrix *A;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
-    tap_need(context, karst_auto_rules(A, false, &freedom, &ladder), "rules");
+    tap_need(context, karst_auto_rules(A, machine_of(false), &freedom, &ladder), "rules");
     const karst_auto_rung *rung = &ladder.rung[ladder.start];
     tap_ok(strcmp(rung->precond, expected[i].precond) == 0 && rung->level == expected[i].level,
            "on a GPU %s has %s (%d)", expected[i].spec, rung->precond, rung->level);
@@ -192,7 +193,7 @@ static void test_device_tiles(void)
     karst_matrix *A;
     int lowest = 0;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
-    tap_need(context, karst_auto_rules(A, expected[i].host, &freedom, &ladder), "rules");
+    tap_need(context, karst_auto_rules(A, machine_of(expected[i].host), &freedom, &ladder), "rules");
     while (strcmp(ladder.rung[lowest].precond, "iluk") != 0) lowest++;
     const karst_auto_rung *rung = &ladder.rung[lowest], *start = &ladder.rung[ladder.start];
     tap_ok(strcmp(start->precond, expected[i].first) == 0 && strcmp(rung->ordering, expected[i].ordering) == 0,
@@ -231,7 +232,7 @@ static void test_found_grid(void)
            karst_matrix_create(context, karst_matrix_block_rows(A), 2, karst_matrix_row_start(A),
                                karst_matrix_column(A), karst_matrix_value(A), KARST_COPY, &plain),
            "matrix");
-  tap_need(context, karst_auto_rules(plain, false, &freedom, &ladder), "rules");
+  tap_need(context, karst_auto_rules(plain, machine_of(false), &freedom, &ladder), "rules");
   tap_ok(strcmp(ladder.rung[ladder.start].precond, "fgbilu") == 0, "a grid is found");
   karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .stand_in = -1};
   tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 &&

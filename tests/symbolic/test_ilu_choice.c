@@ -1,6 +1,7 @@
 /* Which kernels block ILU takes on a GPU: the rules are functions of numbers, so they are tested without one. */
 #include "gpu/ilu/choice.h"
 
+#include "tests/support/machines.h"
 #include "tests/support/tap.h"
 
 enum { PROCESSORS = 132, LONG = 1000000 };
@@ -106,19 +107,20 @@ static void test_sweep(void)
 static void test_tiles(void)
 {
   enum { ROWS = 40, LARGE = KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1 };
+  const karst_machine *gpu = machine_of(false);
   karst_index start[] = {0, 20, ROWS}, colour_start[] = {0, 1, 2};
   const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, start, 2, colour_start};
-  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &tiling) &&
-             karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &tiling),
+  tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &tiling) &&
+             karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &tiling),
          "tiles, where there are some");
-  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, NULL) &&
-             !karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, LARGE, &tiling),
+  tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, NULL) &&
+             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, LARGE, &tiling),
          "not where there are none, nor for large blocks");
-  tap_ok(karst_ilu_choose_tiles(KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &rows) &&
-             !karst_ilu_choose_tiles(KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &rows),
+  tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &rows) &&
+             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &rows),
          "tiles of single rows only where they are asked for");
-  tap_ok(!karst_ilu_choose_tiles(KARST_TRISOLVE_LEVEL, ROWS, 6 * ROWS, 3, &tiling) &&
-             !karst_ilu_choose_tiles(KARST_TRISOLVE_DATAFLOW, ROWS, 6 * ROWS, 3, &tiling),
+  tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_LEVEL, ROWS, 6 * ROWS, 3, &tiling) &&
+             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_DATAFLOW, ROWS, 6 * ROWS, 3, &tiling),
          "and not where another way is asked for");
   const struct {
     int64_t rows, tiles, neighbours;
@@ -131,7 +133,7 @@ static void test_tiles(void)
             {4800, 100, 65, false, "nor with more neighbours"},
             {199, 100, 6, false, "and never tiles of less than two rows"}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-    tap_ok(karst_tiles_suit_sweeps(of[i].rows, of[i].tiles, of[i].neighbours * of[i].rows) == of[i].suit, "%s",
+    tap_ok(karst_tiles_suit_sweeps(gpu, of[i].rows, of[i].tiles, of[i].neighbours * of[i].rows) == of[i].suit, "%s",
            of[i].what);
 }
 

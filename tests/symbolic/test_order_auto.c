@@ -3,6 +3,7 @@
 
 #include "tests/support/cli.h"
 #include "solver/auto/order.h"
+#include "tests/support/machines.h"
 #include "tests/support/problem.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static void test_rules(karst_context *context)
     bool pay;
     karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     tap_need(context,
-             karst_order_tiles_pay(A, expected[i].host, expected[i].distance, 0, expected[i].level_sets, &pay, reason),
+             karst_order_tiles_pay(A, machine_of(expected[i].host), expected[i].distance, 0, expected[i].level_sets,
+                                   &pay, reason),
              "rule");
     tap_ok(pay == expected[i].pay && strstr(reason, expected[i].reason), "%s, distance %d: %s: %s", expected[i].spec,
            expected[i].distance, pay ? "tiles" : "natural", reason);

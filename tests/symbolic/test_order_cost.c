@@ -3,6 +3,7 @@
 #include "solver/auto/order.h"
 #include "solver/ordered.h"
 #include "symbolic/symbolic.h"
+#include "tests/support/machines.h"
 #include "tests/support/problem.h"
 #include "tests/support/tilings.h"
 
@@ -40,8 +41,7 @@ static void test_measured(karst_context *context)
       system.column = karst_matrix_column(ordered->pattern);
       system.tiling = &ordered->tiling;
     }
-    const karst_order_machine *gpu = karst_order_machine_of(false, measured[i].block);
-    tap_need(context, karst_order_predict(context, &system, gpu, &cost), "cost");
+    tap_need(context, karst_order_predict(context, &system, machine_of(false), &cost), "cost");
     const double predicted = 1e3 * (cost.seconds_bytes + cost.seconds_steps);
     tap_ok(predicted < 2 * measured[i].milliseconds && predicted > 0.5 * measured[i].milliseconds,
            "%s, b = %d, k = %d, %s: %.3f ms predicted, %.3f measured", measured[i].spec, measured[i].block,
@@ -75,11 +75,10 @@ static void test_levels(karst_context *context)
       if (k == 1) pattern.grid = &A->grid;
       const karst_order_system system = {
           .block_rows = A->block_rows, .block_size = 1, .level = k, .row_start = A->row_start, .column = A->column};
-      const karst_order_machine *gpu = karst_order_machine_of(false, 1);
       karst_order_outlook outlook;
       karst_order_cost cost;
-      tap_need(context, karst_order_estimate(&pattern, gpu, &outlook), "estimate");
-      tap_need(context, karst_order_predict(context, &system, gpu, &cost), "cost");
+      tap_need(context, karst_order_estimate(&pattern, machine_of(false), false, &outlook), "estimate");
+      tap_need(context, karst_order_predict(context, &system, machine_of(false), &cost), "cost");
       if (outlook.levels != (double)cost.levels)
         tap_note("k = %d: %g levels estimated, %lld there are", k, outlook.levels, (long long)cost.levels);
       right = right && outlook.levels == (double)cost.levels;
@@ -101,7 +100,7 @@ static void test_colours(karst_context *context)
       pattern.settings.tile_size = 27;
       karst_order_outlook outlook;
       struct tiled made = tiled_make("tiles", &pattern);
-      tap_need(context, karst_order_estimate(&pattern, karst_order_machine_of(true, 1), &outlook), "estimate");
+      tap_need(context, karst_order_estimate(&pattern, machine_of(true), false, &outlook), "estimate");
       if (outlook.colours != (double)made.tiling.colours)
         tap_note("k = %d: %g colours estimated, %lld there are", k, outlook.colours, (long long)made.tiling.colours);
       right = right && outlook.colours == (double)made.tiling.colours;
@@ -117,7 +116,6 @@ static void test_counted(karst_context *context)
 {
   enum { ROWS = 50 };
   karst_index start[ROWS + 1] = {0}, column[ROWS * 3];
-  const karst_order_machine *gpu = karst_order_machine_of(false, 1);
   karst_order_outlook outlook;
   karst_index n = 0;
   for (karst_index i = 0; i < ROWS; i++) { /* row i waits for i / 2: as a tree does */
@@ -127,10 +125,11 @@ static void test_counted(karst_context *context)
   }
   const karst_ordering_pattern pattern = {
       .context = context, .block_rows = ROWS, .row_start = start, .column = column, .distance = 1};
-  tap_need(context, karst_order_estimate(&pattern, gpu, &outlook), "estimate");
+  tap_need(context, karst_order_estimate(&pattern, machine_of(false), false, &outlook), "estimate");
   tap_ok(outlook.levels == 7, "a tree of 50 rows has %g levels", outlook.levels);
   const karst_ordering_pattern none = {.context = context, .row_start = start};
-  tap_ok(!karst_order_estimate(&none, gpu, &outlook) && outlook.levels == 0, "and no row has none");
+  tap_ok(!karst_order_estimate(&none, machine_of(false), false, &outlook) && outlook.levels == 0,
+         "and no row has none");
 }
 
 /* A path in an order that is no grid's, of which the levels are counted. */
@@ -150,7 +149,7 @@ static karst_status estimate(karst_context *context, void *user)
     start[i + 1] = n;
   }
   karst_status status = karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A);
-  if (!status) status = karst_order_tiles_pay(A, false, 1, 0, false, pay, reason);
+  if (!status) status = karst_order_tiles_pay(A, machine_of(false), 1, 0, false, pay, reason);
   karst_matrix_destroy(A);
   return status;
 }

@@ -1,0 +1,13 @@
+/* machines.h - the figures of devices that need not be there, for tests of rules. */
+#ifndef KARST_TESTS_SUPPORT_MACHINES_H
+#define KARST_TESTS_SUPPORT_MACHINES_H
+
+#include "lib/backend/backend.h"
+
+static inline const karst_machine *machine_of(bool host)
+{
+  int number;
+  return karst_backend_find(host ? "cpu" : "cuda", &number)->machine;
+}
+
+#endif
