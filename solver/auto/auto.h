@@ -41,27 +41,38 @@ typedef struct karst_auto_freedom {
 karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder);
 
+/* What the choice is doing; ladder.c draws the moves from one to another. In all but two the best rung is in use. */
+typedef enum karst_auto_state {
+  KARST_AUTO_COMPARING,    /* a neighbour of the best rung may have a trial with the next update */
+  KARST_AUTO_TRIAL,        /* another rung is in use for one solve, to be compared with the best one */
+  KARST_AUTO_SETTLED,      /* no rung has a trial until iterations change */
+  KARST_AUTO_FAILED,       /* the best rung has failed, though it had converged before */
+  KARST_AUTO_FALLBACK,     /* another rung is in use for one solve, since the best one has failed so */
+  KARST_AUTO_ON_PROBATION, /* the best rung is in use again since it has failed so, and has not converged yet */
+  KARST_AUTO_GIVEN_UP      /* the best rung has failed for good, and is to be replaced */
+} karst_auto_state;
+
 typedef struct karst_auto {
   const karst_options *given; /* the caller's, of whoever has this */
   int learn;                  /* how solves are measured: a number of ladder.c's own */
   bool orders;                /* there is a solver, which orders the rows */
   karst_auto_ladder ladder;
-  int at, best;                     /* the rung in use, and the one to go back to: the cheapest of those measured */
+  karst_auto_state state;
+  int at, best;       /* the rung in use, and the one to go back to: the cheapest of those measured */
+  bool due;           /* the next solve is the first with the factors at hand, and is measured */
+  bool after_failure; /* the rung in use has taken the place of one that failed, which cannot go on */
+  char reason[KARST_REPORT_TEXT];
+
   double cost[KARST_AUTO_RUNGS];    /* of an update and a solve; a NaN: not measured; infinite: it failed */
   bool converged[KARST_AUTO_RUNGS]; /* it has, and has not failed for good since */
-  bool failed;                      /* the last solve, or update, with the best rung, though it had converged before */
-  bool replaces;                    /* the last move was from a rung that failed: it was no trial */
-  int former;                       /* the rung that the best one has replaced within a solve, due for a trial, or -1 */
-  bool doubted;                     /* the best rung failed so, and has not converged since */
-  int stand_in;                     /* the rung that has converged in its place since, or -1 */
-  int step;                         /* from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
-  bool settled;                     /* no rung is tried any more, until iterations change or the one in use fails */
-  double usual;                     /* iterations of the best rung when its neighbours were last compared with it */
-  double bytes;                     /* what its last solve and update moved: a trial is to move no more */
-  int quiet, pause;                 /* solves since it has settled, and those before it may try neighbours again */
-  bool due;                         /* the next solve is the first with the factors at hand, and is measured */
-  double digits;                    /* decimal digits of the residual that the first solve measured has gained */
-  char reason[KARST_REPORT_TEXT];
+  double digits; /* that costs are for: decimal digits of the residual, by the first solve measured */
+
+  int step;         /* comparing: from the best rung to the one that is worth a trial: 1, -1, or 0 for none */
+  int former;       /* comparing: the rung that the best one has replaced within a solve, due for a trial, or -1 */
+  int fallback;     /* failed, fallback, on probation: the rung that has converged in the best one's place, or -1 */
+  int quiet, pause; /* settled: solves since then, and those before iterations that change begin comparisons anew */
+  double usual;     /* iterations of the best rung when its neighbours were last compared with it */
+  double bytes;     /* what its last solve and update moved: a trial is to move no more */
 } karst_auto;
 
 /* Whether a context's methods are those of auto. */

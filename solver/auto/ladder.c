@@ -1,4 +1,36 @@
-/* ladder.c - see auto.h: the place on the ladder, which updates change by what solves have cost. */
+/* ladder.c - see auto.h: the place on the ladder, which updates change by what solves have cost.
+ *
+ * One rung is the best so far. Updates let its neighbours try one solve each, until none is worth it:
+ *
+ *     begin
+ *       |         a neighbour is worth a trial
+ *       v      .--------------------------------> TRIAL
+ *   COMPARING -'                                  |   |
+ *     ^  ^  |                                     |   |
+ *     |  '--|---- it costs less, and is the best -'   |
+ *     |     |                                         |
+ *     |     | no neighbour is worth a trial           | it costs more, or fails
+ *     |     v                                         |
+ *     '-- SETTLED <-----------------------------------'
+ *   iterations
+ *   have changed
+ *
+ * If the best rung fails, another one goes on, within the same solve where iterations are left. Where the best one had
+ * never converged, the other takes its place:
+ *
+ *   GIVEN_UP ---> SETTLED
+ *
+ * Where it had, the values may be those of one bad Newton step, and it gets a second chance:
+ *
+ *   FAILED ---> FALLBACK --- after one solve ---> ON_PROBATION --- it converges ---> SETTLED
+ *     ^                                                |
+ *     '---------------- it fails again ----------------'
+ *
+ * The rung that served as FALLBACK is the best from then on, and SETTLED, if it cost less, or if it has converged by the
+ * time the other fails again.
+ *
+ * In every state in which the best rung is in use, a solve that takes many times the usual iterations is broken off. The
+ * rung above goes on from its x, is the best from then on, and COMPARING: the former best one has the first trial. */
 #include "solver/auto/auto.h"
 
 #include "lib/backend/backend.h"
@@ -93,7 +125,7 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
   karst_auto_freedom freedom = find_freedom(given);
   const char *learn = karst_options_find(given, "auto-learn");
   if (orders) find_tiles(given, &freedom);
-  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .former = -1, .stand_in = -1};
+  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .former = -1, .fallback = -1};
   choice->learn = !learn || strcmp(learn, "iterations") == 0 ? BY_ITERATIONS
                   : strcmp(learn, "time") == 0               ? BY_TIME
                                                              : NEVER;
@@ -180,23 +212,26 @@ static bool has_failed(const karst_auto_sample *sample)
   return !(result->reason == KARST_STAGNATED && count_digits(sample) > most_digits);
 }
 
-/* The rung is not tried again. */
+/* The rung is not tried again, unless all others fail as well. */
 static void give_up(karst_auto *choice, int i)
 {
   choice->cost[i] = INFINITY;
   choice->converged[i] = false;
 }
 
-/* One failure of what has converged before is laid at the door of the values. */
-static void blame(karst_auto *choice)
+/* The rung in use has failed. The best one keeps its place at first if it had converged before: the values may be those
+ * of one bad Newton step. */
+static void count_failure(karst_auto *choice)
 {
-  if (choice->at == choice->best && choice->converged[choice->at])
-    choice->failed = true;
-  else
-    give_up(choice, choice->at);
+  if (choice->at == choice->best && choice->converged[choice->at]) {
+    choice->state = KARST_AUTO_FAILED;
+    return;
+  }
+  give_up(choice, choice->at);
+  if (choice->at == choice->best) choice->state = KARST_AUTO_GIVEN_UP;
 }
 
-/* The cost of an update and of a solve by as many digits as the first that was measured. */
+/* Computes the cost of an update and of a solve by as many digits as the first that was measured. */
 static double find_cost(const karst_auto *choice, const karst_auto_sample *sample, double digits, double *update)
 {
   const bool timed = choice->learn == BY_TIME;
@@ -205,25 +240,28 @@ static double find_cost(const karst_auto *choice, const karst_auto_sample *sampl
                        choice->digits / digits;
 }
 
-/* Goes back to that rung from now on. */
-static void trust(karst_auto *choice, int best)
+static void set_best(karst_auto *choice, int best)
 {
   choice->best = best;
-  choice->doubted = false;
-  choice->stand_in = -1;
+  choice->fallback = -1;
+  choice->state = isinf(choice->cost[best]) ? KARST_AUTO_GIVEN_UP : KARST_AUTO_SETTLED;
 }
 
-/* What was measured of other rungs, but for those that have failed, no longer holds. */
-static void reopen(karst_auto *choice)
+/* Comparisons begin anew: what was measured of other rungs, but for those that have failed, no longer holds. */
+static void compare_anew(karst_auto *choice)
 {
   for (int i = 0; i < choice->ladder.count; i++)
     if (i != choice->best && !isinf(choice->cost[i])) choice->cost[i] = NAN;
-  choice->settled = false;
+  choice->state = KARST_AUTO_COMPARING;
+  choice->quiet = 0;
   choice->former = -1;
 }
 
 /* Whether this is the trial of the rung that the best one has replaced within a solve. In vain, it confirms that. */
-static bool is_confirmation(const karst_auto *choice) { return choice->at == choice->former && !choice->doubted; }
+static bool is_confirmation(const karst_auto *choice)
+{
+  return choice->at == choice->former && choice->state != KARST_AUTO_FALLBACK;
+}
 
 /* A trial was in vain, or the choice has changed back: the next trial waits longer. */
 static void lengthen_pause(karst_auto *choice)
@@ -232,14 +270,7 @@ static void lengthen_pause(karst_auto *choice)
   choice->pause = choice->pause < LONGEST_PAUSE ? 2 * choice->pause + 1 : LONGEST_PAUSE;
 }
 
-/* Neighbours are compared no more with the best rung, which takes so many iterations. */
-static void settle(karst_auto *choice)
-{
-  if (!choice->settled) choice->quiet = 0;
-  choice->settled = true;
-}
-
-/* The nearest rung above one that has not failed, or -1. */
+/* Returns the nearest rung above one that has not failed, or -1. */
 static int find_above(const karst_auto *choice, int i)
 {
   while (++i < choice->ladder.count)
@@ -247,48 +278,49 @@ static int find_above(const karst_auto *choice, int i)
   return -1;
 }
 
-/* The nearest rung above the best one that has not failed, else the nearest below; where all have, the best one if it
- * has converged before, else the rules' choice. */
-static int find_refuge(const karst_auto *choice)
+/* Returns the nearest rung above the best one that has not failed, else the nearest below; where all have, the best one
+ * if it had converged before, else the rules' choice. */
+static int find_replacement(const karst_auto *choice)
 {
   const int above = find_above(choice, choice->best);
   if (above >= 0) return above;
   for (int i = choice->best - 1; i >= 0; i--)
     if (!isinf(choice->cost[i])) return i;
-  return choice->failed ? choice->best : choice->ladder.start;
+  return choice->state == KARST_AUTO_FAILED ? choice->best : choice->ladder.start;
 }
 
-/* The best rung has failed. Where it had converged before, another one stands in for it, and it gets a second chance
- * with the next values. Where it fails again, what has stood in with success takes its place. */
-static void replace(karst_auto *choice)
+/* The best rung has failed, and another one is used. That one takes its place for good unless this is the first failure
+ * of a rung that had converged before. */
+static void replace_best(karst_auto *choice)
 {
-  const int stood = choice->stand_in;
+  const int proven = choice->fallback;
+  const bool again = choice->state == KARST_AUTO_GIVEN_UP || proven >= 0;
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s has failed", describe(choice, choice->best, text));
-  settle(choice);
-  choice->at = stood >= 0 ? stood : find_refuge(choice);
-  choice->doubted = true;
-  if (choice->failed && stood < 0) return;
-  give_up(choice, choice->best);
-  trust(choice, choice->at);
+  choice->at = proven >= 0 ? proven : find_replacement(choice);
+  if (again) {
+    give_up(choice, choice->best);
+    set_best(choice, choice->at);
+  } else {
+    choice->state = choice->at == choice->best ? KARST_AUTO_ON_PROBATION : KARST_AUTO_FALLBACK;
+  }
 }
 
-/* A trial, or what has stood in for the best rung, has ended. */
+/* A trial, or what has served in place of the best rung, has ended. */
 static void return_to_best(karst_auto *choice)
 {
+  const bool trial = choice->state == KARST_AUTO_TRIAL, confirmed = is_confirmation(choice);
   char text[WORDS], other[WORDS];
   describe(choice, choice->at, text);
-  if (is_confirmation(choice))
-    choice->former = -1;
-  else
-    settle(choice);
   if (isinf(choice->cost[choice->at]))
     snprintf(choice->reason, sizeof choice->reason, "%s has failed", text);
-  else if (choice->doubted)
+  else if (!trial)
     snprintf(choice->reason, sizeof choice->reason, "%s has converged before", describe(choice, choice->best, other));
   else
     karst_print(choice->reason, sizeof choice->reason, "measured: %s costs %.2f times as much", text,
                 choice->cost[choice->at] / choice->cost[choice->best]);
+  choice->state = !trial ? KARST_AUTO_ON_PROBATION : confirmed ? KARST_AUTO_COMPARING : KARST_AUTO_SETTLED;
+  if (confirmed) choice->former = -1;
   choice->at = choice->best;
 }
 
@@ -297,25 +329,22 @@ static void return_to_best(karst_auto *choice)
 static void climb(karst_auto *choice)
 {
   char text[WORDS];
-  const int above = find_above(choice, choice->best);
+  const int above = find_above(choice, choice->best), former = choice->best;
   snprintf(choice->reason, sizeof choice->reason, "%s took too many iterations", describe(choice, choice->best, text));
   if (above < 0) return;
-  const int former = choice->best;
   choice->at = above;
-  trust(choice, above);
+  set_best(choice, above);
   choice->usual = choice->bytes = 0;
   lengthen_pause(choice);
-  reopen(choice);
+  compare_anew(choice);
   choice->former = former;
 }
 
-/* How many digits the limits ask for, over those that costs are for. */
+/* Returns how many digits the limits ask for, over those that costs are for. */
 static double find_scale(const karst_auto *choice, const karst_krylov_limits *limits)
 {
   return limits->rtol > 0 && choice->digits > 0 ? fmax(1, -log10(limits->rtol) / choice->digits) : 1;
 }
-
-static bool is_trial(const karst_auto *choice) { return choice->at != choice->best && !choice->doubted; }
 
 int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, int most)
 {
@@ -324,7 +353,7 @@ int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, 
   if (choice->learn == NEVER || !choice->due || !choice->ladder.climbs || endless) return most;
   const double scale = find_scale(choice, limits);
   double worth = most;
-  if (is_trial(choice) && choice->bytes > 0)
+  if (choice->state == KARST_AUTO_TRIAL && choice->bytes > 0)
     worth = (choice->bytes - karst_auto_update_bytes(sample)) / karst_auto_iteration_bytes(sample);
   else if (choice->at == choice->best && find_above(choice, choice->best) >= 0)
     worth = choice->usual > 0 ? PATIENCE * choice->usual : floor(most / 2.0);
@@ -336,36 +365,38 @@ int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, 
 static bool go_on(karst_auto *choice, bool broken_off)
 {
   const int before = choice->at;
-  choice->replaces = !is_trial(choice);
-  if (is_trial(choice)) {
+  choice->after_failure = choice->state != KARST_AUTO_TRIAL;
+  if (choice->state == KARST_AUTO_TRIAL) {
     return_to_best(choice);
-  } else if (choice->at != choice->best) {
-    choice->at = find_refuge(choice);
+  } else if (choice->state == KARST_AUTO_FALLBACK) {
+    choice->at = find_replacement(choice);
+    if (choice->at == choice->best) choice->state = KARST_AUTO_ON_PROBATION;
   } else if (broken_off) {
     climb(choice);
   } else {
-    replace(choice);
-    choice->failed = false;
+    replace_best(choice);
   }
   choice->due = choice->at != before && !isinf(choice->cost[choice->at]);
   return choice->due;
 }
 
-/* Takes the measured cost of the best rung into account: where the iterations have changed, its neighbours are worth
- * another comparison. */
-static void watch(karst_auto *choice, double iterations)
+/* Takes the iterations of the best rung into account: where they have changed, its neighbours are worth another
+ * comparison. */
+static void follow_iterations(karst_auto *choice, double iterations)
 {
-  if (choice->settled) choice->quiet++;
+  const bool settled = choice->state == KARST_AUTO_SETTLED;
+  if (settled) choice->quiet++;
   const bool changed = iterations > change * choice->usual + LEAST / 3.0 || change * iterations < choice->usual;
-  if (choice->settled && changed && choice->quiet > choice->pause) reopen(choice);
-  if (!choice->settled || choice->usual == 0) choice->usual = iterations;
+  if (settled && changed && choice->quiet > choice->pause) compare_anew(choice);
+  if (choice->state == KARST_AUTO_COMPARING || choice->usual == 0) choice->usual = iterations;
 }
 
-/* A trial has ended with this cost; returns whether its rung is the best from now on. */
+/* A trial, or a solve in place of the best rung, has ended with this cost; returns whether its rung is the best from
+ * now on. */
 static bool judge_trial(karst_auto *choice, double cost)
 {
   char text[WORDS];
-  choice->stand_in = choice->doubted ? choice->at : -1;
+  if (choice->state == KARST_AUTO_FALLBACK) choice->fallback = choice->at;
   if (!choice->ladder.climbs || !(cost < gain * choice->cost[choice->best])) {
     lengthen_pause(choice);
     return false;
@@ -375,42 +406,50 @@ static bool judge_trial(karst_auto *choice, double cost)
   return true;
 }
 
-/* A solve that has converged. */
+/* A solve has converged where costs are not measured. */
+static void count_success(karst_auto *choice)
+{
+  if (choice->state == KARST_AUTO_FALLBACK) choice->fallback = choice->at;
+  if (choice->state == KARST_AUTO_ON_PROBATION) set_best(choice, choice->best);
+}
+
+/* A solve has converged. */
 static void learn(karst_auto *choice, const karst_auto_sample *sample)
 {
+  const bool compares = choice->state == KARST_AUTO_COMPARING || choice->state == KARST_AUTO_TRIAL;
   const double digits = count_digits(sample);
   const int iterations = sample->result->iterations;
   double update;
   if (iterations == 0 || !(digits >= least_digits)) return;
   choice->converged[choice->at] = true;
   if (choice->learn == NEVER) {
-    choice->stand_in = choice->at != choice->best && choice->doubted ? choice->at : -1;
-    if (choice->at == choice->best) choice->doubted = false;
+    count_success(choice);
     return;
   }
   if (choice->digits == 0) choice->digits = digits;
   const double cost = find_cost(choice, sample, digits, &update);
   choice->cost[choice->at] = cost;
-  if (choice->at != choice->best && !judge_trial(choice, cost)) return;
   if (choice->at != choice->best) {
+    if (!judge_trial(choice, cost)) return;
     choice->usual = 0;
     choice->former = -1;
   }
-  trust(choice, choice->at);
+  set_best(choice, choice->at);
+  if (compares) choice->state = KARST_AUTO_COMPARING;
   choice->bytes = karst_auto_update_bytes(sample) + iterations * karst_auto_iteration_bytes(sample);
   choice->step = cost - update > update ? 1 : iterations <= few_iterations ? -1 : 0;
-  watch(choice, iterations * choice->digits / digits);
+  follow_iterations(choice, iterations * choice->digits / digits);
 }
 
-/* All rungs that were tried have failed with these values, which are to blame, as of one bad Newton step: what failed
- * is worth a trial with others, beginning with the choice of the rules. */
-static void pardon(karst_auto *choice)
+/* All rungs that were tried have failed with these values, as of one bad Newton step: what failed is worth a trial with
+ * others, beginning with the choice of the rules. */
+static void clear_failures(karst_auto *choice)
 {
   for (int i = 0; i < choice->ladder.count; i++)
     if (isinf(choice->cost[i]) && (i != choice->at || i == choice->ladder.start)) choice->cost[i] = NAN;
-  choice->failed = false;
   choice->former = -1;
-  trust(choice, choice->ladder.start);
+  set_best(choice, choice->ladder.start);
+  if (choice->at != choice->best) choice->state = KARST_AUTO_TRIAL; /* one in vain, which the next update ends */
 }
 
 bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int allowed, int most)
@@ -419,7 +458,7 @@ bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int
   choice->due = false;
   const bool out = sample->result->reason == KARST_ITERATION_LIMIT;
   const bool broken_off = out && allowed < most && choice->learn != NEVER;
-  if (broken_off && is_trial(choice)) { /* it costs more, and need not have failed */
+  if (broken_off && choice->state == KARST_AUTO_TRIAL) { /* it costs more, and need not have failed */
     double update;
     choice->cost[choice->at] = fmax(find_cost(choice, sample, choice->digits, &update), choice->cost[choice->best]);
     lengthen_pause(choice);
@@ -427,10 +466,10 @@ bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int
   }
   if (!broken_off && has_failed(sample)) {
     if (choice->learn == NEVER) return false;
-    blame(choice);
+    count_failure(choice);
     if (sample->result->iterations >= most) return false;
     if (go_on(choice, false)) return true;
-    if (isinf(choice->cost[choice->best])) pardon(choice);
+    if (isinf(choice->cost[choice->best])) clear_failures(choice);
     return false;
   }
   if (broken_off) return go_on(choice, true);
@@ -445,11 +484,10 @@ static bool begin_trial(karst_auto *choice)
   const bool again = choice->former >= 0 && isnan(choice->cost[choice->former]);
   const int next = again ? choice->former : choice->best + choice->step;
   char text[WORDS];
-  if (choice->settled || !choice->ladder.climbs || next < 0 || next >= choice->ladder.count ||
-      !isnan(choice->cost[next]))
-    return false;
+  if (!choice->ladder.climbs || next < 0 || next >= choice->ladder.count || !isnan(choice->cost[next])) return false;
   snprintf(choice->reason, sizeof choice->reason, "a trial for one solve, to compare it with %s",
            describe(choice, choice->best, text));
+  choice->state = KARST_AUTO_TRIAL;
   choice->at = next;
   return true;
 }
@@ -466,15 +504,23 @@ bool karst_auto_advance(karst_auto *choice)
   const int before = choice->at;
   const bool served = has_served(choice);
   choice->due = true;
-  choice->replaces = choice->failed || isinf(choice->cost[before]);
-  if (choice->at != choice->best) {
+  choice->after_failure = choice->state == KARST_AUTO_FAILED || isinf(choice->cost[before]);
+  switch (choice->state) {
+  case KARST_AUTO_COMPARING:
+    if (!isnan(choice->cost[before]) && !begin_trial(choice)) choice->state = KARST_AUTO_SETTLED;
+    break;
+  case KARST_AUTO_TRIAL:
+  case KARST_AUTO_FALLBACK:
     if (served) return_to_best(choice);
-  } else if (choice->failed || isinf(choice->cost[before])) {
-    replace(choice);
-  } else if (!isnan(choice->cost[before]) && !begin_trial(choice)) {
-    settle(choice);
+    break;
+  case KARST_AUTO_FAILED:
+  case KARST_AUTO_GIVEN_UP:
+    replace_best(choice);
+    break;
+  case KARST_AUTO_SETTLED:
+  case KARST_AUTO_ON_PROBATION:
+    break;
   }
-  choice->failed = false;
   return choice->at != before;
 }
 
@@ -484,13 +530,13 @@ bool karst_auto_refuse(karst_auto *choice)
   if (strcmp(rung->precond, "fgbilu") == 0) { /* the rules have not looked at all rows */
     *rung = (karst_auto_rung){"iluk", rung->ordering, 0};
     snprintf(choice->reason, sizeof choice->reason, "fgbilu has failed");
-    choice->replaces = true;
+    choice->after_failure = true;
     return true;
   }
   const bool rrb = strcmp(rung->precond, "rrb") == 0;
   if (choice->ladder.climbs && !rrb) return false; /* all others ask the same of a matrix */
   const int before = choice->at;
-  blame(choice);
+  count_failure(choice);
   karst_auto_advance(choice);
   return choice->at != before && !isinf(choice->cost[choice->at]);
 }
@@ -504,7 +550,7 @@ static bool is_of_choice(karst_status status)
 
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
 {
-  const bool spare = !choice->replaces; /* a trial, which what there is does without */
+  const bool spare = !choice->after_failure; /* a trial, which what there is does without */
   const bool goes_on = is_of_choice(status) || (spare && status == KARST_ERROR_NO_MEMORY);
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s could not be made%s", describe(choice, choice->at, text),
@@ -513,9 +559,8 @@ bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
     give_up(choice, choice->at);
   else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
     choice->cost[before] = NAN;
-  settle(choice);
   choice->at = before;
-  trust(choice, before);
+  set_best(choice, before);
   return goes_on;
 }
 

@@ -234,12 +234,12 @@ static void test_found_grid(void)
            "matrix");
   tap_need(context, karst_auto_rules(plain, machine_of(false), &freedom, &ladder), "rules");
   tap_ok(strcmp(ladder.rung[ladder.start].precond, "fgbilu") == 0, "a grid is found");
-  karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .stand_in = -1};
+  karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
   tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0,
          "where set-up does not agree, ILU(0) takes its place");
   tap_ok(!karst_auto_refuse(&choice), "and no other choice asks less of a matrix");
-  choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .stand_in = -1};
+  choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
   tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){"iluk", "natural", 0}) &&
              strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 && choice.ladder.rung[choice.at].level == 0 &&
              strcmp(choice.ladder.rung[choice.at - 1].precond, "fgbilu") == 0,
