@@ -12,6 +12,7 @@ extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, k
 const struct karst_krylov_ops karst_krylov_auto = {
     .name = "auto",
     .help = "bicgstab, and gmres(100) from there where that fails",
+    .short_recurrences = true,
     .first = &karst_krylov_bicgstab,
     .then = &karst_krylov_gmres,
     .then_restart = 100,

@@ -181,6 +181,9 @@ extern const struct karst_krylov_ops karst_krylov_bicgstab;
 const struct karst_krylov_ops karst_krylov_bicgstab = {
     .name = "bicgstab",
     .help = "stabilised biconjugate gradients, for any matrix; short recurrences",
+    .applies_twice = true,
+    .short_recurrences = true,
+    .breaks_down = true,
     .workspace = bicgstab_workspace,
     .cycle = bicgstab_cycle,
 };

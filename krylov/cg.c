@@ -225,6 +225,7 @@ const struct karst_krylov_ops karst_krylov_cg = {
     .name = "cg",
     .help = "conjugate gradients, for symmetric positive definite matrices",
     .reduces = true,
+    .short_recurrences = true,
     .options = rows,
     .settings = sizeof(struct settings),
     .workspace = cg_workspace,

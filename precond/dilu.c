@@ -91,6 +91,7 @@ const struct karst_precond_ops karst_precond_dilu = {
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
     .order = KARST_ORDER_SWEEPS,
+    .automatic = KARST_AUTO_LEVEL_0,
     .by_tiles = KARST_ILU_SLICE_LARGEST,
     .fetches = true,
     .analyse = analyse,

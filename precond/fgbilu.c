@@ -126,6 +126,7 @@ const struct karst_precond_ops karst_precond_fgbilu = {
     .needs_grid = true,
     .options = rows,
     .settings = sizeof(struct settings),
+    .automatic = KARST_AUTO_LEVEL_0,
     .analyse = analyse,
     .forget = forget,
     .differ = differ,

@@ -72,6 +72,7 @@ const struct karst_precond_ops karst_precond_iluk = {
     .options = rows,
     .settings = sizeof(karst_ilu_settings),
     .order = KARST_ORDER_SWEEPS,
+    .automatic = KARST_AUTO_LEVELS,
     .fetches = true,
     .analyse = analyse,
     .forget = forget,

@@ -54,6 +54,7 @@ const struct karst_precond_ops karst_precond_jacobi = {
     .help = "block Jacobi: the inverse diagonal blocks",
     .needs_diagonal = true,
     .order = KARST_ORDER_ANY,
+    .automatic = KARST_AUTO_BELOW,
     .setup = setup,
     .update = update,
     .apply = apply,

@@ -345,6 +345,7 @@ const struct karst_precond_ops karst_precond_rrb = {
     .help = "repeated red-black incomplete Cholesky, for symmetric positive definite 5- and 9-point stencils",
     .options = rows,
     .settings = sizeof(struct settings),
+    .automatic = KARST_AUTO_ALONE,
     .setup = setup,
     .update = update,
     .apply = apply,

@@ -7,7 +7,9 @@
 #include "lib/method/ordering.h"
 #include "lib/method/precond.h"
 
-extern const struct karst_precond_ops karst_precond_auto;         /* set-up puts another one in its place (auto.h) */
+/* Set-up puts one of the others in the place of auto (auto.h). */
+extern const struct karst_precond_ops karst_precond_auto, karst_precond_jacobi, karst_precond_dilu,
+    karst_precond_fgbilu, karst_precond_rrb, karst_precond_iluk;
 extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL; karst_precond_table: precond.h */
 
 typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_BLOCK } karst_scale;

@@ -286,7 +286,7 @@ karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
 static karst_status choose_of(const karst_solver *solver, const karst_analysis *analysis, struct choice *choice)
 {
   const karst_methods *made = &analysis->chosen;
-  const karst_auto_rung rung = {karst_precond_name(analysis->context, (size_t)made->precond),
+  const karst_auto_rung rung = {karst_precond_at(analysis->context, (size_t)made->precond),
                                 karst_ordering_table[made->ordering]->name, analysis->level};
   if (!choice->options || !karst_auto_begin_at(&choice->automatic, &rung)) return KARST_SUCCESS;
   karst_options_destroy(choice->options);

@@ -37,6 +37,9 @@ struct karst_krylov_ops {
   const char *help;                   /* one line */
   bool flexible;                      /* accepts a preconditioner that varies from apply to apply */
   bool reduces;                       /* may be given the system that a preconditioner's reduction leaves */
+  bool applies_twice;                 /* an iteration takes two products and two applications of M */
+  bool short_recurrences;             /* it never restarts, however many iterations it takes */
+  bool breaks_down;                   /* it may where M is nearly A^-1, and no other driver goes on from there */
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   /* Of a method made of two others, which has no cycle of its own: it begins as the first, and where that fails the

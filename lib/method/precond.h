@@ -43,6 +43,15 @@ typedef enum karst_order_use {
   KARST_ORDER_SWEEPS /* it solves triangles, whose rows wait less for each other in some orders */
 } karst_order_use;
 
+/* Where the preconditioner auto has a method on its ladder (solver/auto/auto.h). */
+typedef enum karst_auto_place {
+  KARST_AUTO_NEVER,
+  KARST_AUTO_ALONE,   /* on one of its own, for symmetric diffusion on a grid of two dimensions */
+  KARST_AUTO_BELOW,   /* below ILU(0) */
+  KARST_AUTO_LEVEL_0, /* in place of ILU(0) */
+  KARST_AUTO_LEVELS   /* at each level of its option level */
+} karst_auto_place;
+
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
@@ -52,6 +61,7 @@ struct karst_precond_ops {
   const karst_option *const *options; /* lists of rows, NULL behind the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   karst_order_use order;
+  karst_auto_place automatic;
   int by_tiles;       /* without an option trisolve: the largest block size for which, on a GPU, its sweeps go by tiles
                        * where an ordering makes some; 0: none */
   bool fetches;       /* it calls karst_matrix_fetch_pattern if and where it looks at the pattern; else set-up has */

@@ -12,7 +12,8 @@
 enum { KARST_AUTO_RUNGS = 8 };
 
 typedef struct karst_auto_rung {
-  const char *precond, *ordering;
+  const struct karst_precond_ops *precond;
+  const char *ordering;
   int level; /* of iluk; -1: it has none, or the caller's */
 } karst_auto_rung;
 

@@ -4,8 +4,6 @@
 
 #include "lib/backend/backend.h"
 
-#include <string.h>
-
 /* Bytes that a device could move while an application waits for level sets. By tiles a level set is a step inside a
  * multiprocessor, and each colour of each triangle takes a way through the memory of the device. */
 static double wait_bytes(const karst_auto_sample *sample, const karst_machine *machine)
@@ -33,7 +31,7 @@ double karst_auto_iteration_bytes(const karst_auto_sample *sample)
 {
   const karst_krylov *krylov = sample->first;
   const karst_machine *machine = sample->A->context->backend->machine;
-  const double times = strcmp(krylov->ops->name, "bicgstab") == 0 ? 2 : 1;
+  const double times = krylov->ops->applies_twice ? 2 : 1;
   const double vectors = karst_traffic_of(karst_matrix_rows(sample->A) * krylov->work.need.vectors, 0);
   return times * (product_bytes(sample) + wait_bytes(sample, machine)) + vectors +
          machine->copy_bandwidth * machine->launches;

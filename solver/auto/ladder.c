@@ -26,11 +26,12 @@
  *     ^                                                |
  *     '---------------- it fails again ----------------'
  *
- * The rung that served as FALLBACK is the best from then on, and SETTLED, if it cost less, or if it has converged by the
- * time the other fails again.
+ * The rung that served as FALLBACK is the best from then on, and SETTLED, if it cost less, or if it has converged when
+ * the other one fails again.
  *
- * In every state in which the best rung is in use, a solve that takes many times the usual iterations is broken off. The
- * rung above goes on from its x, is the best from then on, and COMPARING: the former best one has the first trial. */
+ * In every state in which the best rung is in use, a solve that takes many times the usual iterations is broken off.
+ * The rung above goes on from its x, is the best from then on, and COMPARING: the former best one has the first trial.
+ */
 #include "solver/auto/auto.h"
 
 #include "lib/backend/backend.h"
@@ -95,7 +96,7 @@ static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
 {
   karst_context *context = karst_options_context(given);
   karst_order_needs needs;
-  const karst_status status = karst_order_find_needs(context, karst_precond_find(context, "iluk"), given, &needs);
+  const karst_status status = karst_order_find_needs(context, &karst_precond_iluk, given, &needs);
   freedom->given_level = find_integer(given, "level");
   freedom->tile_size = find_integer(given, "tile-size");
   if (status || find_ordering(given)) return;
@@ -106,17 +107,17 @@ static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
 
 static karst_auto_freedom find_freedom(const karst_options *given)
 {
-  const karst_option *const *list = karst_precond_find(karst_options_context(given), "iluk")->options;
+  const karst_option *const *list = karst_precond_iluk.options;
   karst_auto_freedom freedom = {.precond = true, .level = !karst_options_find(given, "level")};
   karst_methods chosen;
   for (; *list; list++)
     for (const karst_option *row = *list; row->name; row++)
       freedom.precond = freedom.precond && !karst_options_find(given, row->name);
   karst_methods_read(given, &chosen);
-  const char *driver = karst_krylov_table[chosen.solver]->name;
-  freedom.recurs = strcmp(driver, "cg") == 0 || strcmp(driver, "bicgstab") == 0 || strcmp(driver, "auto") == 0;
+  const struct karst_krylov_ops *driver = karst_krylov_table[chosen.solver];
+  freedom.recurs = driver->short_recurrences;
   freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
-  freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && strcmp(driver, "bicgstab") != 0;
+  freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && !driver->breaks_down;
   return freedom;
 }
 
@@ -141,7 +142,7 @@ karst_status karst_auto_options(const karst_auto *choice, karst_context *context
   const karst_auto_rung *rung = &choice->ladder.rung[choice->at];
   karst_status status = karst_options_copy(context, choice->given, options);
   if (status) return status;
-  status = karst_options_set(*options, "precond", rung->precond);
+  status = karst_options_set(*options, "precond", rung->precond->name);
   if (!status && rung->level >= 0) status = karst_options_set_integer(*options, "level", rung->level);
   if (!status && choice->orders && !find_ordering(choice->given))
     status = karst_options_set(*options, "ordering", rung->ordering);
@@ -156,9 +157,9 @@ static const char *describe(const karst_auto *choice, int i, char text[WORDS])
 {
   const karst_auto_rung *rung = &choice->ladder.rung[i];
   if (rung->level >= 0)
-    snprintf(text, WORDS, "%s level %d", rung->precond, rung->level);
+    snprintf(text, WORDS, "%s level %d", rung->precond->name, rung->level);
   else
-    snprintf(text, WORDS, "%s", rung->precond);
+    snprintf(text, WORDS, "%s", rung->precond->name);
   return text;
 }
 
@@ -170,9 +171,9 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
   char text[KARST_REPORT_TEXT], number[24] = "";
   if (rung->level >= 0)
     snprintf(number, sizeof number, " --level %d", rung->level);
-  else if (level && strcmp(rung->precond, "iluk") == 0)
+  else if (level && rung->precond->automatic == KARST_AUTO_LEVELS)
     snprintf(number, sizeof number, " --level %.10s", level);
-  snprintf(text, sizeof text, "--precond %s%s%s%s", rung->precond, number, choice->orders ? " --ordering " : "",
+  snprintf(text, sizeof text, "--precond %s%s%s%s", rung->precond->name, number, choice->orders ? " --ordering " : "",
            !choice->orders ? ""
            : ordering      ? ordering
                            : rung->ordering);
@@ -527,14 +528,14 @@ bool karst_auto_advance(karst_auto *choice)
 bool karst_auto_refuse(karst_auto *choice)
 {
   karst_auto_rung *rung = &choice->ladder.rung[choice->at];
-  if (strcmp(rung->precond, "fgbilu") == 0) { /* the rules have not looked at all rows */
-    *rung = (karst_auto_rung){"iluk", rung->ordering, 0};
-    snprintf(choice->reason, sizeof choice->reason, "fgbilu has failed");
+  if (rung->precond->needs_grid) { /* the rules have not looked at all rows */
+    snprintf(choice->reason, sizeof choice->reason, "%s has failed", rung->precond->name);
+    *rung = (karst_auto_rung){&karst_precond_iluk, rung->ordering, 0};
     choice->after_failure = true;
     return true;
   }
-  const bool rrb = strcmp(rung->precond, "rrb") == 0;
-  if (choice->ladder.climbs && !rrb) return false; /* all others ask the same of a matrix */
+  const bool alone = rung->precond->automatic == KARST_AUTO_ALONE;
+  if (choice->ladder.climbs && !alone) return false; /* all others ask the same of a matrix */
   const int before = choice->at;
   count_failure(choice);
   karst_auto_advance(choice);
@@ -564,36 +565,39 @@ bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
   return goes_on;
 }
 
-/* The rung of a name and level as auto has it; false where it is none for what is given. */
-static bool may_choose(const karst_auto *choice, const karst_auto_rung *asked, karst_auto_rung *rung)
+/* Whether auto may choose a preconditioner for what is given. */
+static bool may_choose(const karst_auto_freedom *freedom, const struct karst_precond_ops *precond)
 {
-  static const char *const names[] = {"jacobi", "dilu", "fgbilu", "rrb", "iluk"};
-  const karst_auto_freedom freedom = find_freedom(choice->given);
-  size_t i = 0;
-  while (i < sizeof names / sizeof *names && strcmp(names[i], asked->precond) != 0) i++;
-  if (i == sizeof names / sizeof *names) return false;
-  const bool iluk = strcmp(names[i], "iluk") == 0, rrb = strcmp(names[i], "rrb") == 0;
-  *rung = (karst_auto_rung){names[i], asked->ordering, iluk && freedom.level ? asked->level : -1};
-  return iluk || (freedom.precond && (freedom.grid || strcmp(names[i], "fgbilu") != 0) &&
-                  (!rrb || (freedom.grid && freedom.rrb)));
+  switch (precond->automatic) {
+  case KARST_AUTO_NEVER:
+    return false;
+  case KARST_AUTO_ALONE:
+    return freedom->grid && freedom->rrb;
+  case KARST_AUTO_BELOW:
+  case KARST_AUTO_LEVEL_0:
+    return freedom->precond && (freedom->grid || !precond->needs_grid);
+  case KARST_AUTO_LEVELS:
+    break;
+  }
+  return true;
 }
 
-/* What rungs are ordered by: the level, where fgbilu and dilu have that of ILU(0), below it block Jacobi. rrb is the
- * lowest as on a ladder of its own, whose others are there for what it fails for. */
+/* What rungs are ordered by: the level, with those below ILU(0), and those that stand alone, at the bottom. */
 static int find_height(const karst_auto_rung *rung)
 {
-  if (strcmp(rung->precond, "iluk") == 0) return rung->level;
-  return strcmp(rung->precond, "jacobi") == 0 || strcmp(rung->precond, "rrb") == 0 ? -1 : 0;
+  if (rung->precond->automatic == KARST_AUTO_LEVELS) return rung->level;
+  return rung->precond->automatic == KARST_AUTO_LEVEL_0 ? 0 : -1;
 }
 
 bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung)
 {
   karst_auto_ladder *ladder = &choice->ladder;
-  karst_auto_rung own;
+  const karst_auto_freedom freedom = find_freedom(choice->given);
+  karst_auto_rung own = *rung;
   int i = 0;
-  if (!may_choose(choice, rung, &own)) return false;
-  while (i < ladder->count && (strcmp(ladder->rung[i].precond, own.precond) != 0 || ladder->rung[i].level != own.level))
-    i++;
+  if (!may_choose(&freedom, own.precond)) return false;
+  if (own.precond->automatic != KARST_AUTO_LEVELS || !freedom.level) own.level = -1;
+  while (i < ladder->count && (ladder->rung[i].precond != own.precond || ladder->rung[i].level != own.level)) i++;
   if (i < ladder->count && i == ladder->start && strcmp(ladder->rung[i].ordering, own.ordering) == 0) return true;
   if (i == ladder->count) { /* the rules leave a place for one */
     if (i == KARST_AUTO_RUNGS) return false;

@@ -111,12 +111,12 @@ static void test_strong_couplings(void)
   tap_need(context, karst_auto_rules(A, machine_of(true), &freedom, &ladder), "rules");
   const karst_auto_rung *rung = &ladder.rung[ladder.start];
   tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") != 0, "strong couplings of few rows have %s %d, %s",
-         rung->precond, rung->level, rung->ordering);
+         rung->precond->name, rung->level, rung->ordering);
   for (int host = 0; host < 2; host++) {
     tap_need(context, karst_auto_rules(gap, machine_of(host), &freedom, &ladder), "rules");
     rung = &ladder.rung[ladder.start];
     tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") == 0, "a diagonal of 0 on a %s: %s %d, %s",
-           host ? "CPU" : "GPU", rung->precond, rung->level, rung->ordering);
+           host ? "CPU" : "GPU", rung->precond->name, rung->level, rung->ordering);
   }
   karst_matrix_destroy(A);
   karst_matrix_destroy(gap);
@@ -152,8 +152,8 @@ static void test_device_rules(void)
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
     tap_need(context, karst_auto_rules(A, machine_of(false), &freedom, &ladder), "rules");
     const karst_auto_rung *rung = &ladder.rung[ladder.start];
-    tap_ok(strcmp(rung->precond, expected[i].precond) == 0 && rung->level == expected[i].level,
-           "on a GPU %s has %s (%d)", expected[i].spec, rung->precond, rung->level);
+    tap_ok(strcmp(rung->precond->name, expected[i].precond) == 0 && rung->level == expected[i].level,
+           "on a GPU %s has %s (%d)", expected[i].spec, rung->precond->name, rung->level);
     tap_ok(ladder.start + 1 < ladder.count, "and can climb from it");
     karst_matrix_destroy(A);
   }
@@ -194,11 +194,11 @@ static void test_device_tiles(void)
     int lowest = 0;
     tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
     tap_need(context, karst_auto_rules(A, machine_of(expected[i].host), &freedom, &ladder), "rules");
-    while (strcmp(ladder.rung[lowest].precond, "iluk") != 0) lowest++;
+    while (strcmp(ladder.rung[lowest].precond->name, "iluk") != 0) lowest++;
     const karst_auto_rung *rung = &ladder.rung[lowest], *start = &ladder.rung[ladder.start];
-    tap_ok(strcmp(start->precond, expected[i].first) == 0 && strcmp(rung->ordering, expected[i].ordering) == 0,
+    tap_ok(strcmp(start->precond->name, expected[i].first) == 0 && strcmp(rung->ordering, expected[i].ordering) == 0,
            "%s on %s: %s, and iluk level %d, %s", expected[i].spec, expected[i].host ? "a CPU" : "a GPU",
-           start->precond, rung->level, rung->ordering);
+           start->precond->name, rung->level, rung->ordering);
     karst_matrix_destroy(A);
   }
   karst_context_destroy(context);
@@ -233,18 +233,20 @@ static void test_found_grid(void)
                                karst_matrix_column(A), karst_matrix_value(A), KARST_COPY, &plain),
            "matrix");
   tap_need(context, karst_auto_rules(plain, machine_of(false), &freedom, &ladder), "rules");
-  tap_ok(strcmp(ladder.rung[ladder.start].precond, "fgbilu") == 0, "a grid is found");
+  tap_ok(strcmp(ladder.rung[ladder.start].precond->name, "fgbilu") == 0, "a grid is found");
   karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
-  tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 &&
+  tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0,
          "where set-up does not agree, ILU(0) takes its place");
   tap_ok(!karst_auto_refuse(&choice), "and no other choice asks less of a matrix");
   choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
-  tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){"iluk", "natural", 0}) &&
-             strcmp(choice.ladder.rung[choice.at].precond, "iluk") == 0 && choice.ladder.rung[choice.at].level == 0 &&
-             strcmp(choice.ladder.rung[choice.at - 1].precond, "fgbilu") == 0,
+  tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){&karst_precond_iluk, "natural", 0}) &&
+             strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
+             choice.ladder.rung[choice.at].level == 0 &&
+             strcmp(choice.ladder.rung[choice.at - 1].precond->name, "fgbilu") == 0,
          "an analysis of that ILU(0) is one of auto's choices, too");
-  tap_ok(!karst_auto_begin_at(&choice, &(karst_auto_rung){"parilu", "natural", 0}), "one of parilu is not");
+  tap_ok(!karst_auto_begin_at(&choice, &(karst_auto_rung){karst_precond_find(context, "parilu"), "natural", 0}),
+         "one of parilu is not");
   karst_options_destroy(given);
   karst_matrix_destroy(A);
   karst_matrix_destroy(plain);
