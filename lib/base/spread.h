@@ -13,4 +13,13 @@ static inline karst_index karst_spread_row(karst_index rows, karst_index count, 
   return rows <= count ? i : (karst_index)((golden - floor(golden)) * (double)rows);
 }
 
+enum { KARST_SAMPLES = 400 }; /* block rows by which a matrix is judged */
+
+static inline karst_index karst_sample_count(karst_index rows) { return rows < KARST_SAMPLES ? rows : KARST_SAMPLES; }
+
+static inline karst_index karst_sample_row(karst_index rows, karst_index i)
+{
+  return karst_spread_row(rows, KARST_SAMPLES, i);
+}
+
 #endif

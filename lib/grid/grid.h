@@ -74,8 +74,14 @@ bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_s
  * before, each one further, or end. */
 karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end);
 
+/* Does so for some rows that are spread over the matrix. */
+bool karst_grid_fits_samples(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil);
+
 /* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
 bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid);
+
+/* Guesses by some rows: returns whether they fit the matrix's own grid, or where it has none, one in natural order. */
+bool karst_grid_guess(const karst_matrix *matrix, karst_grid *grid, karst_stencil *stencil);
 
 /* Does the same. KARST_ERROR_MATRIX, with the first coupling that does
  * not fit, where there is none. */

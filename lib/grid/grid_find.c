@@ -1,4 +1,4 @@
-/* grid_find.c - finds the grid of a matrix from its pattern alone.
+/* grid_find.c - finds the grid of a matrix from its pattern alone: of all rows, or as a guess of some.
  *
  * In natural order two neighbours across a face of an nx-by-ny-by-nz grid are 1, nx or nx ny block rows apart; across
  * edges and corners 1 and nx are added or subtracted. So nx and nx ny are among the distances between block rows and
@@ -6,6 +6,7 @@
  * coupling between cells that are not neighbours rules a grid out. */
 #include "lib/grid/grid.h"
 
+#include "lib/base/spread.h"
 #include "lib/base/threads.h"
 
 #include <string.h>
@@ -21,10 +22,17 @@ typedef struct distances {
 static void add_distance(distances *d, karst_index distance)
 {
   int place = 0;
+  if (distance <= 1) return;
   while (place < d->count && d->distance[place] < distance) place++;
   if ((place < d->count && d->distance[place] == distance) || d->count == DISTANCES_MAX) return;
   for (int i = d->count++; i > place; i--) d->distance[i] = d->distance[i - 1];
   d->distance[place] = distance;
+}
+
+static void add_row(const karst_matrix *A, karst_index i, distances *d)
+{
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+    add_distance(d, A->column[k] < i ? i - A->column[k] : A->column[k] - i);
 }
 
 /* Looks at the block rows begin .. end - 1. */
@@ -33,12 +41,16 @@ static distances collect_rows(const karst_matrix *A, karst_index begin, karst_in
   distances d = {.count = 0};
   for (karst_index i = begin; i < end && d.count < DISTANCES_MAX; i++) {
     if (i > 0) i = karst_matrix_find_new_row(A, i, end);
-    if (i == end) break;
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
-      karst_index distance = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
-      if (distance > 1) add_distance(&d, distance);
-    }
+    if (i < end) add_row(A, i, &d);
   }
+  return d;
+}
+
+static distances collect_samples(const karst_matrix *A)
+{
+  distances d = {.count = 0};
+  for (karst_index s = 0; s < karst_sample_count(A->block_rows); s++)
+    add_row(A, karst_sample_row(A->block_rows, s), &d);
   return d;
 }
 
@@ -63,8 +75,10 @@ static distances collect_distances(const karst_matrix *A)
 /* The grid that fits, or the one that fits up to the highest block row. */
 typedef struct search {
   const karst_matrix *matrix;
+  bool samples; /* some rows are looked at, not all */
   karst_grid best;
-  karst_index misfit[2]; /* block row and column of the coupling that does not fit */
+  karst_stencil stencil; /* by samples: what the couplings need */
+  karst_index misfit[2]; /* else block row and column of the coupling that does not fit */
 } search;
 
 /* Tries a grid with lines of nx cells and layers of layer cells. */
@@ -73,7 +87,11 @@ static bool try_grid(search *s, karst_index nx, karst_index layer)
   karst_index misfit[2], rows = s->matrix->block_rows;
   if (layer % nx != 0 || rows % layer != 0) return false;
   const karst_grid grid = {{nx, layer / nx, rows / layer}, NULL};
-  bool fits = karst_grid_fits(s->matrix, &grid, NULL, misfit);
+  if (s->samples) {
+    s->best = grid;
+    return karst_grid_fits_samples(s->matrix, &grid, &s->stencil);
+  }
+  const bool fits = karst_grid_fits(s->matrix, &grid, NULL, misfit);
   if (fits || misfit[0] >= s->misfit[0]) {
     s->best = grid;
     if (!fits) memcpy(s->misfit, misfit, sizeof misfit);
@@ -86,7 +104,7 @@ static bool find(search *s)
 {
   karst_index rows = s->matrix->block_rows;
   if (try_grid(s, rows, rows)) return true;
-  const distances d = collect_distances(s->matrix);
+  const distances d = s->samples ? collect_samples(s->matrix) : collect_distances(s->matrix);
   for (int i = 0; i < d.count; i++)
     if (try_grid(s, d.distance[i], rows)) return true;
   for (int i = 0; i < d.count; i++)
@@ -101,6 +119,17 @@ bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid)
   const bool found = matrix->block_rows > 0 && find(&s);
   *grid = s.best;
   return found;
+}
+
+bool karst_grid_guess(const karst_matrix *matrix, karst_grid *grid, karst_stencil *stencil)
+{
+  search s = {.matrix = matrix, .samples = true};
+  *grid = matrix->grid;
+  if (karst_has_grid(matrix)) return karst_grid_fits_samples(matrix, grid, stencil);
+  if (matrix->block_rows == 0 || !find(&s)) return false;
+  *grid = s.best;
+  *stencil = s.stencil;
+  return true;
 }
 
 karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)

@@ -2,6 +2,7 @@
  * matrices rely, does not. */
 #include "lib/grid/grid.h"
 
+#include "lib/base/spread.h"
 #include "lib/base/threads.h"
 
 /* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
@@ -116,6 +117,20 @@ bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_s
   misfit[1] = all.column;
   if (all.row < rows) return false;
   if (stencil) *stencil = all.axes > 1 ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES;
+  return true;
+}
+
+bool karst_grid_fits_samples(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil)
+{
+  const karst_index rows = matrix->block_rows;
+  karst_index column;
+  int most = 0;
+  for (karst_index s = 0; s < karst_sample_count(rows); s++) {
+    const int axes = row_reach(matrix, grid, karst_sample_row(rows, s), &column);
+    if (axes < 0) return false;
+    if (axes > most) most = axes;
+  }
+  *stencil = most > 1 ? KARST_STENCIL_CORNERS : KARST_STENCIL_FACES;
   return true;
 }
 

@@ -2,21 +2,17 @@
 #include "solver/auto/look.h"
 
 #include "lib/backend/backend.h"
-#include "lib/grid/grid.h"
 #include "lib/base/search.h"
 #include "lib/base/spread.h"
+#include "lib/grid/grid.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 400, DIAGONALS = 16 };
+enum { DIAGONALS = 16 };
 enum { MOST_VALUES = 1 << 20 }; /* no further row's values are looked at: a dense row has millions */
 
 static const char what[] = "the choice of methods";
-
-static karst_index sample_row(karst_index rows, int i) { return karst_spread_row(rows, SAMPLES, i); }
-
-static int count_samples(karst_index rows) { return rows < SAMPLES ? (int)rows : SAMPLES; }
 
 /* Entries that elimination by one step adds to block row i. mark[j] is 1 + the last row that has been found to have
  * column j. */
@@ -41,8 +37,8 @@ static karst_status estimate_growth(const karst_matrix *A, double *growth)
   *growth = 1;
   karst_status status = karst_allocate_zero(A->context, &mark, A->block_rows, sizeof *mark, what);
   if (status) return status;
-  for (int n = 0; n < count_samples(A->block_rows); n++) {
-    const karst_index i = sample_row(A->block_rows, n);
+  for (karst_index n = 0; n < karst_sample_count(A->block_rows); n++) {
+    const karst_index i = karst_sample_row(A->block_rows, n);
     entries += A->row_start[i + 1] - A->row_start[i];
     added += count_added(A, i, mark);
   }
@@ -56,8 +52,8 @@ static bool is_regular(const karst_matrix *A)
   karst_index offset[DIAGONALS];
   int64_t entries = 0, found = 0;
   int known = 0;
-  for (int n = 0; n < count_samples(A->block_rows); n++) {
-    const karst_index i = sample_row(A->block_rows, n);
+  for (karst_index n = 0; n < karst_sample_count(A->block_rows); n++) {
+    const karst_index i = karst_sample_row(A->block_rows, n);
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++, entries++) {
       int d = 0;
       while (d < known && offset[d] != A->column[k] - i) d++;
@@ -66,70 +62,6 @@ static bool is_regular(const karst_matrix *A)
     }
   }
   return (double)found > 0.9 * (double)entries;
-}
-
-/* The grid of a matrix, or the one whose lines and layers are as long as the two distances above 1 between coupled
- * rows. */
-static bool find_box(const karst_matrix *A, karst_grid *grid)
-{
-  karst_index distance[2] = {A->block_rows, A->block_rows};
-  *grid = A->grid;
-  if (karst_has_grid(A)) return true;
-  for (int n = 0; n < count_samples(A->block_rows); n++) {
-    const karst_index i = sample_row(A->block_rows, n);
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
-      const karst_index d = A->column[k] < i ? i - A->column[k] : A->column[k] - i;
-      if (d <= 1 || d == distance[0] || d == distance[1]) continue;
-      if (distance[1] < A->block_rows) return false;
-      distance[1] = d > distance[0] ? d : distance[0];
-      distance[0] = d < distance[0] ? d : distance[0];
-    }
-  }
-  if (A->block_rows == 0 || distance[1] % distance[0] != 0 || A->block_rows % distance[1] != 0) return false;
-  *grid = (karst_grid){{distance[0], distance[1] / distance[0], A->block_rows / distance[1]}, NULL};
-  return true;
-}
-
-static bool share_face(const karst_grid *grid, karst_index i, karst_index j)
-{
-  const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
-  const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
-  int64_t steps = 0;
-  for (int axis = 0; axis < 3; axis++) steps += llabs((long long)a.position[axis] - b.position[axis]);
-  return steps <= 1;
-}
-
-/* The axes of a grid of 7 points. The rows that are not looked at may have other couplings. */
-static int count_axes(const karst_matrix *A)
-{
-  karst_grid grid;
-  if (!find_box(A, &grid)) return 0;
-  for (int n = 0; n < count_samples(A->block_rows); n++) {
-    const karst_index i = sample_row(A->block_rows, n);
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-      if (!share_face(&grid, i, A->column[k])) return 0;
-  }
-  return (grid.size[0] > 1) + (grid.size[1] > 1) + (grid.size[2] > 1);
-}
-
-/* The grid of two dimensions that the matrix has, or that the couplings of the first node hint at: the last of them is
- * the node above it. Of 9 points, that one's neighbour. */
-static bool find_plane(const karst_matrix *A, karst_grid *grid)
-{
-  *grid = A->grid;
-  if (A->block_rows < 4 || A->row_start[1] < 3) return false;
-  if (karst_has_grid(A)) return grid->size[0] > 1 && grid->size[1] > 1 && grid->size[2] == 1;
-  const karst_index width = A->column[A->row_start[1] - 1] - (A->row_start[1] > 3 ? 1 : 0);
-  if (width < 2 || width >= A->block_rows || A->block_rows % width != 0) return false;
-  *grid = (karst_grid){{width, A->block_rows / width, 1}, NULL};
-  return true;
-}
-
-static bool are_neighbours(const karst_grid *grid, karst_index i, karst_index j)
-{
-  const karst_index a = grid->cell ? grid->cell[i] : i, b = grid->cell ? grid->cell[j] : j, width = grid->size[0];
-  const karst_index along = a % width - b % width, across = a / width - b / width;
-  return along >= -1 && along <= 1 && across >= -1 && across <= 1;
 }
 
 /* The values of some rows: of each entry, and of its image at the other side of the diagonal. */
@@ -142,8 +74,8 @@ struct sample {
 static int64_t count_values(const karst_matrix *A, struct sample *sample)
 {
   int64_t count = 0;
-  for (sample->rows = 0; sample->rows < count_samples(A->block_rows) && count < MOST_VALUES; sample->rows++) {
-    const karst_index i = sample_row(A->block_rows, sample->rows);
+  for (sample->rows = 0; sample->rows < karst_sample_count(A->block_rows) && count < MOST_VALUES; sample->rows++) {
+    const karst_index i = karst_sample_row(A->block_rows, sample->rows);
     count += 2 * (int64_t)(A->row_start[i + 1] - A->row_start[i]);
   }
   return count;
@@ -152,16 +84,13 @@ static int64_t count_values(const karst_matrix *A, struct sample *sample)
 /* Where those values stand. An entry without an image, which no plane has, stands for its own. */
 static void find_places(const karst_matrix *A, const struct sample *sample, karst_auto_look *look)
 {
-  karst_grid grid = {{0, 0, 0}, NULL};
   karst_index *place = sample->place;
-  look->plane = find_plane(A, &grid);
   for (int n = 0; n < sample->rows; n++) {
-    const karst_index i = sample_row(A->block_rows, n);
+    const karst_index i = karst_sample_row(A->block_rows, n);
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++, place += 2) {
       const karst_index j = A->column[k];
       karst_index image = -1;
-      if (look->plane && are_neighbours(&grid, i, j))
-        image = karst_find_column(A->column, A->row_start[j], A->row_start[j + 1], i);
+      if (look->plane) image = karst_find_column(A->column, A->row_start[j], A->row_start[j + 1], i);
       look->plane = look->plane && image >= 0;
       place[0] = k;
       place[1] = image >= 0 ? image : k;
@@ -226,7 +155,7 @@ static void look_at_values(const karst_matrix *A, const struct sample *sample, k
   struct tally tally = {0, 0, INFINITY, 0};
   look->diffusion = true;
   for (int n = 0; n < sample->rows; n++) {
-    const karst_index i = sample_row(A->block_rows, n);
+    const karst_index i = karst_sample_row(A->block_rows, n);
     look_at_row(A, value, i, look, &tally);
     value += 2 * (int64_t)(A->row_start[i + 1] - A->row_start[i]);
   }
@@ -235,10 +164,24 @@ static void look_at_values(const karst_matrix *A, const struct sample *sample, k
   look->dominated = 10 * tally.dominated >= 9 * sample->rows;
 }
 
+/* Finds the grid of nodes of which the first one couples to those beside and above it; else rows may be those of a
+ * boundary, which tell nothing. */
+static void look_at_grid(const karst_matrix *A, karst_auto_look *look)
+{
+  karst_grid grid;
+  karst_stencil stencil;
+  if (!karst_grid_guess(A, &grid, &stencil)) return;
+  const karst_index *size = grid.size;
+  if (stencil == KARST_STENCIL_FACES) look->box = (size[0] > 1) + (size[1] > 1) + (size[2] > 1);
+  look->plane =
+      A->block_size == 1 && A->block_rows >= 4 && A->row_start[1] >= 3 && size[0] > 1 && size[1] > 1 && size[2] == 1;
+}
+
 karst_status karst_auto_look_at(const karst_matrix *A, karst_auto_look *look)
 {
   struct sample sample = {.rows = 0};
-  *look = (karst_auto_look){.regular = is_regular(A), .box = count_axes(A)};
+  *look = (karst_auto_look){.regular = is_regular(A)};
+  look_at_grid(A, look);
   karst_status status = estimate_growth(A, &look->growth);
   if (status || A->block_size != 1 || karst_matrix_blocks(A) == 0) return status;
   const int64_t count = count_values(A, &sample);

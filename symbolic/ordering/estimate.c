@@ -9,17 +9,14 @@
 #include "config.h"
 
 #include "lib/backend/machine.h"
-#include "lib/base/spread.h"
 #include "lib/grid/grid.h"
 #include "symbolic/ordering/colouring.h"
 #include "symbolic/ordering/tiles.h"
 #include "symbolic/symbolic.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-enum { SAMPLES = 400, DISTANCES = 13 }; /* rows that are looked at; distances above 1 of a 27-point stencil */
-enum { NEAR_COLOURS = 8 };              /* of tiles that grow, whose neighbours lie all around */
+enum { NEAR_COLOURS = 8 }; /* of tiles that grow, whose neighbours lie all around */
 
 /* The grid of a pattern. */
 struct shape {
@@ -27,75 +24,20 @@ struct shape {
   bool corners;    /* couplings across edges and corners, too */
 };
 
-static karst_index count_samples(const karst_ordering_pattern *pattern)
+/* Finds the grid that some rows of the pattern show: the matrix's own, else one in natural order. */
+static struct shape find_shape(const karst_ordering_pattern *pattern)
 {
-  return pattern->block_rows < SAMPLES ? pattern->block_rows : SAMPLES;
-}
-
-/* Whether the rows that are looked at couple to neighbours in the grid alone. */
-static bool fits(const karst_ordering_pattern *pattern, struct shape *shape)
-{
-  const karst_grid *grid = &shape->grid;
-  shape->corners = false;
-  for (karst_index s = 0; s < count_samples(pattern); s++) {
-    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, s);
-    const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
-    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) {
-      const karst_index j = pattern->column[k];
-      const karst_cell b = karst_grid_cell(grid->size, grid->cell ? grid->cell[j] : j);
-      const int steps = karst_cells_apart(&a, &b);
-      if (steps < 0) return false;
-      shape->corners = shape->corners || steps > 1;
-    }
+  karst_matrix view = karst_pattern_view(pattern);
+  karst_stencil stencil;
+  struct shape shape;
+  bool found = karst_grid_guess(&view, &shape.grid, &stencil);
+  if (!found && pattern->grid) {
+    view.grid.size[0] = 0;
+    found = karst_grid_guess(&view, &shape.grid, &stencil);
   }
-  return true;
-}
-
-/* Collects the distances above 1 between coupled rows, ascending. Returns how many there are, or DISTANCES + 1. */
-static int collect(const karst_ordering_pattern *pattern, karst_index distance[DISTANCES])
-{
-  int count = 0;
-  for (karst_index s = 0; s < count_samples(pattern); s++) {
-    const karst_index i = karst_spread_row(pattern->block_rows, SAMPLES, s);
-    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1]; k++) {
-      const karst_index j = pattern->column[k], d = j < i ? i - j : j - i;
-      int place = 0;
-      while (place < count && distance[place] < d) place++;
-      if (d <= 1 || (place < count && distance[place] == d)) continue;
-      if (count == DISTANCES) return DISTANCES + 1;
-      for (int at = count++; at > place; at--) distance[at] = distance[at - 1];
-      distance[place] = d;
-    }
-  }
-  return count;
-}
-
-static bool try_grid(const karst_ordering_pattern *pattern, karst_index nx, karst_index layer, struct shape *shape)
-{
-  if (layer % nx != 0 || pattern->block_rows % layer != 0) return false;
-  shape->grid = (karst_grid){{nx, layer / nx, pattern->block_rows / layer}, NULL};
-  return fits(pattern, shape);
-}
-
-/* Finds the grid that the rows show which are looked at: the matrix's own, else of one axis, of two or of three. */
-static void find_shape(const karst_ordering_pattern *pattern, struct shape *shape)
-{
-  karst_index distance[DISTANCES];
-  const karst_index rows = pattern->block_rows;
-  *shape = (struct shape){.corners = false};
-  if (rows == 0) return;
-  if (pattern->grid) shape->grid = *pattern->grid;
-  if (pattern->grid && fits(pattern, shape)) return;
-  const int count = collect(pattern, distance);
-  if (count <= DISTANCES) {
-    if (try_grid(pattern, rows, rows, shape)) return;
-    for (int i = 0; i < count; i++)
-      if (try_grid(pattern, distance[i], rows, shape)) return;
-    for (int i = 0; i < count; i++)
-      for (int j = i + 1; j < count; j++)
-        if (try_grid(pattern, distance[i], distance[j], shape)) return;
-  }
-  *shape = (struct shape){.corners = false};
+  if (!found) return (struct shape){.corners = false};
+  shape.corners = stencil == KARST_STENCIL_CORNERS;
+  return shape;
 }
 
 /* Computes the levels of a box of cells in natural order. */
@@ -170,9 +112,8 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   const double k = pattern->distance > 1 ? pattern->distance - 1 : 0;
   const karst_index n = pattern->block_rows;
   const int b = pattern->matrix ? pattern->matrix->block_size : 1;
-  struct shape shape;
+  const struct shape shape = find_shape(pattern);
   *outlook = (karst_order_outlook){0};
-  find_shape(pattern, &shape);
   if (shape.grid.size[0] > 0 && !shape.grid.cell) {
     const karst_index *of = shape.grid.size;
     const double size[3] = {(double)of[0], (double)of[1], (double)of[2]};

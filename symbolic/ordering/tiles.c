@@ -16,16 +16,22 @@
 #include "lib/base/spread.h"
 #include "symbolic/ordering/tiles.h"
 
-bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil)
+karst_matrix karst_pattern_view(const karst_ordering_pattern *pattern)
 {
   const karst_matrix *A = pattern->matrix;
   const bool of_matrix = A && pattern->column == A->column;
-  const karst_matrix shape = {.context = pattern->context,
-                              .block_rows = pattern->block_rows,
-                              .row_start = (karst_index *)pattern->row_start,
-                              .column = (karst_index *)pattern->column,
-                              .device_row_start = of_matrix ? A->device_row_start : NULL,
-                              .device_column = of_matrix ? A->device_column : NULL};
+  return (karst_matrix){.context = pattern->context,
+                        .block_rows = pattern->block_rows,
+                        .row_start = (karst_index *)pattern->row_start,
+                        .column = (karst_index *)pattern->column,
+                        .device_row_start = of_matrix ? A->device_row_start : NULL,
+                        .device_column = of_matrix ? A->device_column : NULL,
+                        .grid = pattern->grid ? *pattern->grid : (karst_grid){{0, 0, 0}, NULL}};
+}
+
+bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil)
+{
+  const karst_matrix shape = karst_pattern_view(pattern);
   karst_stencil found;
   karst_index misfit[2];
   *stencil = 0;

@@ -50,6 +50,9 @@ karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, cons
 karst_status karst_strength_along_axes(const karst_ordering_pattern *pattern, const karst_grid *grid,
                                        double strength[3]);
 
+/* Returns the matrix, without values, whose pattern and grid are those of a pattern. It owns nothing. */
+karst_matrix karst_pattern_view(const karst_ordering_pattern *pattern);
+
 /* Finds the grid of the pattern: the matrix's own, which need not fit, or one that its pattern shows. *stencil: a
  * karst_stencil, or 0 where the pattern does not fit. Returns false where there is none. */
 bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil);
