@@ -1,5 +1,5 @@
 /* auto.h - what the preconditioner auto stands for: a ladder of choices, by what the matrix says (rules.c), and
- * the place on it, by what solves have cost (ladder.c).
+ * the place on it, by what solves have cost (ladder.c, which draws how the choice moves).
  *
  * Of two rungs the upper one costs more to make and to apply, and needs fewer iterations. */
 #ifndef KARST_SOLVER_AUTO_AUTO_H

@@ -7,7 +7,6 @@
 #include "lib/grid/grid.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { DIAGONALS = 16 };
 enum { MOST_VALUES = 1 << 20 }; /* no further row's values are looked at: a dense row has millions */
