@@ -12,6 +12,9 @@ extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, k
 const struct karst_krylov_ops karst_krylov_auto = {
     .name = "auto",
     .help = "bicgstab, and gmres(100) from there where that fails",
+    .details = "gmres starts from the best x so far where bicgstab breaks down, stagnates, diverges or takes half of "
+               "more than 2000 iterations allowed. The first solve that needs gmres takes the memory for its vectors, "
+               "which stays with the solver; if there is none, the outcome is that of bicgstab.",
     .short_recurrences = true,
     .first = &karst_krylov_bicgstab,
     .then = &karst_krylov_gmres,

@@ -10,9 +10,13 @@ static const char *passes_name(size_t i)
 
 const karst_option karst_basis_rows[] = {
     {"restart", KARST_OPTION_INTEGER, false, offsetof(karst_basis, restart), NULL, 1, "30",
-     "basis vectors of gmres and fgmres, directions kept by orthomin"},
+     "basis vectors of gmres and fgmres, directions kept by orthomin",
+     "N is at least 1. The memory for N vectors, for fgmres twice as many, is taken at set-up. With solver auto, gmres "
+     "keeps 100 vectors whatever N is."},
     {"orthogonalise", KARST_OPTION_NAME, false, offsetof(karst_basis, passes), passes_name, 0, "auto",
-     "Gram-Schmidt of gmres, fgmres and orthomin: repeated where the first pass lost digits, never, always"},
+     "passes of Gram-Schmidt in gmres, fgmres and orthomin",
+     "auto makes a second pass where the first one has lost digits that matter, once never does, and twice always "
+     "does."},
     {0},
 };
 

@@ -48,9 +48,14 @@ static const char *norm_name(size_t i)
   return names[i];
 }
 
-static const karst_option own_rows[] = {{"norm", KARST_OPTION_NAME, false, offsetof(struct settings, norm), norm_name,
-                                         0, "true", "what cg's rtol is of: the true residual, or its M^-1 norm"},
-                                        {0}};
+static const karst_option own_rows[] = {
+    {"norm", KARST_OPTION_NAME, false, offsetof(struct settings, norm), norm_name, 0, "true",
+     "the norm of the residual that rtol refers to in cg",
+     "true is the norm of the true residual r, relative to that of b. With preconditioned a solve ends where "
+     "sqrt(r'M^-1 r) is at most rtol times its value at the start, and the reason is KARST_CONVERGED_PRECONDITIONED. "
+     "In an ordered or scaled system r and M are those of that system; in a reduced one (rrb) r is what the "
+     "elimination leaves. atol refers to the true residual in both cases."},
+    {0}};
 static const karst_option *const rows[] = {own_rows, NULL};
 
 static karst_krylov_workspace cg_workspace(const karst_krylov *k, void *settings)

@@ -23,7 +23,8 @@ static const char *fgmres_side_name(size_t i)
 
 /* The option of gmres, which has one value here. */
 static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
-                                          fgmres_side_name, 0, "right", "where fgmres applies the preconditioner"},
+                                          fgmres_side_name, 0, "right", "where fgmres applies the preconditioner",
+                                          NULL},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 

@@ -24,7 +24,9 @@ static const char *gmres_side_name(size_t i)
 
 static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
                                           gmres_side_name, 0, "right",
-                                          "where gmres applies the preconditioner; fgmres: right"},
+                                          "where gmres applies the preconditioner; fgmres: right",
+                                          "right keeps the residual of the system as it is; left iterates with the "
+                                          "preconditioned one. fgmres takes right only."},
                                          {0}};
 static const karst_option *const rows[] = {karst_basis_rows, side_rows, NULL};
 

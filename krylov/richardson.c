@@ -30,11 +30,15 @@ struct settings {
 };
 
 /* A row accepts its smallest value too: damping must be above zero, so its smallest value is tiny. */
-static const karst_option own_rows[] = {{"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL,
-                                         1e-300, "1", "what richardson multiplies each correction with"},
-                                        {"parts", KARST_OPTION_INTEGER, false, offsetof(struct settings, parts), NULL,
-                                         1, "1", "boxes of the grid that richardson's preconditioner keeps apart"},
-                                        {0}};
+static const karst_option own_rows[] = {
+    {"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL, 1e-300, "1",
+     "what richardson multiplies each correction with", "A step is x = x + R M^-1 (b - A x). R is above 0."},
+    {"parts", KARST_OPTION_INTEGER, false, offsetof(struct settings, parts), NULL, 1, "1",
+     "number of boxes of the grid that the preconditioner of richardson keeps apart",
+     "The grid of the matrix, or one found from its pattern, is cut into N boxes that are as near to cubes as "
+     "possible; N is at least 1. The preconditioner is made from the matrix without the couplings between boxes, while "
+     "the residual is that of the whole system."},
+    {0}};
 static const karst_option *const rows[] = {own_rows, NULL};
 
 enum { FIRST, SECOND, R, SPACE, VECTORS };

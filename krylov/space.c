@@ -31,9 +31,13 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
 
 const karst_option karst_krylov_limits_rows[] = {
     {"rtol", KARST_OPTION_REAL, false, FIELD(rtol), NULL, 0, "1e-8",
-     "stop when the true residual is at most R times the norm of b"},
-    {"atol", KARST_OPTION_REAL, false, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R"},
-    {"max-iterations", KARST_OPTION_INTEGER, false, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations"},
+     "stop when the true residual is at most R times the norm of b",
+     "A solve stops at |b - A x| <= max(rtol |b|, atol). R is at least 0. With cg, norm may change what R refers to."},
+    {"atol", KARST_OPTION_REAL, false, FIELD(atol), NULL, 0, "0", "stop when the true residual is at most R",
+     "R is at least 0 and has the unit of b."},
+    {"max-iterations", KARST_OPTION_INTEGER, false, FIELD(max_iterations), NULL, 0, "10000", "stop after N iterations",
+     "N is at least 0 and counts the iterations of all restarts together. bicgstab applies the preconditioner twice in "
+     "each iteration."},
     {0},
 };
 

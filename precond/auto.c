@@ -28,7 +28,18 @@ extern const struct karst_precond_ops karst_precond_auto;
 
 static const karst_option auto_rows[] = {
     {"auto-learn", KARST_OPTION_NAME, false, offsetof(struct settings, learn), learn_name, 0, "iterations",
-     "what updates judge the choices of auto by: iteration counts and bytes, the clock, or nothing"},
+     "what updates judge the choices of auto by: iteration counts and bytes, the clock, or nothing",
+     "With iterations, an update may try another level for one solve: the level above the best so far if solves cost "
+     "more than updates, otherwise the level below, if the solve took at most 20 iterations. It goes on while that is "
+     "cheaper. The cost is the iterations for one digit of the residual times the bytes that an iteration moves, plus "
+     "the bytes of an update; no clock decides, so all runs have the same bits. A solve goes on with another choice in "
+     "the same call, from the best x so far and within the iterations allowed, if it fails, if it is a trial that has "
+     "cost more than the choice it is compared with, or if it takes three times the usual iterations (then with a "
+     "higher level). If the iterations have doubled or halved, neighbouring levels are tried again. An update that "
+     "changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory for that, "
+     "the choice stays. time does the same with measured seconds, so that runs may differ in their bits. With no, "
+     "solves teach nothing: an update chooses and allocates again only if the values are refused, and goes back after "
+     "one solve."},
     {0},
 };
 
@@ -39,6 +50,12 @@ static const karst_option *const rows[] = {auto_rows,        karst_level_rows,  
 const struct karst_precond_ops karst_precond_auto = {
     .name = "auto",
     .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures between updates",
+    .details =
+        "Set-up decides by rules, from some hundred rows of the matrix: how much level 1 would fill, the block size, "
+        "the number of block rows, the solver, and whether the rows are a diffusion on a grid of two dimensions. "
+        "Options that are given are kept: an ordering rules out rrb, and level, trisolve, trisolve-sweeps, shift or "
+        "modified leave only iluk. It cannot stand inside another preconditioner; karst_precond_create chooses once, "
+        "without an ordering. auto_choice and auto_reason in the report say what was chosen and why.",
     .options = rows,
     .settings = sizeof(struct settings),
     .setup = setup,

@@ -109,9 +109,12 @@ static const char *style_name(size_t i)
 
 static const karst_option fgbilu_rows[] = {
     {"fgbilu-style", KARST_OPTION_NAME, true, offsetof(struct settings, style), style_name, 0, "auto",
-     "fgbilu's way through the grid: auto; on a CPU the next three, on a GPU the others"},
+     "the way of fgbilu through the grid",
+     "On a CPU it is sequential (LU factors of the diagonal blocks instead of inverses), wavefront or lines, on a GPU "
+     "acc, cl, mixed or tiles. auto chooses one that suits the device; style_used in the report says which."},
     {"pivoting", KARST_OPTION_NAME, false, offsetof(struct settings, pivoting), karst_no_or_yes, 0, "yes",
-     "whether fgbilu exchanges rows when it inverts a block"},
+     "whether fgbilu exchanges rows when it inverts a block",
+     "With no, a block that needs row exchanges counts as singular."},
     {0},
 };
 
@@ -122,6 +125,11 @@ extern const struct karst_precond_ops karst_precond_fgbilu;
 const struct karst_precond_ops karst_precond_fgbilu = {
     .name = "fgbilu",
     .help = "block ILU(0) on 7-point grids, which factors the diagonal blocks alone",
+    .details = "The grid is that of the matrix, or is found from the pattern; a matrix with other couplings is refused "
+               "with KARST_ERROR_MATRIX. Missing couplings, holes and any numbering of the block rows are allowed, and "
+               "the order of elimination is always that of the cells. Apply reads the other blocks from the matrix: "
+               "after karst_solver_keep or karst_precond_keep it mixes the diagonal blocks of the last factorization "
+               "with the couplings of the new values.",
     .needs_diagonal = true,
     .needs_grid = true,
     .options = rows,

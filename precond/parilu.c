@@ -146,6 +146,9 @@ static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, kar
 const struct karst_precond_ops karst_precond_parilu = {
     .name = "parilu",
     .help = "block ILU(k) by fixed-point sweeps",
+    .details = "Each sweep updates all blocks of the factors at once, and new values start from the last factors. If "
+               "the norm |(A - LU)_S| on the pattern S of the factors grows in the sweeps, or a number is not finite, "
+               "the factors are computed exactly instead; a warning says so, and the report counts it as fallbacks.",
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_sweeps_settings),
@@ -162,6 +165,8 @@ const struct karst_precond_ops karst_precond_parilu = {
 const struct karst_precond_ops karst_precond_paric = {
     .name = "paric",
     .help = "block incomplete Cholesky of level k by fixed-point sweeps, for symmetric positive definite matrices",
+    .details = "It works as parilu does. A matrix whose pattern is not symmetric is refused. Set-up warns of values "
+               "that are not symmetric, for which it reads them on the host; updates do not check.",
     .needs_diagonal = true,
     .for_symmetric = true,
     .options = rows,

@@ -28,21 +28,32 @@ static const char *chunks_name(size_t i)
 
 const karst_option karst_sweeps_rows[] = {
     {"sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 0, "5",
-     "sweeps of parilu and paric in each factorization"},
+     "sweeps of parilu and paric in each factorization",
+     "N is at least 0. New values start from the last factors. With 0 the factors are the initial guess."},
     {"sweep-mode", KARST_OPTION_NAME, false, FIELD(asynchronous), mode_name, 0, "synchronous",
-     "asynchronous: sweeps in place, not the same bits in every run"},
+     "how the sweeps of parilu and paric use new values",
+     "A synchronous sweep reads only values of the sweep before it and gives the same bits in every run. An "
+     "asynchronous sweep replaces values while other threads read them: it may converge faster, parilu needs less "
+     "memory, and the bits differ from run to run."},
     {"sweep-scale", KARST_OPTION_NAME, false, FIELD(scaled), karst_no_or_yes, 0, "yes",
-     "parilu and paric start from the scaled matrix"},
+     "start parilu and paric from the scaled matrix",
+     "yes, which is recommended, makes the first guess from the matrix scaled to identity blocks on its diagonal; no "
+     "makes it from the matrix itself, and the sweeps may diverge."},
     {"ilu-residual", KARST_OPTION_NAME, false, FIELD(residual), karst_no_or_yes, 0, "no",
-     "parilu and paric report the norm of A - LU too"},
+     "report the norm of A - LU of parilu and paric too",
+     "The norm is over all entries of the product and is computed on the host after each factorization. It and the "
+     "other norms of the sweeps in the report are those of the matrix scaled to a unit diagonal; with blocks, each row "
+     "and column is divided by the square root of its norm in the diagonal block."},
     {"sweep-order", KARST_OPTION_NAME, true, FIELD(order), order_name, 0, "rows",
-     "the order of the tasks of asynchronous sweeps"},
+     "the order of the tasks of asynchronous sweeps",
+     "A task computes one block of the factors. rows goes through the block rows, blocks through blocks of sweep-block "
+     "block rows, and random through all in a random order."},
     {"sweep-block", KARST_OPTION_INTEGER, true, FIELD(block), NULL, 1, "64",
-     "block rows of a block of sweep-order blocks"},
+     "block rows of a block of sweep-order blocks", "N is at least 1."},
     {"sweep-chunks", KARST_OPTION_NAME, true, FIELD(chunks), chunks_name, 0, "forward",
-     "the order of the chunks of 128 tasks"},
+     "the order of the chunks of 128 tasks", "It applies to asynchronous sweeps."},
     {"sweep-limit", KARST_OPTION_INTEGER, true, FIELD(limit), NULL, 0, "0",
-     "threads, on a GPU thread blocks, that sweep at a time; 0: all"},
+     "threads, on a GPU thread blocks, that sweep at a time; 0: all", "It applies to asynchronous sweeps."},
     {0},
 };
 

@@ -129,9 +129,13 @@ static void destroy(karst_precond *p)
 
 static const karst_option stage_rows[] = {
     {"first", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[0]), NULL, 0, "jacobi",
-     "first stage of two-stage, with options first.level and so on"},
+     "first stage of two-stage, with options first.level and so on",
+     "Any preconditioner but auto may stand here. Its own options begin with first and a point, such as first.level, "
+     "first.shift or, where it is two-stage itself, first.second.level. They have the defaults that they have without "
+     "the prefix, whatever level itself is. Preconditioners stand at most 4 inside one another."},
     {"second", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[1]), NULL, 0, "iluk",
-     "second stage of two-stage, with options second.level and so on"},
+     "second stage of two-stage, with options second.level and so on",
+     "It is like first, and its own options begin with second and a point."},
     {0},
 };
 
@@ -142,6 +146,8 @@ extern const struct karst_precond_ops karst_precond_two_stage;
 const struct karst_precond_ops karst_precond_two_stage = {
     .name = "two-stage",
     .help = "two preconditioners, the second for the residual that the first has left",
+    .details = "z = M1^-1 r, then z = z + M2^-1 (r - A z), where M1 and M2 are the options first and second. With a "
+               "program's own pressure solve as the first stage it is CPR. It is not symmetric, so cg cannot use it.",
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,

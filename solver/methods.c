@@ -38,12 +38,18 @@ static const char *scale_name(size_t i)
 #define FIELD(name) offsetof(karst_methods, name)
 
 const karst_option karst_methods_rows[] = {
-    {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "auto", "the Krylov method"},
-    {"precond", KARST_OPTION_NAME, false, FIELD(precond), karst_precond_choice, 0, "iluk", "the preconditioner"},
+    {"solver", KARST_OPTION_NAME, false, FIELD(solver), krylov_name, 0, "auto", "the Krylov method",
+     "solver_used in the report names the method that the last solve ended with."},
+    {"precond", KARST_OPTION_NAME, false, FIELD(precond), karst_precond_choice, 0, "iluk", "the preconditioner",
+     "A program may add its own with karst_precond_register."},
     {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), karst_ordering_name, 0, "natural",
-     "the order of the block rows"},
-    {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none",
-     "scale by diagonal entries (symmetric) or diagonal blocks"},
+     "the order of the block rows",
+     "Incomplete factors, and the level sets in which they are solved, depend on it. The solution is returned in the "
+     "order of the matrix."},
+    {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none", "scaling before the factorization",
+     "diagonal divides each row and each column by the square root of its diagonal entry's absolute value, so that a "
+     "symmetric matrix stays symmetric. block multiplies each block row by the inverse of its diagonal block. A solve "
+     "is judged by the residual of the unscaled system in both cases."},
     {0},
 };
 

@@ -102,29 +102,35 @@ int karst_options_info(const karst_context *context, size_t i, karst_option_info
   info->help = row->help;
   info->experiment = row->experiment;
   info->kind = row->kind;
+  info->details = row->details;
   karst_option_takes(context, row, info->value, sizeof info->value);
   return 1;
 }
 
-const char *karst_options_method(const karst_context *context, const char *option, size_t i, const char **help)
+const char *karst_options_method(const karst_context *context, const char *option, size_t i, const char **help,
+                                 const char **details)
 {
-  const char *name = NULL, *about = NULL;
+  const char *name = NULL, *about = NULL, *more = NULL;
   size_t n = 0;
   if (!option) return NULL;
   if (strcmp(option, "precond") == 0) {
     const struct karst_precond_ops *ops = karst_precond_at(context, i);
     name = ops ? ops->name : NULL;
     about = ops ? ops->help : NULL;
+    more = ops ? ops->details : NULL;
   } else if (strcmp(option, "solver") == 0) {
     while (n < i && karst_krylov_table[n]) n++;
     name = karst_krylov_table[n] ? karst_krylov_table[n]->name : NULL;
     about = name ? karst_krylov_table[n]->help : NULL;
+    more = name ? karst_krylov_table[n]->details : NULL;
   } else if (strcmp(option, "ordering") == 0) {
     while (n < i && karst_ordering_table[n]) n++;
     name = karst_ordering_table[n] ? karst_ordering_table[n]->name : NULL;
     about = name ? karst_ordering_table[n]->help : NULL;
+    more = name ? karst_ordering_table[n]->details : NULL;
   }
   if (name && help) *help = about;
+  if (name && details) *details = more;
   return name;
 }
 

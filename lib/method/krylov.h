@@ -35,6 +35,7 @@ typedef struct karst_krylov_workspace {
 struct karst_krylov_ops {
   const char *name;
   const char *help;                   /* one line */
+  const char *details;                /* as in karst_option, like help */
   bool flexible;                      /* accepts a preconditioner that varies from apply to apply */
   bool reduces;                       /* may be given the system that a preconditioner's reduction leaves */
   bool applies_twice;                 /* an iteration takes two products and two applications of M */

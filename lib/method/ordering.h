@@ -32,7 +32,7 @@ typedef struct karst_ordering_pattern {
 
 struct karst_ordering_ops {
   const char *name;
-  const char *help;
+  const char *help, *details; /* as in karst_option */
   /* Stores in permutation[i], [block_rows], which block row of the pattern becomes block row i, and in a tiling that is
    * zero the tiles, if there are any; the caller gives them back to karst_tiling_destroy, also after a failure. NULL
    * stands for the natural ordering. Fails with KARST_ERROR_NOT_BUILT where the ordering's library is missing. */

@@ -55,6 +55,7 @@ typedef enum karst_auto_place {
 struct karst_precond_ops {
   const char *name;
   const char *help;    /* one line */
+  const char *details; /* as in karst_option, like help */
   bool needs_diagonal; /* every block row must have its diagonal block */
   bool needs_grid;     /* every block must join cells with a common face, of the matrix's grid or one that is found */
   bool for_symmetric;  /* values that are not symmetric are warned of; the pattern is the method's own business */

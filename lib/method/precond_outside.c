@@ -56,6 +56,7 @@ struct karst_precond_ops karst_precond_outside(const karst_precond_method *metho
   return (struct karst_precond_ops){
       .name = method->name,
       .help = method->help,
+      .details = method->details,
       .needs_diagonal = method->needs_diagonal,
       .settings = method->options ? method->settings : 0,
       .outside = method,

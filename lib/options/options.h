@@ -1,7 +1,7 @@
 /* options.h - the options that methods own, and the set of values that a caller makes for them.
  *
  * A method describes its options in rows (karst_option in karst.h): a name, what it takes, the smallest value, the
- * default, a line of help, and where the value goes in the method's own settings. A set of options (karst_options)
+ * default, help, and where the value goes in the method's own settings. A set of options (karst_options)
  * holds text for some names, and what it means; a method's settings are read from it once, when the method is made, and
  * nothing is compared with text after that. */
 #ifndef KARST_LIB_OPTIONS_OPTIONS_H

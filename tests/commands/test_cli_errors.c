@@ -215,8 +215,8 @@ static void test_lists(void)
     all = all && (info.experiment || strstr(run->out, info.help));
   tap_ok(all, "--help lists all options");
   const char *name, *help;
-  all = !karst_options_method(NULL, "level", 0, &help) && !karst_options_method(NULL, "solver", 100, &help);
-  for (size_t i = 0; (name = karst_options_method(NULL, "precond", i, &help)); i++)
+  all = !karst_options_method(NULL, "level", 0, &help, NULL) && !karst_options_method(NULL, "solver", 100, &help, NULL);
+  for (size_t i = 0; (name = karst_options_method(NULL, "precond", i, &help, NULL)); i++)
     all = all && strstr(run->out, name) && strstr(run->out, help);
   tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"),
          "--help describes the methods");

@@ -222,7 +222,7 @@ static void drop(karst_precond *p) { (void)p; }
 static void test_registered(struct solve_report report, struct solve_settings settings)
 {
   static const karst_option rows[] = {
-      {"boasts", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "how much it says of itself"}, {0}};
+      {"boasts", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "how much it says of itself", NULL}, {0}};
   static const karst_precond_method method = {.name = "boaster",
                                               .help = "says that auto chose it",
                                               .options = rows,

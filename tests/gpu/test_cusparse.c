@@ -150,7 +150,7 @@ static karst_status solve(karst_context *context, void *user)
 static bool is_listed(const karst_context *context)
 {
   const char *name;
-  for (size_t i = 0; (name = karst_options_method(context, "precond", i, NULL)); i++)
+  for (size_t i = 0; (name = karst_options_method(context, "precond", i, NULL, NULL)); i++)
     if (strcmp(name, "cusparse") == 0) return true;
   return false;
 }

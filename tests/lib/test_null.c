@@ -166,7 +166,7 @@ static void options(struct objects *o)
   SILENT(karst_options_get(NULL, "level", &text));
   tap_ok(!karst_options_used(NULL, "level") && !karst_options_used(o->options, NULL), "no options are used");
   tap_ok(!karst_options_info(o->context, 0, NULL) && karst_options_info(NULL, 0, &info) &&
-             !karst_options_method(o->context, NULL, 0, NULL),
+             !karst_options_method(o->context, NULL, 0, NULL, NULL),
          "rows of options without a place, and without a context");
   karst_options_destroy(NULL);
 }

@@ -93,6 +93,9 @@ static bool value_is(const karst_options *options, const struct option *option, 
 /* Returns whether a text is one line of some length. */
 static bool is_sentence(const char *text) { return strlen(text) > 10 && !strchr(text, '\n'); }
 
+/* Returns whether a text of details is sentences on one line, which the forms of --help wrap themselves. */
+static bool are_sentences(const char *text) { return text && is_sentence(text) && text[strlen(text) - 1] == '.'; }
+
 static void refuse(const struct option *option, const char *value)
 {
   karst_options *options = make_options();
@@ -122,9 +125,17 @@ static void test_table(void)
                 info.experiment == is_experiment(count) &&
                 (info.kind == KARST_OPTION_PRECOND) == (options_known[count].kind == PRECOND);
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
+    tap_ok(are_sentences(info.details), "%s: what its help does not say are sentences", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
   tap_ok(!karst_options_info(NULL, count + 100, &info), "far past the last there is none");
+  for (size_t kind = 0; kind < 3; kind++) {
+    const char *help, *details;
+    bool good = true;
+    for (count = 0; karst_options_method(NULL, options_known[kind].name, count, &help, &details); count++)
+      good = good && strlen(help) > 5 && (!details || are_sentences(details));
+    tap_ok(good && count > 6, "%s: each of %d methods has help", options_known[kind].name, (int)count);
+  }
 }
 
 static void test_defaults(void)

@@ -115,9 +115,9 @@ static void destroy(karst_precond *p)
   free(data);
 }
 
-static const karst_option rows[] = {
-    {"weight", KARST_OPTION_REAL, 0, offsetof(struct settings, weight), NULL, 0, "1", "the inverse diagonal times R"},
-    {0}};
+static const karst_option rows[] = {{"weight", KARST_OPTION_REAL, 0, offsetof(struct settings, weight), NULL, 0, "1",
+                                     "the inverse diagonal times R", NULL},
+                                    {0}};
 
 static const karst_precond_method point = {.name = "point",
                                            .help = "point Jacobi of the program's own",

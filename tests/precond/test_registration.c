@@ -61,17 +61,22 @@ static const char *no_name(size_t i)
 #define FIELD(name) offsetof(struct settings, name)
 
 static const karst_option rows[] = {
-    {"coarse-steps", KARST_OPTION_INTEGER, 0, FIELD(steps), NULL, 1, "3", "steps on the coarse grid"},
-    {"coarse-mode", KARST_OPTION_NAME, 0, FIELD(mode), mode_name, 0, "fast", "how they are done"},
-    {"coarse-weight", KARST_OPTION_REAL, 1, FIELD(weight), NULL, -1, "0.5", "their weight"},
-    {"coarse-grid", KARST_OPTION_SIZES, 0, FIELD(coarse), NULL, 0, "4x4", "cells of the coarse grid"},
-    {"coarse-file", KARST_OPTION_FILE, 0, FIELD(file), NULL, 0, "", "where it is from"},
-    {"coarse", KARST_OPTION_PRECOND, 0, FIELD(inner), NULL, 0, "jacobi", "what is done on it"},
+    {"coarse-steps", KARST_OPTION_INTEGER, 0, FIELD(steps), NULL, 1, "3", "steps on the coarse grid", "At least 1."},
+    {"coarse-mode", KARST_OPTION_NAME, 0, FIELD(mode), mode_name, 0, "fast", "how they are done", NULL},
+    {"coarse-weight", KARST_OPTION_REAL, 1, FIELD(weight), NULL, -1, "0.5", "their weight", NULL},
+    {"coarse-grid", KARST_OPTION_SIZES, 0, FIELD(coarse), NULL, 0, "4x4", "cells of the coarse grid", NULL},
+    {"coarse-file", KARST_OPTION_FILE, 0, FIELD(file), NULL, 0, "", "where it is from", NULL},
+    {"coarse", KARST_OPTION_PRECOND, 0, FIELD(inner), NULL, 0, "jacobi", "what is done on it", NULL},
     {0},
 };
 
-static const karst_precond_method identity = {
-    .name = "identity", .help = "z = r", .setup = setup, .update = update, .apply = apply, .destroy = destroy};
+static const karst_precond_method identity = {.name = "identity",
+                                              .help = "z = r",
+                                              .details = "It copies.",
+                                              .setup = setup,
+                                              .update = update,
+                                              .apply = apply,
+                                              .destroy = destroy};
 
 static karst_precond_method with_rows(const char *name, const karst_option *options)
 {
@@ -89,7 +94,7 @@ static void refuse(karst_context *context, const karst_precond_method *method, k
   karst_status status = karst_precond_register(context, method);
   sentence = karst_context_error(context);
   tap_ok(status == expected && strstr(sentence, says), "%s is refused: %s", what, sentence);
-  for (size_t i = 0; (name = karst_options_method(context, "precond", i, NULL)); i++)
+  for (size_t i = 0; (name = karst_options_method(context, "precond", i, NULL, NULL)); i++)
     if (strcmp(name, "fresh") == 0) tap_ok(false, "and yet it is registered");
 }
 
@@ -123,41 +128,49 @@ static void test_bad_methods(karst_context *context)
 
 static void test_bad_rows(karst_context *context)
 {
-  static const karst_option good = {"fresh-steps", KARST_OPTION_INTEGER, 0, FIELD(steps), NULL, 1, "3", "steps"};
+  static const karst_option good = {"fresh-steps", KARST_OPTION_INTEGER, 0, FIELD(steps), NULL, 1, "3", "steps", NULL};
   static const struct {
     karst_option row;
     karst_status status;
     const char *says;
   } bad[] = {
-      {{"a.b", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "other characters"},
-      {{"", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "other characters"},
-      {{"x", (karst_option_kind)77, 0, 0, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "no kind"},
-      {{"x", KARST_OPTION_INTEGER, 0, sizeof(struct settings), NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "field"},
-      {{"x", KARST_OPTION_REAL, 0, sizeof(struct settings) - 4, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "field"},
-      {{"x", KARST_OPTION_INTEGER, 0, SIZE_MAX, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "field"},
-      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 1, NULL, "help"}, KARST_ERROR_ARGUMENT, "default is NULL"},
-      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", NULL}, KARST_ERROR_ARGUMENT, "help or its default is NULL"},
-      {{"x", KARST_OPTION_NAME, 0, 0, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "no name to choose"},
-      {{"x", KARST_OPTION_NAME, 0, 0, no_name, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "no name to choose"},
-      {{"x", KARST_OPTION_NAME, 0, 0, mode_name, 1, "slower", "help"},
+      {{"a.b", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "other characters"},
+      {{"", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "other characters"},
+      {{"x", (karst_option_kind)77, 0, 0, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "no kind"},
+      {{"x", KARST_OPTION_INTEGER, 0, sizeof(struct settings), NULL, 1, "3", "help", NULL},
+       KARST_ERROR_ARGUMENT,
+       "field"},
+      {{"x", KARST_OPTION_REAL, 0, sizeof(struct settings) - 4, NULL, 1, "3", "help", NULL},
+       KARST_ERROR_ARGUMENT,
+       "field"},
+      {{"x", KARST_OPTION_INTEGER, 0, SIZE_MAX, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "field"},
+      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 1, NULL, "help", NULL}, KARST_ERROR_ARGUMENT, "default is NULL"},
+      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", NULL, NULL},
+       KARST_ERROR_ARGUMENT,
+       "help or its default is NULL"},
+      {{"x", KARST_OPTION_NAME, 0, 0, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "no name to choose"},
+      {{"x", KARST_OPTION_NAME, 0, 0, no_name, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "no name to choose"},
+      {{"x", KARST_OPTION_NAME, 0, 0, mode_name, 1, "slower", "help", NULL},
        KARST_ERROR_OPTION,
        "the default of option x of"},
-      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 4, "3", "help"}, KARST_ERROR_OPTION, "out of range"},
-      {{"x", KARST_OPTION_REAL, 0, 0, NULL, 0, "much", "help"}, KARST_ERROR_OPTION, "not a finite number"},
-      {{"x", KARST_OPTION_SIZES, 0, FIELD(coarse), NULL, 0, "0x4", "help"}, KARST_ERROR_OPTION, "NXxNYxNZ"},
-      {{"x", KARST_OPTION_PRECOND, 0, FIELD(inner), NULL, 0, "fresh", "help"}, KARST_ERROR_OPTION, "unknown"},
-      {{"fresh_steps", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help"}, KARST_ERROR_ARGUMENT, "another row"},
-      {{"level", KARST_OPTION_REAL, 0, 0, NULL, 0, "0", "help"}, KARST_ERROR_OPTION, "another kind"},
-      {{"coarse_grid", KARST_OPTION_FILE, 0, FIELD(file), NULL, 0, "", "help"}, KARST_ERROR_OPTION, "another kind"},
-      {{"precond", KARST_OPTION_NAME, 0, 0, mode_name, 0, "fast", "help"}, KARST_ERROR_OPTION, "every solver"},
-      {{"rtol", KARST_OPTION_REAL, 0, FIELD(weight), NULL, 0, "1", "help"}, KARST_ERROR_OPTION, "every solver"},
-      {{"x", KARST_OPTION_INTEGER, 0, FIELD(mode), NULL, -1e300, "-2147483649", "help"},
+      {{"x", KARST_OPTION_INTEGER, 0, 0, NULL, 4, "3", "help", NULL}, KARST_ERROR_OPTION, "out of range"},
+      {{"x", KARST_OPTION_REAL, 0, 0, NULL, 0, "much", "help", NULL}, KARST_ERROR_OPTION, "not a finite number"},
+      {{"x", KARST_OPTION_SIZES, 0, FIELD(coarse), NULL, 0, "0x4", "help", NULL}, KARST_ERROR_OPTION, "NXxNYxNZ"},
+      {{"x", KARST_OPTION_PRECOND, 0, FIELD(inner), NULL, 0, "fresh", "help", NULL}, KARST_ERROR_OPTION, "unknown"},
+      {{"fresh_steps", KARST_OPTION_INTEGER, 0, 0, NULL, 1, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "another row"},
+      {{"level", KARST_OPTION_REAL, 0, 0, NULL, 0, "0", "help", NULL}, KARST_ERROR_OPTION, "another kind"},
+      {{"coarse_grid", KARST_OPTION_FILE, 0, FIELD(file), NULL, 0, "", "help", NULL},
+       KARST_ERROR_OPTION,
+       "another kind"},
+      {{"precond", KARST_OPTION_NAME, 0, 0, mode_name, 0, "fast", "help", NULL}, KARST_ERROR_OPTION, "every solver"},
+      {{"rtol", KARST_OPTION_REAL, 0, FIELD(weight), NULL, 0, "1", "help", NULL}, KARST_ERROR_OPTION, "every solver"},
+      {{"x", KARST_OPTION_INTEGER, 0, FIELD(mode), NULL, -1e300, "-2147483649", "help", NULL},
        KARST_ERROR_OPTION,
        "at least -2147483648"},
-      {{"x", KARST_OPTION_FILE, 0, 0, NULL, 0, "", "help"},
+      {{"x", KARST_OPTION_FILE, 0, 0, NULL, 0, "", "help", NULL},
        KARST_ERROR_ARGUMENT,
        "overlaps that of option fresh-steps"},
-      {{"x", KARST_OPTION_INTEGER, 0, 3, NULL, 0, "3", "help"}, KARST_ERROR_ARGUMENT, "overlaps"},
+      {{"x", KARST_OPTION_INTEGER, 0, 3, NULL, 0, "3", "help", NULL}, KARST_ERROR_ARGUMENT, "overlaps"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const karst_option list[] = {good, bad[i].row, {0}};
@@ -172,22 +185,23 @@ static void test_bad_rows(karst_context *context)
 static void test_listed(karst_context *context)
 {
   karst_option_info info;
-  const char *name, *help;
+  const char *name, *help, *details;
   int found = 0, experiments = 0;
   bool listed = false;
   for (size_t i = 0; karst_options_info(context, i, &info); i++)
     if (strncmp(info.name, "coarse", 6) == 0) {
       const karst_option *row = &rows[found++];
       tap_ok(strcmp(info.name, row->name) == 0 && info.kind == row->kind &&
-                 strcmp(info.default_value, row->default_value) == 0 && info.value[0],
+                 strcmp(info.default_value, row->default_value) == 0 && info.value[0] && info.details == row->details,
              "%s takes %s", info.name, info.value);
       experiments += info.experiment;
     }
   tap_ok(found == 6 && experiments == 1, "its rows are options");
   for (size_t i = 0; karst_options_info(NULL, i, &info); i++) found -= strncmp(info.name, "coarse", 6) == 0;
   tap_ok(found == 6, "and not of the library by itself");
-  for (size_t i = 0; (name = karst_options_method(context, "precond", i, &help)); i++)
-    listed = listed || (strcmp(name, "multigrid") == 0 && strcmp(help, "z = r") == 0);
+  for (size_t i = 0; (name = karst_options_method(context, "precond", i, &help, &details)); i++)
+    listed =
+        listed || (strcmp(name, "multigrid") == 0 && strcmp(help, "z = r") == 0 && strcmp(details, "It copies.") == 0);
   tap_ok(listed, "its name is among the preconditioners");
 }
 

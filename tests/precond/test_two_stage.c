@@ -299,7 +299,8 @@ static void through_destroy(karst_precond *p) { karst_precond_destroy(karst_prec
 
 static void test_through(karst_context *context)
 {
-  static const karst_option rows[] = {{"inner", KARST_OPTION_PRECOND, 0, 0, NULL, 0, "jacobi", "what is inside"}, {0}};
+  static const karst_option rows[] = {{"inner", KARST_OPTION_PRECOND, 0, 0, NULL, 0, "jacobi", "what is inside", NULL},
+                                      {0}};
   static const karst_precond_method through = {.name = "through",
                                                .help = "what is inside",
                                                .options = rows,

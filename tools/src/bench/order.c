@@ -30,9 +30,9 @@ struct ordered_settings {
   int level;
 };
 
-static const karst_option rows[] = {
-    {"level", KARST_OPTION_INTEGER, false, offsetof(struct ordered_settings, level), NULL, 0, "0", "fill level k"},
-    {0}};
+static const karst_option rows[] = {{"level", KARST_OPTION_INTEGER, false, offsetof(struct ordered_settings, level),
+                                     NULL, 0, "0", "fill level k", NULL},
+                                    {0}};
 
 /* Values are there from the first update on. */
 static karst_status setup(karst_precond *precond)

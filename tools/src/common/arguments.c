@@ -13,7 +13,8 @@ static void print_methods(const karst_context *context, const char *option, cons
 {
   const char *name, *help;
   printf("\n%s:\n", title);
-  for (size_t i = 0; (name = karst_options_method(context, option, i, &help)); i++) printf("  %-18s  %s\n", name, help);
+  for (size_t i = 0; (name = karst_options_method(context, option, i, &help, NULL)); i++)
+    printf("  %-18s  %s\n", name, help);
 }
 
 static void print_help(const struct tool_option_list *list)

@@ -24,7 +24,7 @@ struct settings {
 
 const karst_option rows[] = {
     {"level", KARST_OPTION_INTEGER, 0, offsetof(settings, level), NULL, 0, "0",
-     "fill level k of the incomplete factors"},
+     "fill level k of the incomplete factors", nullptr},
     {},
 };
 
@@ -227,6 +227,7 @@ const karst_precond_method method = {
     update,
     apply,
     destroy,
+    "It needs a GPU and libcusparse, does not pivot within blocks and does not accept shift.",
 };
 
 } // namespace
