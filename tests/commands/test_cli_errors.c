@@ -220,6 +220,17 @@ static void test_lists(void)
     all = all && strstr(run->out, name) && strstr(run->out, help);
   tap_ok(all && strstr(run->out, "conjugate gradients") && strstr(run->out, "dissection"),
          "--help describes the methods");
+  run = CLI_RUN("solve", "--help=options");
+  all = run->status == 0 && run->err[0] == '\0' && strstr(run->out, "\n  --rhs FILE|ones") &&
+        strstr(run->out, "\nWith --precond rrb:\n  --rrb-levels N\n      Eliminations of rrb") &&
+        strstr(run->out, "\n      cg: conjugate gradients") && !strstr(run->out, "--sweep-order");
+  tap_ok(all, "--help=options explains options and methods, those for experiments aside");
+  bool narrow = true;
+  for (const char *line = run->out; *line; line += strcspn(line, "\n") + 1) narrow = narrow && strcspn(line, "\n") < 80;
+  tap_ok(narrow, "on lines that a terminal has room for");
+  run = CLI_RUN("solve", "--help=html");
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "options, markdown or man"),
+         "another form of it is refused");
   run = CLI_RUN("solve", "--version");
   tap_ok(run->status == 0 && strstr(run->out, karst_version()), "--version prints the version");
 }

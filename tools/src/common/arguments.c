@@ -3,6 +3,7 @@
  * What --help prints is made from the same tables, so it cannot fall behind. */
 #include "tools/src/common/common.h"
 #include "tools/src/common/option_list.h"
+#include "tools/src/common/option_page.h"
 #include "tools/src/common/options_file.h"
 
 #include <limits.h>
@@ -101,6 +102,7 @@ static int take_option(const struct tool_option_list *list, int argc, char *argv
   }
   if (argument[1] != '-' || !tool_option_find(list, argument, &info, &value)) return fail_unknown(list, argument);
   if (value) argument[value - argument - 1] = '\0'; /* ends the name */
+  if (info.name == tool_help.name && value) return tool_option_page(list, value);
   if (!info.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", info.name);
   if (info.value[0] && !value) {
     if (*i + 1 == argc) return tool_fail(TOOL_FAILED, "--%s needs a value: %s", info.name, info.value);

@@ -70,6 +70,7 @@ struct tool_info {
   char value[128];           /* the form of its value; "" for a switch */
   const char *default_value; /* "" if there is none to name */
   const char *help;          /* one line */
+  const char *details;       /* sentences that follow it and say the rest; may be NULL */
 };
 
 /* An option of a tool and the variable that it sets. A text points into argv; a count is at least 1. */
@@ -95,7 +96,8 @@ struct tool_command {
   const char **operand;              /* [operand_count], set by tool_parse */
   int *operands_given;               /* set to how many there are; may be NULL */
   const struct tool_option *options; /* ends with a NULL name; --help and --version are added */
-  karst_options *library_options;    /* NULL if the tool does not take the options of the library */
+  const char *const *groups; /* pairs, NULL behind the last: an option that begins a group, and its title; or NULL */
+  karst_options *library_options; /* NULL if the tool does not take the options of the library */
   /* Why an option of the library does not take a value, where the tool knows better than the library, which does not
    * know the value; else NULL. May be NULL itself. */
   const char *(*explain)(const char *option, const char *value);

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct tool_info tool_help = {"help", "", "", "print this text; so does -h"};
-const struct tool_info tool_version = {"version", "", "", "print the version and what it was built with"};
+const struct tool_info tool_help = {"help", "", "",
+                                    "print a line for each option; so does -h. --help=options explains them all",
+                                    "--help=markdown and --help=man print the same as the page doc/options.md and the "
+                                    "section OPTIONS of the man page."};
+const struct tool_info tool_version = {"version", "", "", "print the version and what it was built with", NULL};
 
 /* Whether name, of which length characters count, is the option known; '-' and '_' are alike. */
 static bool is_named(const char *name, size_t length, const char *known)

@@ -13,34 +13,49 @@ static const struct setting {
   size_t place; /* in struct compare_settings: of a text, or of a bool where the option takes no value */
   enum { LINE, PLAN, PLAN_NUMBER } from; /* the command line alone, or a plan too, there as text or also as a number */
 } table[] = {
-    {{"plan", "FILE.json", "", "an object with these names and values, and more such objects in its array cases"},
+    {{"plan", "FILE.json", "", "an object with these names and values, and more such objects in its array cases",
+      "The keys are the names of the options of cases, with single values or arrays, and matrices for the list of "
+      "matrices. The object may also have cases, an array of such objects, each with cases of its own. The command "
+      "line adds to it."},
      PLACE(plan),
      LINE},
-    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again"},
+    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again", NULL},
      PLACE(results),
      PLAN},
-    {{"retry", "OUTCOME,...", "", "run cases again whose row has one of these outcomes, which are listed below"},
+    {{"retry", "OUTCOME,...", "", "run cases again whose row has one of these outcomes",
+      "An example is --retry=out-of-time,crashed. The outcomes are converged, not-converged, failed, no-device, "
+      "crashed, "
+      "out-of-time and out-of-memory. Without it no case that has a row is run."},
      PLACE(retry),
      LINE},
-    {{"time-limit", "S", "600", "seconds for a case"}, PLACE(time_limit), PLAN_NUMBER},
-    {{"memory-limit", "SIZE", "what the machine has free", "resident memory for a case, as 500M or 4G"},
+    {{"time-limit", "S", "600", "seconds for a case", NULL}, PLACE(time_limit), PLAN_NUMBER},
+    {{"memory-limit", "SIZE", "what the machine has free", "resident memory for a case, as 500M or 4G", NULL},
      PLACE(memory_limit),
      PLAN_NUMBER},
-    {{"csv", "FILE", "", "write a table with a line for each case; - is standard output, here and below"},
+    {{"csv", "FILE", "", "write a table with a line for each case; - is standard output, as for --markdown and --json",
+      NULL},
      PLACE(csv),
      PLAN},
-    {{"markdown", "FILE", "- if nothing else is asked for", "write tables for readers"}, PLACE(markdown), PLAN},
-    {{"json", "FILE", "", "write the rows as one object"}, PLACE(json), PLAN},
-    {{"report", "DIR", "", "write a page of HTML with pictures"}, PLACE(report), PLAN},
-    {{"baseline", "NAME=VALUE,...", "device=cpu where there are more",
-      "speed-up against the case that is equal but for these"},
+    {{"markdown", "FILE", "- if nothing else is asked for", "write tables for readers",
+      "Without --csv, --markdown and --json this table goes to standard output."},
+     PLACE(markdown),
+     PLAN},
+    {{"json", "FILE", "", "write the rows as one object", "Its array results has the rows."}, PLACE(json), PLAN},
+    {{"report", "DIR", "", "write a page of HTML with pictures",
+      "gnuplot draws the pictures. The page and the Markdown table say how near the preconditioner auto comes to the "
+      "best fixed choice, where both were run on a matrix with the same solver and device."},
+     PLACE(report),
+     PLAN},
+    {{"baseline", "NAME=VALUE,...", "device=cpu if there are several devices",
+      "speed-up against the case that is equal but for these", "Each value must be one that some case is given."},
      PLACE(baseline),
      PLAN},
-    {{"dry-run", "", "", "list the cases, and which have a row, and run none"}, PLACE(dry_run), LINE},
-    {{"tables-only", "", "", "run none; without a matrix or plan the tables are of all rows of the results"},
+    {{"dry-run", "", "", "list the cases, and which have a row, and run none", NULL}, PLACE(dry_run), LINE},
+    {{"tables-only", "", "", "run none and write the tables; without a matrix or plan those of all rows of the results",
+      "If no case has a row, that is an error."},
      PLACE(tables_only),
      LINE},
-    {{"quiet", "", "", "show no progress"}, PLACE(quiet), LINE},
+    {{"quiet", "", "", "show no progress", NULL}, PLACE(quiet), LINE},
 };
 
 enum { SETTINGS = sizeof table / sizeof table[0] };
@@ -131,6 +146,9 @@ static int make_ending(struct line *line)
 
 static int parse(struct line *line, int argc, char *argv[])
 {
+  static const char *const groups[] = {"block", "The cases", "rhs", "The systems, with one value for all cases",
+                                       "plan",  "The run",   "csv", "Output",
+                                       NULL};
   const struct tool_command command = {
       .about = "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
                "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
@@ -143,6 +161,7 @@ static int parse(struct line *line, int argc, char *argv[])
       .operand = line->operand,
       .operands_given = &line->operands,
       .options = line->option,
+      .groups = groups,
       .library_options = line->plan->options,
       .take = take_option,
       .user = line,

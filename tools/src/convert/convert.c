@@ -7,6 +7,7 @@
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
 #include "tools/src/common/output.h"
+#include "tools/src/common/shared_rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -242,26 +243,19 @@ int main(int argc, char *argv[])
   const char *path[2] = {NULL, NULL};
   struct settings settings = {0};
   const struct tool_option options[] = {
-      {{"block", "B", "what the file's header says, else 1", "block size"}, TOOL_COUNT, {.count = &settings.block}},
-      {{"grid", "NXxNYxNZ|find", "what came with the matrix", "cells along each axis, or find them; NXxNY: one layer"},
-       TOOL_TEXT,
-       {.text = &settings.grid_text}},
-      {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it"},
-       TOOL_SWITCH,
-       {.flag = &settings.negate}},
-      {{"stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix"},
-       TOOL_SWITCH,
-       {.flag = &settings.stored_triangle}},
-      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
-       TOOL_TEXT,
-       {.text = &settings.duplicates}},
-      {{"insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block"},
-       TOOL_SWITCH,
-       {.flag = &settings.insert_diagonal}},
-      {{"force", "", "", "replace or remove another matrix's right-hand side that stands beside OUTPUT"},
+      {{"block", "B", "what the file's header says, else 1", "block size", TOOL_BLOCK_DETAILS},
+       TOOL_COUNT,
+       {.count = &settings.block}},
+      {TOOL_GRID_ROW, TOOL_TEXT, {.text = &settings.grid_text}},
+      {TOOL_NEGATE_ROW, TOOL_SWITCH, {.flag = &settings.negate}},
+      {TOOL_STORED_TRIANGLE_ROW, TOOL_SWITCH, {.flag = &settings.stored_triangle}},
+      {TOOL_DUPLICATES_ROW, TOOL_TEXT, {.text = &settings.duplicates}},
+      {TOOL_INSERT_DIAGONAL_ROW, TOOL_SWITCH, {.flag = &settings.insert_diagonal}},
+      {{"force", "", "", "replace or remove another matrix's right-hand side that stands beside OUTPUT",
+        "It is removed, with a note, where the new matrix has no right-hand side."},
        TOOL_SWITCH,
        {.flag = &settings.force}},
-      {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &settings.quiet}},
+      {{"quiet", "", "", "print errors only", NULL}, TOOL_SWITCH, {.flag = &settings.quiet}},
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {

@@ -4,6 +4,7 @@
  * agree if max |a_i - b_i| <= max(rtol max |b_i|, atol). Entries that a matrix does not store are zeros. */
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
+#include "tools/src/common/shared_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,14 +138,15 @@ int main(int argc, char *argv[])
   struct settings settings = {.rtol = 1e-6};
   struct difference difference = {0};
   const struct tool_option options[] = {
-      {{"rtol", "R", "1e-6", "agree where the difference is at most R times the largest entry of B"},
+      {{"rtol", "R", "1e-6", "agree where the difference is at most R times the largest absolute entry of B",
+        "Either of --rtol and --atol is enough."},
        TOOL_REAL,
        {.real = &settings.rtol}},
-      {{"atol", "R", "0", "agree where the difference is at most R"}, TOOL_REAL, {.real = &settings.atol}},
-      {{"duplicates", "sum|refuse", "sum", "entries of one row and column in a file"},
-       TOOL_TEXT,
-       {.text = &settings.duplicates}},
-      {{"quiet", "", "", "print errors only"}, TOOL_SWITCH, {.flag = &settings.quiet}},
+      {{"atol", "R", "0", "agree where the difference is at most R", NULL}, TOOL_REAL, {.real = &settings.atol}},
+      {TOOL_DUPLICATES_ROW, TOOL_TEXT, {.text = &settings.duplicates}},
+      {{"quiet", "", "", "print errors only", "The exit status tells the rest."},
+       TOOL_SWITCH,
+       {.flag = &settings.quiet}},
       {.info = {.name = NULL}},
   };
   const struct tool_command command = {
