@@ -35,15 +35,15 @@ report $? 'what an option says is no command'
 "$program" report "$scratch/again" && "$program" report "$scratch/again" && diff -r "$scratch/report" "$scratch/again"
 report $? 'the same lines give the same bytes, also into a folder that is there'
 page=$scratch/report/index.html
-! grep -oE '(src|href|action)="[^"]*"|url\([^)]*\)|@import[^;]*' "$page" | grep -vE '"(#[a-z0-9-]+|[a-z0-9-]+\.svg)"$'
+! grep -oE "(src|href|action)='[^']*'|url\([^)]*\)|@import[^;]*" "$page" | grep -vE "'(#[a-z0-9-]+|[a-z0-9-]+\.svg)'\$"
 report $? 'no address but of its own parts and pictures'
 ! grep -qiE '<script|<link|<iframe|<object| on[a-z]+=' "$page"
 report $? 'no script, and names are text'
 missing=''
-for picture in $(grep -oE 'src="[^"]*"' "$page" | sed 's/src="//; s/"//'); do
+for picture in $(grep -oE "src='[^']*'" "$page" | sed "s/src='//; s/'//"); do
   grep -q '</svg>' "$scratch/report/$picture" || missing="$missing $picture"
 done
-pictures=$(grep -c '<img src="[a-z0-9-]*.svg" alt="[^"]' "$page")
+pictures=$(grep -c "<img src='[a-z0-9-]*.svg' alt='[^']" "$page")
 [ -z "$missing" ] && [ "$pictures" = 8 ]
 report $? "eight pictures with a text for who cannot see them:$missing"
 # texts NAME prints the texts of a picture, one a line.
@@ -51,9 +51,8 @@ texts()
 {
   grep -o '<text>.*</text>' "$scratch/report/$1.svg" | sed 's/<[^>]*>//g; s/^ *//'
 }
-texts convergence-1 | grep -qx 'parilu, orthogonalise twice,' &&
-  texts convergence-1 | grep -q '^trisolve_sweeps 12345, b='
-report $? 'a name that is too long for a line of the key goes on in the next'
+texts convergence-1 | grep -qx 8 && grep -q '<li>parilu, orthogonalise twice, trisolve_sweeps 12345, b=' "$page"
+report $? 'a picture numbers its curves, whose names are below it, however long'
 ! texts fill-1 | grep -q '^-' && texts fill-1 | grep -qx 0
 report $? 'the axis of fill begins at 0'
 if command -v xmllint >/dev/null; then

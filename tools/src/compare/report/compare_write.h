@@ -161,24 +161,30 @@ int compare_auto_make(struct compare_auto *found, const struct compare_table *ta
 /* Says on how many lines auto is near. */
 void compare_auto_sentence(FILE *file, const struct compare_auto *found);
 
-/* pictures.c: pictures of a matrix: residuals by iteration, total times by level or else by block size, and
- * iterations by fill. *drawn tells whether there was data for the picture; path ends in .svg. */
-int compare_draw_convergence(const struct compare_table *table, size_t matrix, const char *path, bool *drawn);
-int compare_draw_times(const struct compare_table *table, size_t matrix, const char *path, bool *drawn);
-int compare_draw_fill(const struct compare_table *table, size_t matrix, const char *path, bool *drawn);
-
-/* overview.c: pictures of the whole set: the best choice of each matrix, and the performance profile. */
-int compare_draw_best(const struct compare_table *table, const char *path, bool *drawn);
-int compare_draw_profile(const struct compare_table *table, const char *path, bool *drawn);
-
-/* section.c: the part of the report about a matrix, with its pictures, which it draws into the folder. */
-int compare_write_section(FILE *file, const struct compare_table *table, size_t matrix, const char *folder);
-/* Prints the head and the lines of a table, and its end. */
-void compare_print_lines(FILE *file, const struct compare_layout *layout);
-/* Prints a figure whose file, in the folder, is NAME.svg; alt and caption are plain text. */
-void compare_print_figure(FILE *file, const char *name, const char *alt, const char *caption);
-/* FOLDER/NAME.svg; the caller frees it. NULL: no memory, which was reported. */
-char *compare_picture_path(const char *folder, const char *name);
+/* pictures.c: the pictures of the report: of the whole set the best choice of each matrix and the performance profile,
+ * and of each matrix residuals by iteration, total times by level or else by block size, and iterations by fill. */
+enum compare_picture {
+  COMPARE_BEST,
+  COMPARE_PROFILE,
+  COMPARE_CONVERGENCE,
+  COMPARE_TIMES,
+  COMPARE_FILL_PICTURE,
+  COMPARE_PICTURES,
+  COMPARE_OF_MATRIX = COMPARE_CONVERGENCE /* the first one of a matrix */
+};
+/* missing: what the page says where there is nothing to show; settings: gnuplot's commands. */
+extern const struct compare_picture_kind {
+  const char *name, *caption, *missing, *x, *y, *settings, *style;
+} compare_pictures[COMPARE_PICTURES];
+enum { COMPARE_CURVES = 8 }; /* as many as line types that readers can tell apart */
+struct compare_legend {
+  bool drawn;
+  size_t curves;
+  char label[COMPARE_CURVES][COMPARE_LABEL]; /* what the picture numbers from 1 */
+};
+/* Draws a picture, unless there is nothing to show; path ends in .svg. */
+int compare_draw(enum compare_picture picture, const struct compare_table *table, size_t matrix, const char *path,
+                 struct compare_legend *legend);
 
 /* folder.c: FOLDER/index.html, which the caller frees; NULL: no memory. */
 char *compare_page_path(const char *folder);
@@ -186,29 +192,10 @@ bool compare_is_folder(const char *path);
 /* Begins the title of a page, by which the program knows one of its own. */
 extern const char compare_own_title[];
 
-/* style.c: the style sheet of the report. */
-extern const char compare_style[];
-
-struct tool_gnuplot;
-enum { COMPARE_CURVES = 8 }; /* as many as line types that readers can tell apart */
-/* canvas.c: a picture with thin axes, a grid, and the key above. */
-struct compare_frame {
-  int width, height;         /* pixels, without the key */
-  int key_rows, key_columns; /* at most */
-  const char *x, *y;         /* what the axes say */
-};
-/* The names of the curves of a picture. */
-struct compare_key {
-  size_t curves;
-  char label[COMPARE_CURVES][COMPARE_LABEL];
-};
-/* Makes room for a key in a frame of this width, where a name that is too long for a row goes on in the next. */
-void compare_fit_key(struct compare_frame *frame, const struct compare_key *key);
-/* Writes the command that plots $curve0, $curve1 and so on, with gnuplot's style of this name. */
-void compare_plot(struct tool_gnuplot *plot, const struct compare_key *key, int width, const char *style);
-/* Begins a picture, which tool_gnuplot_end ends. */
-int compare_canvas(struct tool_gnuplot *plot, const char *path, const struct compare_frame *frame);
-/* Writes a number into its script. */
-void compare_put_number(struct tool_gnuplot *plot, double number);
+/* template.c: the parts of the page, with places to fill. */
+extern const struct compare_template {
+  const char *head, *choice, *table_end, *figure, *curve, *figure_end, *missing, *automatic, *profile, *matrix, *table,
+      *failures, *failure, *end;
+} compare_page;
 
 #endif

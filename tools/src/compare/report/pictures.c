@@ -1,48 +1,104 @@
-/* pictures.c - the pictures of a matrix; see compare_write.h. A curve is a set of cases that differ in one
- * dimension at most; at most COMPARE_CURVES are drawn, those of the fastest cases, in that order. */
+/* pictures.c - the pictures of the report, which gnuplot draws; see compare_write.h. A curve of a matrix is a set of
+ * cases that differ in one dimension at most. One of a performance profile is a method: the part of the matrices that
+ * it solves within tau times the time of the fastest method, as a function of tau (Dolan and More, Benchmarking
+ * optimization software with performance profiles, Math. Program. 91, 2002); matrices that no method solved do not
+ * count. At most COMPARE_CURVES are drawn: of a matrix the fastest, of the profile those with the largest sum of
+ * fastest time over own time. The page lists the names of the curves, which the picture numbers. */
 #include "config.h"
 
 #ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
 #include "tools/src/common/gnuplot.h"
+#include "tools/src/common/text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The curves of a picture: the fastest case of each. */
-struct curves {
+const struct compare_picture_kind compare_pictures[COMPARE_PICTURES] = {
+    {"best", "What choosing well is worth: each bar spans the times of all cases of a matrix that converged.",
+     "There is no picture because no matrix has two cases that converged.", "set-up and solve, s", "",
+     "set logscale x\nset format x '%g'\nset style fill solid noborder\n", ""},
+    {"profile",
+     "The part of the matrices that a method solves within so many times the fastest method's time. A curve that is "
+     "high at the left is often the fastest; one that is high at the right seldom fails. A matrix on which a method "
+     "was not tried counts as not solved by it; a matrix that no method solved is left out.",
+     "There is no picture because it needs two matrices that were solved and two methods.",
+     "time over the fastest time of the matrix, at most", "matrices solved, %",
+     "set logscale x\nset format x '%g'\nset yrange [0:103]\nset autoscale xfix\n", "smooth cumulative with steps"},
+    {"convergence", "Residuals over that of the start, for the fastest cases that converged.",
+     "There is no picture of the residuals because no case that converged has a history of several iterations.",
+     "iteration", "residual / first residual", "set logscale y\nset format y '%.0e'\nset autoscale xfix\n",
+     "with lines"},
+    {"times",
+     "Time of set-up and solve by level or block size, for the fastest combinations. One that has neither is a line "
+     "across.",
+     "There is no picture of times because the cases that converged differ in neither level nor block size.", "level",
+     "set-up and solve, s",
+     "set logscale y\nset format y '%g'\nset autoscale xfix\nset xtics 1\nset offsets 0.15, 0.15, 0, 0\n",
+     "with linespoints"},
+    {"fill", "Iterations by fill, along each curve with growing level or block size. One that has neither is a point.",
+     "There is no picture of fill because the cases that converged differ in neither level nor block size.",
+     "entries of the factors / entries in the file", "iterations",
+     "set logscale y\nset format y '%g'\nset xrange [0:*]\nset offsets 0, graph 0.03, 0, 0\n", "with linespoints"}};
+
+/* A picture that is being made. */
+struct drawing {
+  enum compare_picture picture;
   const struct compare_table *table;
-  size_t matrix, count;
-  const struct compare_row *fastest[COMPARE_CURVES];
-  bool *left_out; /* [dimensions] in what the cases of a curve may differ */
-  size_t x;       /* the dimension along the axis, or the number of dimensions */
+  size_t matrix;
+  struct tool_gnuplot plot;
+  struct compare_legend *legend;
+  const struct compare_row *curve[COMPARE_CURVES]; /* a case of each */
+  bool *left_out;                                  /* [dimensions] in what the cases of a curve may differ */
+  size_t x;                                        /* the dimension along the axis, or the number of dimensions */
 };
 
-/* Whether a case has what the picture shows. */
-typedef bool has_data(const struct compare_row *row);
-
-static bool has_history(const struct compare_row *row)
+static void write_point(struct drawing *d, double x, double y)
 {
+  char text[2][COMPARE_DIGITS];
+  compare_format(text[0], "%.6g", x);
+  compare_format(text[1], "%.6g", y);
+  fprintf(d->plot.script, "%s %s\n", *text[0] ? text[0] : "NaN", *text[1] ? text[1] : "NaN");
+}
+
+/* Begins the picture. */
+static int begin(struct drawing *d, const char *path, int width, int height)
+{
+  const struct compare_picture_kind *kind = &compare_pictures[d->picture];
+  const int status = tool_gnuplot_begin(&d->plot, path, width, height);
+  if (status != TOOL_GO_ON) return status;
+  d->legend->drawn = true;
+  fprintf(d->plot.script,
+          "set border 3 linecolor rgb '#555555'\nset tics nomirror\nset grid linecolor rgb '#dddddd'\n"
+          "set key above samplen 2\nset xlabel '%s'\nset ylabel '%s'\n%s",
+          kind->x, kind->y, kind->settings);
+  return TOOL_GO_ON;
+}
+
+/* Plots the blocks of the data as curves, and ends the picture. */
+static int plot_curves(struct drawing *d)
+{
+  fprintf(d->plot.script, "plot for [c=0:%zu] $curves index c using 1:2 %s linetype c+1 title ''.(c+1)\n",
+          d->legend->curves - 1, compare_pictures[d->picture].style);
+  return tool_gnuplot_end(&d->plot);
+}
+
+/* Whether the picture shows a case of its matrix. */
+static bool has_data(const struct drawing *d, const struct compare_row *row)
+{
+  if (!row->line || row->matrix != d->matrix || row->outcome != OUTCOME_CONVERGED) return false;
   const json_t *history = json_object_get(row->line, "history");
-  const double start = json_number_value(json_array_get(json_array_get(history, 0), 1));
-  return json_array_size(history) > 1 && start > 0 && row->outcome == OUTCOME_CONVERGED;
+  if (d->picture == COMPARE_CONVERGENCE)
+    return json_array_size(history) > 1 && json_number_value(json_array_get(json_array_get(history, 0), 1)) > 0;
+  const bool has_fill = row->number[COMPARE_FILL_FILE] > 0 && row->number[COMPARE_ITERATIONS] > 0;
+  return row->number[COMPARE_TOTAL] > 0 && (d->picture != COMPARE_FILL_PICTURE || has_fill);
 }
 
-static bool has_time(const struct compare_row *row)
+static bool same_curve(const struct drawing *d, const struct compare_row *a, const struct compare_row *b)
 {
-  return row->outcome == OUTCOME_CONVERGED && row->number[COMPARE_TOTAL] > 0;
-}
-
-static bool has_fill(const struct compare_row *row)
-{
-  return has_time(row) && row->number[COMPARE_FILL_FILE] > 0 && row->number[COMPARE_ITERATIONS] > 0;
-}
-
-static bool same_curve(const struct curves *curves, const struct compare_row *a, const struct compare_row *b)
-{
-  for (size_t d = 0; d < curves->table->dimensions; d++)
-    if (!curves->left_out[d] && !compare_same_value(a->value[d], b->value[d])) return false;
+  for (size_t i = 0; i < d->table->dimensions; i++)
+    if (!d->left_out[i] && !compare_same_value(a->value[i], b->value[i])) return false;
   return true;
 }
 
@@ -53,207 +109,222 @@ static double time_of(const struct compare_row *row)
 }
 
 /* The fastest case whose curve is not among those found already. */
-static const struct compare_row *next_curve(const struct curves *curves, has_data *has)
+static const struct compare_row *next_curve(const struct drawing *d)
 {
   const struct compare_row *fastest = NULL;
-  for (size_t i = 0; i < curves->table->rows; i++) {
-    const struct compare_row *row = &curves->table->row[i];
-    bool taken = !row->line || row->matrix != curves->matrix || !has(row);
-    for (size_t c = 0; c < curves->count && !taken; c++) taken = same_curve(curves, row, curves->fastest[c]);
+  for (size_t i = 0; i < d->table->rows; i++) {
+    const struct compare_row *row = &d->table->row[i];
+    bool taken = !has_data(d, row);
+    for (size_t c = 0; c < d->legend->curves && !taken; c++) taken = same_curve(d, row, d->curve[c]);
     if (!taken && (!fastest || time_of(row) < time_of(fastest))) fastest = row;
   }
   return fastest;
 }
 
-/* Leaves out places, if asked to, and the dimension x. */
-static int find_curves(struct curves *curves, bool no_places, has_data *has)
-{
-  const struct compare_row *row;
-  curves->left_out = calloc(curves->table->dimensions, sizeof *curves->left_out);
-  if (!curves->left_out) return tool_fail_memory("a picture");
-  for (size_t d = 0; d < curves->table->dimensions; d++)
-    curves->left_out[d] = d == curves->x || (no_places && compare_is_place(&curves->table->dimension[d]));
-  while (curves->count < COMPARE_CURVES && (row = next_curve(curves, has))) curves->fastest[curves->count++] = row;
-  return TOOL_GO_ON;
-}
-
-/* NaN where the text is no number. */
+/* NaN for a value that is not there or is no number. */
 static double number_of(const char *text)
 {
   char *end;
-  const double number = strtod(text, &end);
-  return *text && !*end ? number : NAN;
+  const double number = text ? strtod(text, &end) : NAN;
+  return text && *text && !*end ? number : NAN;
 }
 
-/* The value of a case in the dimension x; NaN where it is no number. */
-static double abscissa(const struct curves *curves, const struct compare_row *row)
-{
-  const char *text = curves->x < curves->table->dimensions ? row->value[curves->x] : NULL;
-  return text ? number_of(text) : NAN;
-}
-
-/* How many different values the cases with data have in dimension x, no more than two. */
-static int count_values(const struct curves *curves, has_data *has)
+/* Whether cases with data differ in the number that they have in dimension x. */
+static bool differ(const struct drawing *d)
 {
   double first = NAN;
-  for (size_t i = 0; i < curves->table->rows; i++) {
-    const struct compare_row *row = &curves->table->row[i];
-    if (!row->line || row->matrix != curves->matrix || !has(row)) continue;
-    const double x = abscissa(curves, row);
-    if (isfinite(x) && isfinite(first) && x != first) return 2;
+  for (size_t i = 0; i < d->table->rows; i++) {
+    const struct compare_row *row = &d->table->row[i];
+    const double x = has_data(d, row) ? number_of(row->value[d->x]) : NAN;
+    if (isfinite(x) && isfinite(first) && x != first) return true;
     if (isfinite(x)) first = x;
   }
-  return isfinite(first) ? 1 : 0;
-}
-
-/* The level, or the block size where levels do not differ; else the number of dimensions. */
-static size_t find_axis(struct curves *curves, has_data *has)
-{
-  const size_t none = curves->table->dimensions;
-  curves->x = compare_find_dimension(curves->table, "level");
-  if (curves->x < none && count_values(curves, has) > 1) return curves->x;
-  curves->x = 0; /* the block size */
-  return count_values(curves, has) > 1 ? curves->x : none;
-}
-
-/* A case that has no value in the dimension x, such as a level, is a line from end to end. */
-static void write_level(struct tool_gnuplot *plot, const struct curves *curves, double y)
-{
-  const struct compare_dimension *axis = &curves->table->dimension[curves->x];
-  for (size_t v = 0; v < axis->values; v++) {
-    compare_put_number(plot, number_of(axis->value[v]));
-    compare_put_number(plot, y);
-    fputc('\n', plot->script);
-  }
-}
-
-/* Writes the cases of a curve as x and y, in the order of the values of the dimension x, which is that of the table. */
-static void write_cases(struct tool_gnuplot *plot, const struct curves *curves, size_t c, has_data *has, bool fill)
-{
-  const struct compare_dimension *axis = &curves->table->dimension[curves->x];
-  fprintf(plot->script, "$curve%zu << EOD\n", c);
-  for (size_t v = 0; v <= axis->values; v++) /* the last round is for cases without such a value */
-    for (size_t i = 0; i < curves->table->rows; i++) {
-      const struct compare_row *row = &curves->table->row[i];
-      const double x = fill ? row->number[COMPARE_FILL_FILE] : abscissa(curves, row);
-      const double y = row->number[fill ? COMPARE_ITERATIONS : COMPARE_TOTAL];
-      if (!row->line || row->matrix != curves->matrix || !has(row) || !same_curve(curves, row, curves->fastest[c]))
-        continue;
-      if (!compare_same_value(row->value[curves->x], v < axis->values ? axis->value[v] : NULL)) continue;
-      if (isfinite(x)) {
-        compare_put_number(plot, x);
-        compare_put_number(plot, y);
-        fputc('\n', plot->script);
-      } else
-        write_level(plot, curves, y);
-    }
-  fputs("EOD\n", plot->script);
-}
-
-enum { WIDTH = 400, HEIGHT = 290 }; /* so that letters are as large as those of the page beside them */
-
-static void make_key(struct compare_key *key, const struct curves *curves)
-{
-  key->curves = curves->count;
-  for (size_t c = 0; c < curves->count; c++)
-    compare_label(key->label[c], curves->table, curves->fastest[c], curves->left_out);
-}
-
-/* Begins a picture whose key has room for the names of the curves. */
-static int begin(struct tool_gnuplot *plot, const struct curves *curves, const char *path, const char *x, const char *y)
-{
-  struct compare_key key;
-  make_key(&key, curves);
-  struct compare_frame frame = {.width = WIDTH, .height = HEIGHT, .x = x, .y = y};
-  compare_fit_key(&frame, &key);
-  return compare_canvas(plot, path, &frame);
-}
-
-static void write_plot(struct tool_gnuplot *plot, const struct curves *curves, const char *style)
-{
-  struct compare_key key;
-  make_key(&key, curves);
-  compare_plot(plot, &key, WIDTH, style);
+  return false;
 }
 
 /* Writes the residuals of a case over that of the start, from the first iteration on where the axis is logarithmic. */
-static void write_history(struct tool_gnuplot *plot, const struct compare_row *row, size_t c, bool logarithmic)
+static void write_history(struct drawing *d, const struct compare_row *row, bool logarithmic)
 {
   const json_t *history = json_object_get(row->line, "history");
   const double start = json_number_value(json_array_get(json_array_get(history, 0), 1));
-  fprintf(plot->script, "$curve%zu << EOD\n", c);
   for (size_t i = 0; i < json_array_size(history); i++) {
     const json_t *point = json_array_get(history, i);
     const double x = json_number_value(json_array_get(point, 0)), y = json_number_value(json_array_get(point, 1));
-    if ((logarithmic && x < 1) || !(y > 0)) continue;
-    compare_put_number(plot, x);
-    compare_put_number(plot, y / start);
-    fputc('\n', plot->script);
+    if ((x >= 1 || !logarithmic) && y > 0) write_point(d, x, y / start);
   }
-  fputs("EOD\n", plot->script);
 }
 
-int compare_draw_convergence(const struct compare_table *table, size_t matrix, const char *path, bool *drawn)
+/* Writes the cases of a curve in the order of the values of dimension x. A time without such a value is a line from end
+ * to end. */
+static void write_cases(struct drawing *d, const struct compare_row *curve)
 {
-  struct curves curves = {.table = table, .matrix = matrix, .x = table->dimensions};
-  struct tool_gnuplot plot = {0};
-  int status = find_curves(&curves, true, has_history);
+  const struct compare_dimension *axis = &d->table->dimension[d->x];
+  for (size_t v = 0; v <= axis->values; v++) /* the last round is for cases without such a value */
+    for (size_t i = 0; i < d->table->rows; i++) {
+      const struct compare_row *row = &d->table->row[i];
+      const double y = row->number[d->picture == COMPARE_FILL_PICTURE ? COMPARE_ITERATIONS : COMPARE_TOTAL];
+      if (!has_data(d, row) || !same_curve(d, row, curve)) continue;
+      if (!compare_same_value(row->value[d->x], v < axis->values ? axis->value[v] : NULL)) continue;
+      if (d->picture == COMPARE_FILL_PICTURE)
+        write_point(d, row->number[COMPARE_FILL_FILE], y);
+      else if (isfinite(number_of(row->value[d->x])))
+        write_point(d, number_of(row->value[d->x]), y);
+      else
+        for (size_t w = 0; w < axis->values; w++) write_point(d, number_of(axis->value[w]), y);
+    }
+}
+
+static int draw_matrix(struct drawing *d, const char *path)
+{
+  const size_t none = d->table->dimensions;
+  const bool history = d->picture == COMPARE_CONVERGENCE;
   double fewest = HUGE_VAL, most = 0;
-  *drawn = status == TOOL_GO_ON && curves.count > 0;
-  for (size_t c = 0; c < curves.count; c++) {
-    fewest = fmin(fewest, curves.fastest[c]->number[COMPARE_ITERATIONS]);
-    most = fmax(most, curves.fastest[c]->number[COMPARE_ITERATIONS]);
+  d->x = history ? none : compare_find_dimension(d->table, "level");
+  if (!history && (d->x == none || !differ(d))) d->x = 0; /* the block size */
+  if (!history && !differ(d)) return TOOL_GO_ON;
+  for (size_t i = 0; i < none; i++)
+    d->left_out[i] = i == d->x || (d->picture != COMPARE_TIMES && compare_is_place(&d->table->dimension[i]));
+  for (const struct compare_row *row; d->legend->curves < COMPARE_CURVES && (row = next_curve(d));) {
+    compare_label(d->legend->label[d->legend->curves], d->table, row, d->left_out);
+    d->curve[d->legend->curves++] = row;
+    fewest = fmin(fewest, row->number[COMPARE_ITERATIONS]);
+    most = fmax(most, row->number[COMPARE_ITERATIONS]);
   }
   const bool logarithmic = most > 16 * fewest; /* else the best curves would be one line beside the axis */
-  if (*drawn) status = begin(&plot, &curves, path, "iteration", "residual / first residual");
-  if (plot.script) {
-    fprintf(plot.script, "set logscale y\nset format y '%%.0e'\nset autoscale xfix\n%s",
-            logarithmic ? "set logscale x\n" : "");
-    for (size_t c = 0; c < curves.count; c++) write_history(&plot, curves.fastest[c], c, logarithmic);
-    write_plot(&plot, &curves, "lines");
-    status = tool_gnuplot_end(&plot);
+  const int status = d->legend->curves > 0 ? begin(d, path, 400, 290) : TOOL_GO_ON;
+  if (status != TOOL_GO_ON || !d->legend->drawn) return status;
+  if (d->picture == COMPARE_TIMES && d->x == 0) fputs("set xlabel 'block size'\nset xtics auto\n", d->plot.script);
+  if (history && logarithmic) fputs("set logscale x\n", d->plot.script);
+  fputs("$curves << EOD\n", d->plot.script);
+  for (size_t c = 0; c < d->legend->curves; c++) {
+    write_point(d, NAN, NAN); /* so that no block is empty */
+    if (history)
+      write_history(d, d->curve[c], logarithmic);
+    else
+      write_cases(d, d->curve[c]);
+    fputs("\n\n", d->plot.script);
   }
-  free(curves.left_out);
-  return status;
+  fputs("EOD\n", d->plot.script);
+  return plot_curves(d);
 }
 
-int compare_draw_times(const struct compare_table *table, size_t matrix, const char *path, bool *drawn)
+struct method {
+  const struct compare_row *row; /* one of its cases */
+  double score;                  /* the sum of fastest time over own time */
+};
+
+static int by_score(const void *a, const void *b)
 {
-  struct curves curves = {.table = table, .matrix = matrix};
-  struct tool_gnuplot plot = {0};
-  int status = TOOL_GO_ON;
-  *drawn = find_axis(&curves, has_time) < table->dimensions;
-  if (*drawn) status = find_curves(&curves, false, has_time);
-  if (*drawn && status == TOOL_GO_ON)
-    status = begin(&plot, &curves, path, compare_title(&table->dimension[curves.x]), "set-up and solve, s");
-  if (plot.script) {
-    fputs("set logscale y\nset format y '%g'\nset autoscale xfix\nset xtics 1\nset offsets 0.15, 0.15, 0, 0\n",
-          plot.script);
-    if (curves.x == 0) fputs("set xtics auto\n", plot.script);
-    for (size_t c = 0; c < curves.count; c++) write_cases(&plot, &curves, c, has_time, false);
-    write_plot(&plot, &curves, "linespoints");
-    status = tool_gnuplot_end(&plot);
-  }
-  free(curves.left_out);
-  return status;
+  const struct method *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  return x->row < y->row ? -1 : x->row > y->row; /* as they come in the plan */
 }
 
-int compare_draw_fill(const struct compare_table *table, size_t matrix, const char *path, bool *drawn)
+/* The time of a case over the fastest of its matrix; infinite where it did not converge. fastest: [matrices]. */
+static double ratio_of(const struct compare_row *row, const double *fastest)
 {
-  struct curves curves = {.table = table, .matrix = matrix};
-  struct tool_gnuplot plot = {0};
-  int status = TOOL_GO_ON;
-  *drawn = find_axis(&curves, has_fill) < table->dimensions;
-  if (*drawn) status = find_curves(&curves, true, has_fill);
-  if (*drawn && status == TOOL_GO_ON)
-    status = begin(&plot, &curves, path, "entries of the factors / entries in the file", "iterations");
-  if (plot.script) {
-    fputs("set logscale y\nset format y '%g'\nset xrange [0:*]\nset offsets 0, graph 0.03, 0, 0\n", plot.script);
-    for (size_t c = 0; c < curves.count; c++) write_cases(&plot, &curves, c, has_fill, true);
-    write_plot(&plot, &curves, "linespoints");
-    status = tool_gnuplot_end(&plot);
+  if (!row->line || row->outcome != OUTCOME_CONVERGED || !isfinite(row->number[COMPARE_TOTAL])) return HUGE_VAL;
+  return row->number[COMPARE_TOTAL] / fastest[row->matrix];
+}
+
+/* Draws the profile; fastest has room for a number a matrix, method for one a row. gnuplot sorts the steps. */
+static int draw_profile(struct drawing *d, const char *path, double *fastest, struct method *method)
+{
+  const struct compare_table *table = d->table;
+  size_t methods = 0, solved = 0;
+  double most = 1;
+  for (size_t m = 0; m < table->matrices; m++) {
+    const struct compare_row *best = compare_choose(table, m).best;
+    fastest[m] = best ? best->number[COMPARE_TOTAL] : NAN;
+    solved += best != NULL;
   }
-  free(curves.left_out);
+  for (const struct compare_row *row = table->row; row < table->row + table->rows; row++) {
+    const double ratio = ratio_of(row, fastest);
+    size_t m = 0;
+    if (!isfinite(ratio)) continue;
+    while (m < methods && !compare_same_method(table, method[m].row, row)) m++;
+    if (m == methods) method[methods++] = (struct method){.row = row};
+    method[m].score += 1 / ratio;
+    most = fmax(most, ratio);
+  }
+  qsort(method, methods, sizeof *method, by_score);
+  if (methods < 2 || solved < 2) return TOOL_GO_ON;
+  const int status = begin(d, path, 720, 400);
+  if (status != TOOL_GO_ON) return status;
+  fprintf(d->plot.script, "%s$curves << EOD\n", most < 20 ? "set logscale x 2\n" : "");
+  for (size_t c = 0; c < methods && c < COMPARE_CURVES; c++) {
+    d->left_out[0] = method[c].row->own_block; /* which differs from matrix to matrix */
+    compare_label(d->legend->label[d->legend->curves++], table, method[c].row, d->left_out);
+    write_point(d, 1, 0);
+    for (const struct compare_row *row = table->row; row < table->row + table->rows; row++)
+      if (isfinite(ratio_of(row, fastest)) && compare_same_method(table, method[c].row, row))
+        write_point(d, ratio_of(row, fastest), 100 / (double)solved);
+    write_point(d, 1.05 * most, 0);
+    fputs("\n\n", d->plot.script);
+  }
+  fputs("EOD\n", d->plot.script);
+  return plot_curves(d);
+}
+
+/* Draws a bar for each matrix, from the fastest to the slowest case that converged, with the runner-up. */
+static int draw_best(struct drawing *d, const char *path)
+{
+  int bars = 0, y = 0;
+  bool some = false;
+  for (size_t m = 0; m < d->table->matrices; m++) {
+    bars += compare_choose(d->table, m).converged > 0;
+    some = some || compare_choose(d->table, m).converged > 1;
+  }
+  const int status = some ? begin(d, path, 720, 120 + 24 * bars) : TOOL_GO_ON;
+  if (status != TOOL_GO_ON || !some) return status;
+  fprintf(d->plot.script, "set yrange [%d+0.4:0.6]\n$bars << EOD\n", -bars);
+  for (int is_second = 0; is_second < 2; is_second++) { /* a block of best and slowest, and one of runner-ups */
+    for (size_t m = 0; m < d->table->matrices; m++) {
+      const struct compare_choice choice = compare_choose(d->table, m);
+      const struct compare_row *first = is_second && choice.second ? choice.second : choice.best;
+      if (first) write_point(d, first->number[COMPARE_TOTAL], choice.slowest->number[COMPARE_TOTAL]);
+    }
+    fputs("\n\n", d->plot.script);
+  }
+  fputs("EOD\nset ytics (", d->plot.script);
+  for (size_t m = 0; m < d->table->matrices; m++) {
+    const char *whole = compare_short_name(d->table->matrix[m]);
+    char name[80] = "";
+    if (!compare_choose(d->table, m).best) continue;
+    for (size_t i = 0, n = 0; i < tool_utf8_begin(whole, sizeof name / 2 - 1); i++) {
+      name[n++] = whole[i];
+      if (whole[i] == '%') name[n++] = '%'; /* a name of an axis is a format */
+    }
+    if (y < 0) fputc(',', d->plot.script);
+    tool_gnuplot_text(&d->plot, name);
+    fprintf(d->plot.script, " %d", y--);
+  }
+  fputs(
+      ")\nplot $bars index 0 using 1:(-$0):($2-$1):(0) with vectors nohead linewidth 12 linecolor rgb '#c5d9e8' title "
+      "'converged', '' index 1 using 1:(-$0) with points pointtype 6 linecolor rgb '#d55e00' title 'runner-up', "
+      "'' index 0 using 1:(-$0) with points pointtype 7 linecolor rgb '#0072b2' title 'best'\n",
+      d->plot.script);
+  return tool_gnuplot_end(&d->plot);
+}
+
+int compare_draw(enum compare_picture picture, const struct compare_table *table, size_t matrix, const char *path,
+                 struct compare_legend *legend)
+{
+  struct drawing d = {.picture = picture, .table = table, .matrix = matrix, .legend = legend};
+  double *fastest = calloc(table->matrices + 1, sizeof *fastest);
+  struct method *method = calloc(table->rows + 1, sizeof *method);
+  d.left_out = calloc(table->dimensions + 1, sizeof *d.left_out);
+  *legend = (struct compare_legend){0};
+  int status = TOOL_FAILED;
+  if (!fastest || !method || !d.left_out)
+    tool_fail_memory("a picture");
+  else if (picture == COMPARE_BEST)
+    status = draw_best(&d, path);
+  else
+    status = picture == COMPARE_PROFILE ? draw_profile(&d, path, fastest, method) : draw_matrix(&d, path);
+  free(fastest);
+  free(method);
+  free(d.left_out);
   return status;
 }
 #endif

@@ -39,6 +39,8 @@ void compare_print_html(FILE *file, const char *text)
       fputs("&gt;", file);
     else if (*text == '"')
       fputs("&quot;", file);
+    else if (*text == '\'')
+      fputs("&#39;", file);
     else
       fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, file);
   }
