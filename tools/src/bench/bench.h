@@ -1,4 +1,4 @@
-/* bench.h - what the parts of bench share: the case to time, the quantities measured, and the protocol of a peer.
+/* bench.h - what bench and its peers share: the case to time, the quantities measured, and the protocol of a peer.
  *
  * A peer is a program that times another library on the same case. It is started as
  *     PEER MATRIX BLOCK LEVEL RESTART ITERATIONS
@@ -10,8 +10,6 @@
 #ifndef KARST_TOOLS_SRC_BENCH_BENCH_H
 #define KARST_TOOLS_SRC_BENCH_BENCH_H
 
-#include "tools/src/bench/bench_cuda.h"
-#include "tools/src/bench/bench_settings.h"
 #include "tools/src/common/common.h"
 
 /* A kernel (A x, M^-1 r) is applied this many times for one time. */
@@ -107,125 +105,5 @@ static inline void bench_stopwatch_step(bench_stopwatch *watch, int iteration, d
 int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs);
 /* Makes this process keep the memory that it frees. */
 void bench_keep_memory(void);
-
-/* ---- the parts of bench itself ---- */
-
-enum {
-  BENCH_PLACES = 2,                   /* devices */
-  BENCH_VARIANTS = 2 * BENCH_LIST + 4 /* Karst on each number of threads and on a GPU, in natural and in another
-                                       * order, cuSPARSE on a GPU, and a peer */
-};
-
-/* A device with the system in its memory. */
-typedef struct bench_place {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
-  bench_gpu *gpu;         /* NULL on the CPU */
-  bench_product *product; /* NULL on the CPU, and if cuSPARSE is not available */
-} bench_place;
-
-/* Loads the system onto the device of the context, which is a GPU or not. On failure the place is left to be closed. */
-int bench_place_open(karst_context *context, const bench_case *what, bool gpu, bench_place *place);
-/* Copies the system of a place on the CPU onto the GPU of the context. */
-int bench_place_copy(const bench_place *cpu, karst_context *context, bench_place *place);
-/* Closes a place, also one that is incomplete or closed. */
-void bench_place_close(bench_place *place);
-
-/* The bytes that must move between memory and processor; see traffic.c. */
-typedef struct bench_traffic {
-  double matrix, factors, vector;                   /* sizes: A, the factors, one vector */
-  double multiply, apply, orthogonalise, iteration; /* bytes moved by each of these */
-} bench_traffic;
-
-/* The system of a place in another order of its rows. */
-typedef struct bench_ordered {
-  karst_solver *solver;  /* which has made the rest, and owns it; NULL: closed */
-  const karst_matrix *A; /* in the order */
-  karst_precond *M;      /* of A */
-  karst_order_cost cost;
-  char trisolve[32]; /* how its triangles are solved, as it reports it, or "" */
-} bench_ordered;
-
-/* Adds to a context, once, what bench_ordered_open needs. */
-karst_status bench_order_register(karst_context *context);
-/* Sets the order of a case, which has one. */
-karst_status bench_order_set(const bench_case *what, karst_options *options);
-/* Orders the system of a place and makes the preconditioner of the options on it. On failure it is to be closed. */
-karst_status bench_ordered_open(const bench_case *what, const karst_options *options, const bench_place *place,
-                                bench_ordered *ordered);
-void bench_ordered_close(bench_ordered *ordered);
-
-/* What a preconditioner by sweeps reports of the last set-up. */
-struct bench_sweeps {
-  bool any;             /* false: it has none */
-  double before, after; /* the nonlinear residual norms */
-  int64_t fallbacks;    /* exact factorizations instead */
-};
-
-/* A peer, or Karst on a number of threads or on a GPU, and its figures for a case. */
-typedef struct bench_variant {
-  char name[64];
-  bench_place *place;    /* NULL: another process */
-  const char *precond;   /* name in Karst; with cusparse, A x is cuSPARSE's too */
-  bool is_peer;          /* the variant times another library */
-  karst_precond *M;      /* for timing M^-1 r; NULL without a place; with another order that of ordered */
-  bool reordered;        /* the case's order, not the natural one */
-  bench_ordered ordered; /* closed unless reordered */
-  bench_traffic traffic; /* as the factors of this order have it */
-  int threads;
-  double copy, triad;     /* measured bandwidths, bytes per second; 0: not measured */
-  bench_sample median;    /* median of the repetitions, for each quantity */
-  karst_solver_info info; /* of the last set-up; zero for another process */
-  struct bench_sweeps sweeps;
-} bench_variant;
-
-typedef struct bench_result {
-  bench_case what;
-  int repeat;
-  int block_size;
-  int64_t rows;
-  int64_t blocks;
-  int64_t factor_entries;
-  bench_traffic traffic;
-  double peak_memory; /* bytes of a process that loads the system and solves it on the CPU; 0: not measured */
-  double cache;       /* bytes of the GPU's second-level cache; 0: none */
-  int variants;
-  bench_variant variant[BENCH_VARIANTS];
-} bench_result;
-
-/* Makes and factors the preconditioner of a variant. */
-karst_status bench_karst_precond(const bench_case *what, bench_variant *variant);
-/* Gives it back, if there is one. */
-void bench_karst_precond_close(bench_variant *variant);
-/* Runs one repetition: set-up, update, iterations, kernels, whole solves. On failure the context has the error's
- * sentence. */
-karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_sample *sample);
-/* Measures the peak memory of a child process that loads the system and runs one cycle of GMRES. It must be called
- * while this process is small, because a child begins with its parent's pages. Returns TOOL_GO_ON, or the exit status
- * of an error that has been reported. */
-int bench_karst_peak_memory(const bench_case *what, double *bytes);
-
-bench_traffic bench_traffic_of(const karst_matrix *A, int64_t factor_entries, const bench_case *what);
-/* Returns the seconds of an iteration outside A x and M^-1 r, from times taken separately. The result is not a number
- * if a time is missing, or if the times are too short and uneven to leave a difference. */
-double bench_orthogonalise_seconds(const bench_sample *sample, int restart);
-
-/* Measures bandwidths in bytes per second, the best of a few passes over arrays of length doubles. Returns false if
- * there is no memory. */
-bool bench_stream(int threads, int64_t length, double *copy, double *triad);
-
-typedef struct bench_peer bench_peer;
-/* Starts program on a case and waits until it has the matrix; style is NULL, or what follows RTOL. On failure it prints
- * a sentence on standard error and returns NULL. */
-bench_peer *bench_peer_start(const char *program, const bench_case *what, const char *style);
-const char *bench_peer_name(const bench_peer *peer);
-bool bench_peer_sample(bench_peer *peer, bench_sample *sample);
-bool bench_peer_solve(bench_peer *peer, double value[BENCH_SOLVE_QUANTITIES]);
-void bench_peer_stop(bench_peer *peer);
-
-void bench_report_table(const bench_result *result);
-/* Prints one JSON object a variant, each on a line. Returns false in a build without jansson. */
-bool bench_report_json(const bench_result *result);
 
 #endif

@@ -1,5 +1,5 @@
 /* peer.c - talks to a peer (see bench.h) over its standard input and output. */
-#include "tools/src/bench/bench.h"
+#include "tools/src/bench/peer.h"
 
 #include <fcntl.h>
 #include <math.h>

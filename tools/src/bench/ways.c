@@ -1,5 +1,5 @@
 /* ways.c - reads the option --precond of bench: preconditioners with options of their own. */
-#include "tools/src/bench/bench_settings.h"
+#include "tools/src/bench/settings.h"
 #include "tools/src/peers/cusparse.h"
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ static karst_status finish_way(const char *item, int level, bool reordered, cons
 /* Appends the ways of an item: that of --solves has one for each level, if the preconditioner has levels, and order. */
 static int add_ways(karst_context *context, const struct tool_option *own, const char *item, bench_settings *settings)
 {
-  const int orders = settings->solves && settings->ordering ? 2 : 1;
+  const int orders = settings->mode->way_each_level && settings->ordering ? 2 : 1;
   int levels = 1;
 
   for (int l = 0; l < levels * orders; l++) {
@@ -154,7 +154,7 @@ static int add_ways(karst_context *context, const struct tool_option *own, const
     bench_way *way = &settings->way[settings->ways++];
     const int exit_status = parse_way(context, own, settings, item, way);
     if (exit_status != TOOL_GO_ON) return exit_status;
-    if (!settings->solves) continue;
+    if (!settings->mode->way_each_level) continue;
     const bool leveled = bench_has_level(tool_option_text(way->options, "precond"));
     if (leveled) levels = settings->levels;
     const karst_status status =

@@ -1,5 +1,5 @@
 /* tasks.c - what the factorization, the sweeps and the residual of a grid have to compute and to move. */
-#include "tools/src/bench/bench_grid.h"
+#include "tools/src/bench/cells/cells.h"
 
 const char *const bench_task_name[BENCH_TASKS] = {"factorization", "sweeps", "residual"};
 

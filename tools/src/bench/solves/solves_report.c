@@ -1,5 +1,5 @@
 /* solves_report.c - prints whole solves side by side, as a table or as lines of JSON. */
-#include "tools/src/bench/bench_solves.h"
+#include "tools/src/bench/solves/solves.h"
 #include "tools/src/common/text.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  *
  * The list is that of a second solve with a solver, so that nothing is loaded in it. Recording slows the solve down, so
  * that its own time comes from the table before. */
-#include "tools/src/bench/bench_solves.h"
+#include "tools/src/bench/solves/solves.h"
 #include "tools/src/common/kernels.h"
 #include "tools/src/common/text.h"
 

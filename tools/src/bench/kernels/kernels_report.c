@@ -1,24 +1,17 @@
-/* report.c - prints the figures of one case, as a table for people or lines of JSON for programs. */
-#include "tools/src/bench/bench.h"
+/* kernels_report.c - prints the figures of one case as a table; kernels_json.c prints them as lines of JSON. */
+#include "tools/src/bench/kernels/kernels.h"
 #include "tools/src/common/text.h"
-
-#include "config.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_JANSSON
-#include <jansson.h>
-#endif
-
 /* The columns of the table: what was timed. Bytes are counted for the columns from COUNTED on. */
-enum { COLUMNS = 8, COUNTED = 4 /* the first column whose bytes are counted */ };
+enum { COLUMNS = BENCH_COLUMNS, COUNTED = 4 /* the first column whose bytes are counted */ };
 static const char *const heading[COLUMNS] = {"set-up",    "symbolic", "factor", "update",
                                              "iteration", "A x",      "M^-1 r", "vectors"};
 
-static double seconds(const bench_result *result, const bench_sample *sample, int column)
+double bench_column_seconds(const bench_result *result, const bench_sample *sample, int column)
 {
   return column < COLUMNS - 1 ? sample->value[BENCH_SETUP + column]
                               : bench_orthogonalise_seconds(sample, result->what.restart);
@@ -33,12 +26,11 @@ static double bytes(const bench_traffic *t, int column)
 /* Returns NaN if b is 0 and a is not. */
 static double relative_difference(double a, double b) { return a == b ? 0 : b == 0 ? NAN : fabs(a - b) / fabs(b); }
 
-/* Returns why a column of a variant has no time, or NULL if it has one. */
-static const char *missing(const bench_result *result, const bench_variant *variant, int column)
+const char *bench_column_missing(const bench_result *result, const bench_variant *variant, int column)
 {
   const bench_sample *sample = &variant->median;
 
-  if (isfinite(seconds(result, sample, column))) return NULL;
+  if (isfinite(bench_column_seconds(result, sample, column))) return NULL;
   if (!variant->place && isfinite(sample->value[BENCH_SETUP])) return "the program does not tell it";
   if (!isfinite(sample->value[BENCH_ITERATION])) return "the solve ended before the iterations that are timed";
   if (column == COLUMNS - 1) return "an iteration took no longer than A x and M^-1 r by themselves: too short to time";
@@ -66,7 +58,8 @@ static void print_ratio(const bench_result *result, const char *name, const benc
 {
   double ratio[COLUMNS];
 
-  for (int c = 0; c < COLUMNS; c++) ratio[c] = seconds(result, &variant->median, c) / seconds(result, &base->median, c);
+  for (int c = 0; c < COLUMNS; c++)
+    ratio[c] = bench_column_seconds(result, &variant->median, c) / bench_column_seconds(result, &base->median, c);
   print_row(name, ratio, 0, "%10.2f");
 }
 
@@ -124,7 +117,7 @@ static void print_variant(const bench_result *result, const bench_variant *varia
   double milliseconds[COLUMNS], megabytes[COLUMNS], rate[COLUMNS], share[COLUMNS];
 
   for (int c = 0; c < COLUMNS; c++) {
-    const double time = seconds(result, &variant->median, c), moved = bytes(&variant->traffic, c);
+    const double time = bench_column_seconds(result, &variant->median, c), moved = bytes(&variant->traffic, c);
     megabytes[c] = moved > 0 ? moved / 1e6 : NAN;
     milliseconds[c] = 1e3 * time;
     rate[c] = moved > 0 ? moved / time / 1e9 : NAN;
@@ -257,7 +250,7 @@ static void print_missing(const bench_result *result)
 {
   for (int v = 0; v < result->variants; v++)
     for (int c = 0; c < COLUMNS; c++) {
-      const char *why = missing(result, &result->variant[v], c);
+      const char *why = bench_column_missing(result, &result->variant[v], c);
       if (why) printf("%s, no figure for \"%s\": %s\n", result->variant[v].name, heading[c], why);
     }
 }
@@ -296,134 +289,3 @@ void bench_report_table(const bench_result *result)
   if (result->peak_memory > 0) print_memory(result);
   printf("\n");
 }
-
-#ifdef HAVE_JANSSON
-/* Returns null for a number that is not finite. */
-static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
-/* Replaces what is not UTF-8 by U+FFFD. */
-static json_t *text(const char *value)
-{
-  char *copy = tool_utf8(value);
-  json_t *string = copy ? json_string(copy) : json_null();
-  free(copy);
-  return string;
-}
-
-/* Returns null for a quantity that is 0, which means not measured. */
-static json_t *positive(double value) { return value > 0 ? number(value) : json_null(); }
-
-/* Returns null without whole solves, else an object for each solver. */
-static json_t *whole_json(const bench_result *result, const bench_sample *sample)
-{
-  json_t *whole = json_object();
-
-  if (result->what.rtol == 0) {
-    json_decref(whole);
-    return json_null();
-  }
-  for (int s = 0; s < BENCH_SOLVERS; s++)
-    json_object_set_new(whole, bench_solver[s],
-                        json_pack("{so so so}", "iterations", number(sample->value[BENCH_WHOLE_ITERATIONS + s]),
-                                  "setup", number(sample->value[BENCH_WHOLE_SETUP + s]), "solve",
-                                  number(sample->value[BENCH_WHOLE_SOLVE + s])));
-  return whole;
-}
-
-static const char *const key[COLUMNS] = {"setup",     "symbolic", "factor", "update",
-                                         "iteration", "multiply", "apply",  "orthogonalise"};
-
-/* Returns the seconds of each column. */
-static json_t *times_json(const bench_result *result, const bench_sample *sample)
-{
-  json_t *times = json_object();
-
-  for (int c = 0; c < COLUMNS; c++) json_object_set_new(times, key[c], number(seconds(result, sample, c)));
-  return times;
-}
-
-/* Returns the reason for each column without a time. */
-static json_t *missing_json(const bench_result *result, const bench_variant *variant)
-{
-  json_t *reasons = json_object();
-
-  for (int c = 0; c < COLUMNS; c++) {
-    const char *why = missing(result, variant, c);
-    if (why) json_object_set_new(reasons, key[c], json_string(why));
-  }
-  return reasons;
-}
-
-/* Returns null for a preconditioner without sweeps. */
-static json_t *sweeps_json(const bench_result *result, const bench_variant *variant)
-{
-  const struct bench_sweeps *sweeps = &variant->sweeps;
-
-  if (!sweeps->any) return json_null();
-  return json_pack("{si ss so so sI}", "count", (int)tool_option_number(result->what.options, "sweeps"), "mode",
-                   tool_option_text(result->what.options, "sweep-mode"), "residual_before", number(sweeps->before),
-                   "residual_after", number(sweeps->after), "fallbacks", (json_int_t)sweeps->fallbacks);
-}
-
-/* Returns null for the natural order. */
-static json_t *order_json(const bench_result *result, const bench_variant *variant)
-{
-  const karst_order_cost *cost = &variant->ordered.cost;
-
-  if (!variant->reordered) return json_null();
-  return json_pack("{ss ss si so sI so sI sI sI}", "name", result->what.ordering, "trisolve_used",
-                   variant->ordered.trisolve, "tile_size", result->what.tile_size, "seconds",
-                   number(variant->info.time_order), "levels", (json_int_t)cost->levels, "natural_levels",
-                   cost->natural_levels > 0 ? json_integer(cost->natural_levels) : json_null(), "tiles",
-                   (json_int_t)cost->tiles, "colours", (json_int_t)cost->colours, "tile_levels",
-                   (json_int_t)cost->tile_levels);
-}
-
-static json_t *variant_json(const bench_result *result, const bench_variant *variant)
-{
-  const bench_case *what = &result->what;
-  const bench_traffic *t = &variant->traffic;
-  const bench_sample *sample = &variant->median;
-  const bench_place *place = variant->place;
-  json_t *object = json_pack("{so sb sI si sI ss so si sI ss si si si so}", "matrix", text(what->matrix), "negated",
-                             what->negate, "rows", (json_int_t)result->rows, "block", result->block_size, "blocks",
-                             (json_int_t)result->blocks, "precond", variant->precond ? variant->precond : "iluk", "way",
-                             text(what->way), "level", what->level, "factor_entries",
-                             (json_int_t)(variant->reordered ? variant->info.factor_entries : result->factor_entries),
-                             "solver", "gmres", "restart", what->restart, "iterations", what->iterations, "repeat",
-                             result->repeat, "rtol", what->rtol > 0 ? number(what->rtol) : json_null());
-  json_t *moved = json_pack("{so so so so}", "iteration", number(t->iteration), "multiply", number(t->multiply),
-                            "apply", number(t->apply), "orthogonalise", number(t->orthogonalise));
-  json_t *memory =
-      json_pack("{so so so so}", "peak", result->peak_memory > 0 ? number(result->peak_memory) : json_null(), "matrix",
-                number(t->matrix), "factors", number(t->factors), "vector", number(t->vector));
-  json_t *run = json_pack(
-      "{so so so si so so so so so so so so so so}", "program", text(variant->name), "order",
-      order_json(result, variant), "device", text(place && place->gpu ? karst_context_device(place->context) : "cpu"),
-      "threads", variant->threads, "copy_bandwidth", positive(variant->copy), "triad_bandwidth",
-      positive(variant->triad), "first_residual", number(sample->value[BENCH_FIRST_RESIDUAL]), "last_residual",
-      number(sample->value[BENCH_LAST_RESIDUAL]), "times", times_json(result, sample), "not_measured",
-      missing_json(result, variant), "sweeps", sweeps_json(result, variant), "whole", whole_json(result, sample),
-      "bytes_moved", moved, "memory", memory);
-  json_object_update(object, run);
-  json_decref(run);
-  return object;
-}
-
-bool bench_report_json(const bench_result *result)
-{
-  for (int v = 0; v < result->variants; v++) {
-    json_t *object = variant_json(result, &result->variant[v]);
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    printf("\n");
-    json_decref(object);
-  }
-  return true;
-}
-#else
-bool bench_report_json(const bench_result *result)
-{
-  (void)result;
-  return false;
-}
-#endif

@@ -3,7 +3,7 @@
  *
  * A repetition is an update, then calls of M^-1 r in a row, then calls of b - A x in a row. There are 8 of each in a
  * row, fewer where one takes so long that a few are as good. Before the first repetition all is done once or twice. */
-#include "tools/src/bench/bench_grid.h"
+#include "tools/src/bench/cells/cells.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static karst_status warm_up(const bench_row *row, enum bench_task task, karst_ve
   return status;
 }
 
-static karst_status measure(const bench_settings *settings, bench_row *row)
+static karst_status measure_row(const bench_settings *settings, bench_row *row)
 {
   static double sample[BENCH_TASKS][BENCH_REPEATS];
   int calls[BENCH_TASKS];
@@ -79,7 +79,7 @@ static int measure_rows(bench_table *table)
   for (int r = 0; r < table->rows; r++) {
     bench_row *row = &table->row[r];
     if (bench_row_open(table, row)) {
-      const karst_status status = measure(table->settings, row);
+      const karst_status status = measure_row(table->settings, row);
       const karst_reason reason = status ? KARST_SOUND : karst_precond_outcome(row->M, NULL);
       if (status) bench_row_fail(row, karst_context_error(row->place->context));
       if (reason != KARST_SOUND) bench_row_fail(row, karst_reason_text(reason));

@@ -1,10 +1,10 @@
-/* bench_solves.c - times whole solves side by side, each from the matrix to a true residual of --rtol |b|.
+/* solves.c - times whole solves side by side, each from the matrix to a true residual of --rtol |b|.
  *
  * The rows run in turn, a repetition of each, so that a machine whose speed drifts treats all alike. A repetition
  * makes a solver, sets it up, updates it, and solves twice from x = 0: the second solve has nothing left to prepare.
  * On a GPU the matrix and b are in device memory before and x stays there; the way of b and x between host and GPU
  * is timed apart. */
-#include "tools/src/bench/bench_solves.h"
+#include "tools/src/bench/solves/solves.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ static karst_status time_transfers(const bench_place *place, double value[BENCH_
   return status;
 }
 
-static karst_status repetition(const bench_solves *solves, bench_solve *solve, double value[BENCH_SOLVE_QUANTITIES])
+static karst_status time_row(const bench_solves *solves, bench_solve *solve, double value[BENCH_SOLVE_QUANTITIES])
 {
   const bench_place *place = solve->row->place;
   karst_solver *solver;
@@ -118,8 +118,8 @@ static karst_status repetition(const bench_solves *solves, bench_solve *solve, d
 }
 
 /* Runs repetition r of each row in turn. On a GPU a repetition -1 comes first, which loads kernels. */
-static void repeat(const bench_solves *solves, bench_solve *solve, int r,
-                   double sample[BENCH_SOLVE_QUANTITIES][BENCH_REPEATS])
+static void run_repetition(const bench_solves *solves, bench_solve *solve, int r,
+                           double sample[BENCH_SOLVE_QUANTITIES][BENCH_REPEATS])
 {
   double value[BENCH_SOLVE_QUANTITIES];
 
@@ -127,7 +127,7 @@ static void repeat(const bench_solves *solves, bench_solve *solve, int r,
   for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++) value[q] = NAN;
   if (solve->peer) {
     solve->sound = bench_peer_solve(solve->peer, value);
-  } else if (repetition(solves, solve, value)) {
+  } else if (time_row(solves, solve, value)) {
     solve->sound = false;
     fprintf(stderr, "%s: note: %s is left out: %s\n", tool_name(), solve->name,
             karst_context_error(solve->row->place->context));
@@ -135,13 +135,13 @@ static void repeat(const bench_solves *solves, bench_solve *solve, int r,
   for (int q = 0; q < BENCH_SOLVE_QUANTITIES && r >= 0; q++) sample[q][r] = value[q];
 }
 
-static int measure(bench_solves *solves)
+static int measure_solves(bench_solves *solves)
 {
   static double sample[BENCH_SOLVES][BENCH_SOLVE_QUANTITIES][BENCH_REPEATS];
   const bench_settings *settings = solves->table.settings;
 
   for (int r = settings->gpu ? -1 : 0; r < settings->repeat; r++)
-    for (int s = 0; s < solves->count; s++) repeat(solves, &solves->solve[s], r, sample[s]);
+    for (int s = 0; s < solves->count; s++) run_repetition(solves, &solves->solve[s], r, sample[s]);
   for (int s = 0; s < solves->count; s++)
     for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++)
       solves->solve[s].value[q] = isnan(sample[s][q][0]) ? NAN : tool_median(settings->repeat, sample[s][q]);
@@ -173,7 +173,7 @@ static int profile_row(const bench_solves *solves, const bench_row *row)
   return exit_status;
 }
 
-static int profile(const bench_solves *solves)
+static int profile_rows(const bench_solves *solves)
 {
   int exit_status = TOOL_GO_ON;
 
@@ -183,21 +183,21 @@ static int profile(const bench_solves *solves)
   return exit_status;
 }
 
-static int run(bench_solves *solves, bench_peer *const peer[BENCH_PEERS])
+static int measure_and_report(bench_solves *solves, bench_peer *const peer[BENCH_PEERS])
 {
   add_rows(solves, peer);
-  int exit_status = measure(solves);
+  int exit_status = measure_solves(solves);
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (solves->table.settings->json)
     bench_solves_report_json(solves);
   else
     bench_solves_report_table(solves);
-  if (solves->table.settings->profile) exit_status = profile(solves);
+  if (solves->table.settings->profile) exit_status = profile_rows(solves);
   fflush(stdout);
   return exit_status;
 }
 
-int bench_solves_run(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
+static int run_solves(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
 {
   static bench_solves solves;
   bench_peer *peer[BENCH_PEERS] = {NULL};
@@ -214,8 +214,19 @@ int bench_solves_run(karst_context *cpu, karst_context *gpu, const bench_setting
   solves.table.what = what;
   snprintf(solves.table.matrix, sizeof solves.table.matrix, "%s", settings->matrix);
   if (exit_status == TOOL_GO_ON) exit_status = bench_table_open(cpu, gpu, &solves.table);
-  if (exit_status == TOOL_GO_ON) exit_status = run(&solves, peer);
+  if (exit_status == TOOL_GO_ON) exit_status = measure_and_report(&solves, peer);
   bench_table_close(&solves.table);
   for (int p = 0; p < BENCH_PEERS; p++) bench_peer_stop(peer[p]);
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
+
+static bool with_solves(const bench_settings *settings) { return settings->solves; }
+
+static int check(karst_context *context, bench_settings *settings)
+{
+  if (settings->rtol == 0) settings->rtol = 1e-6;
+  return bench_order_parse(context, settings);
+}
+
+const struct bench_mode bench_solves_mode = {
+    .is_asked_for = with_solves, .way_each_level = true, .check = check, .run = run_solves};

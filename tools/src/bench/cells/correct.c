@@ -3,7 +3,7 @@
  *
  * The squares of all rows are added on the host in one and the same order, and with more digits than a double has, so
  * that digits differ where the residuals do and not where sums do. */
-#include "tools/src/bench/bench_grid.h"
+#include "tools/src/bench/cells/cells.h"
 #include "tools/src/common/text.h"
 
 #include <math.h>

@@ -1,18 +1,15 @@
-/* bench_grid.h - preconditioners side by side on grids: the time of a cell, and the correction step by step.
- *
- * A row is a way of bench_settings.h on a device and a number of threads. */
-#ifndef KARST_TOOLS_SRC_BENCH_BENCH_GRID_H
-#define KARST_TOOLS_SRC_BENCH_BENCH_GRID_H
+/* rows.h - preconditioners side by side on one system: a row is a way of settings.h on a device and a number of
+ * threads. */
+#ifndef KARST_TOOLS_SRC_BENCH_ROWS_H
+#define KARST_TOOLS_SRC_BENCH_ROWS_H
 
-#include "tools/src/bench/bench.h"
+#include "tools/src/bench/place.h"
+#include "tools/src/bench/settings.h"
 
 /* What is timed of a row. BENCH_BOTH_SWEEPS are both triangles together, z = M^-1 r. */
 enum bench_task { BENCH_FACTORIZATION, BENCH_BOTH_SWEEPS, BENCH_RESIDUAL, BENCH_TASKS };
 
-enum {
-  BENCH_ROWS = BENCH_WAYS * (BENCH_LIST + 1),
-  BENCH_STEPS = 3 /* steps of the correction for one factorization, in what a row takes in all; paper 4.2 */
-};
+enum { BENCH_ROWS = BENCH_WAYS * (BENCH_LIST + 1) };
 
 /* A number of threads on the CPU, or the GPU, and its copy bandwidth in bytes per second. */
 typedef struct bench_processor {
@@ -65,22 +62,5 @@ bool bench_row_open(const bench_table *table, bench_row *row);
 void bench_row_close(bench_row *row);
 /* Prints why a row ends and returns false. */
 bool bench_row_fail(bench_row *row, const char *why);
-
-/* Returns the count of a task for each cell by the paper's Table 2: operations, and bytes of global data. */
-double bench_task_flops(enum bench_task task, int n);
-double bench_task_data(enum bench_task task, int n);
-/* Returns the bytes that must move for a task on a system, each value once. */
-double bench_task_floor(enum bench_task task, const bench_table *table);
-/* Returns the steps of a task that depend on each other, or 0. */
-double bench_task_steps(enum bench_task task, const bench_table *table);
-extern const char *const bench_task_name[BENCH_TASKS];
-
-/* Prints the figures of a table, for people or as a line of JSON for each row. */
-void bench_grid_report_table(const bench_table *table);
-void bench_grid_report_json(const bench_table *table);
-
-/* Do what --grids and --correction ask for. Return the exit status. */
-int bench_grids(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
-int bench_correct(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
 
 #endif

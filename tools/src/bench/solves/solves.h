@@ -1,10 +1,12 @@
-/* bench_solves.h - whole solves side by side: each preconditioner on each device and number of threads, and peers. */
-#ifndef KARST_TOOLS_SRC_BENCH_BENCH_SOLVES_H
-#define KARST_TOOLS_SRC_BENCH_BENCH_SOLVES_H
+/* solves.h - what --solves does: it times whole solves side by side, with each preconditioner on each device and number
+ * of threads, and by peers. */
+#ifndef KARST_TOOLS_SRC_BENCH_SOLVES_SOLVES_H
+#define KARST_TOOLS_SRC_BENCH_SOLVES_SOLVES_H
 
-#include "tools/src/bench/bench_grid.h"
+#include "tools/src/bench/peer.h"
+#include "tools/src/bench/rows.h"
 
-/* The figures of a row of the table of bench_grid.h, or of a peer. */
+/* The figures of a row of the table of rows.h, or of a peer. */
 typedef struct bench_solve {
   const bench_row *row; /* NULL: a peer */
   bench_peer *peer;
@@ -22,8 +24,8 @@ typedef struct bench_solves {
   int count;
 } bench_solves;
 
-/* Does what --solves asks for. Returns the exit status. */
-int bench_solves_run(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
+/* What bench does with --solves. */
+extern const struct bench_mode bench_solves_mode;
 
 /* Print the figures, for people or as a line of JSON each. */
 void bench_solves_report_table(const bench_solves *solves);

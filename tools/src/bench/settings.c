@@ -1,6 +1,5 @@
-/* bench_settings.c - reads the command line of bench. */
-#include "tools/src/bench/bench_settings.h"
-#include "tools/src/bench/bench.h"
+/* settings.c - reads the command line of bench; each thing that bench does checks its own options. */
+#include "tools/src/bench/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,44 +72,8 @@ static const char *about(const karst_context *context)
   return text;
 }
 
-/* Reads a grid NXxNYxNZ[/B] or N[/B]. */
-static bool parse_grid(char *word, bench_grid *grid)
-{
-  long long block = 0;
-  char *slash = strchr(word, '/');
-  int axes = 0;
-
-  if (slash) *slash++ = '\0';
-  if (slash && !tool_integer(slash, 1, 1024, &block)) return false;
-  grid->block = (int)block;
-  for (char *number; axes < 3 && (number = strsep(&word, "x")); axes++)
-    if (!tool_integer(number, 1, 1 << 20, &grid->size[axes])) return false;
-  if (axes == 1) grid->size[1] = grid->size[2] = grid->size[0];
-  return !word && axes != 2;
-}
-
-static int parse_grids(bench_settings *settings)
-{
-  char word[64];
-
-  for (const char *next = settings->grid_text; next;) {
-    const size_t length = strcspn(next, ",");
-    snprintf(word, sizeof word, "%.*s", (int)length, next);
-    if (settings->grids == BENCH_GRIDS || length >= sizeof word || !parse_grid(word, &settings->grid[settings->grids]))
-      return tool_fail(TOOL_FAILED, "--grids: not a list of 1 to %d grids, such as 65,51x97x63 or 104/4", BENCH_GRIDS);
-    settings->grids++;
-    next = next[length] ? next + length + 1 : NULL;
-  }
-  if ((settings->grids > 0) + (settings->correction > 0) + (settings->solves != NULL) > 1)
-    return tool_fail(TOOL_FAILED, "--grids, --correction and --solves are several things to do: one of them");
-  if (settings->grids && strchr(settings->matrix, ':'))
-    return tool_fail(TOOL_FAILED, "--grids takes a problem of the gallery without its sizes, not '%s'",
-                     settings->matrix);
-  return TOOL_GO_ON;
-}
-
-/* Reads the order and the size of its tiles, which an order that has no use for it ignores, as with any option. */
-static int parse_order(karst_context *context, bench_settings *settings)
+/* Reads the order and the size of its tiles, which is ignored where the order has no use for it. */
+int bench_order_parse(karst_context *context, bench_settings *settings)
 {
   karst_options *options;
   karst_status status = karst_options_create(context, &options);
@@ -119,29 +82,32 @@ static int parse_order(karst_context *context, bench_settings *settings)
   if (!status && karst_options_used(options, "tile-size"))
     settings->tile_size = (int)tool_option_number(options, "tile-size");
   karst_options_destroy(options);
-  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+  if (status) return tool_fail_library(context, status);
+  if (settings->ordering && strcmp(settings->ordering, "auto") == 0)
+    return tool_fail(TOOL_FAILED, "--ordering auto: bench needs the name of the order itself, such as tiles");
+  if (settings->ordering && strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
+  return TOOL_GO_ON;
 }
 
-/* Natural order is always timed, and auto chooses by what a solve needs, which kernels alone do not tell. */
-static int check_order(karst_context *context, bench_settings *settings)
+/* Finds what there is to do: one of the modes, of which the first is for when no other is asked for. */
+static int choose_mode(const struct bench_mode *const modes[], bench_settings *settings)
 {
-  const int exit_status = parse_order(context, settings);
-  if (exit_status != TOOL_GO_ON || !settings->ordering) return exit_status;
-  if (settings->grids || settings->correction)
-    return tool_fail(TOOL_FAILED, "--ordering: what --grids and --correction do is done in natural order");
-  if (strcmp(settings->ordering, "auto") == 0)
-    return tool_fail(TOOL_FAILED, "--ordering auto: bench takes the order itself by its name, such as tiles");
-  if (strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
+  settings->mode = modes[0];
+  for (int m = 1; modes[m]; m++) {
+    if (!modes[m]->is_asked_for(settings)) continue;
+    if (settings->mode != modes[0]) return tool_fail(TOOL_FAILED, "use only one of --grids, --correction, --solves");
+    settings->mode = modes[m];
+  }
   return TOOL_GO_ON;
 }
 
 /* Reads the lists and checks the numbers. */
-static int check(bench_settings *settings)
+static int check_common(const struct bench_mode *const modes[], bench_settings *settings)
 {
   int exit_status = parse_device(settings);
   if (exit_status == TOOL_GO_ON)
     exit_status = parse_list("level", settings->level_text, 0, settings->level, &settings->levels);
-  if (exit_status == TOOL_GO_ON) exit_status = parse_grids(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = choose_mode(modes, settings);
   if (exit_status != TOOL_GO_ON) return exit_status;
   if (settings->iterations > ITERATIONS || settings->restart > ITERATIONS || settings->correction > ITERATIONS)
     return tool_fail(TOOL_FAILED, "--iterations, --restart, --correction: at most %d", ITERATIONS);
@@ -153,25 +119,19 @@ static int check(bench_settings *settings)
     settings->iterations = 5;
   }
   if (settings->profile && !settings->solves) return tool_fail(TOOL_FAILED, "--profile is for --solves");
-  if (settings->solves && settings->rtol == 0) settings->rtol = 1e-6;
   return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
 }
 
 /* Makes the list of preconditioners: that of --precond, or one that suits what there is to do. */
 static int parse_ways(karst_context *context, const struct tool_option *own, bench_settings *settings)
 {
-  const char *list = settings->precond;
-
-  if (!list && settings->correction)
-    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles";
-  if (!list && settings->grids)
-    list = "fgbilu:sequential,fgbilu:wavefront,fgbilu:lines,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles,dilu,iluk,"
-           "cusparse";
-  if (!list) list = tool_option_text(settings->options, "precond");
-  const bool optional = !settings->precond && (settings->correction || settings->grids);
+  const bool optional = !settings->precond && settings->mode->ways;
+  const char *list = settings->precond ? settings->precond
+                     : optional        ? settings->mode->ways
+                                       : tool_option_text(settings->options, "precond");
   const int exit_status = bench_ways_parse(context, own, list, optional, settings);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has nothing of %s", list);
+  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has none of %s", list);
 }
 
 enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 12 };
@@ -260,7 +220,8 @@ static void list_subjects(bench_settings *settings, struct tool_option *row)
   memcpy(row, options, sizeof options);
 }
 
-int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings)
+int bench_settings_parse(karst_context *context, int argc, char *argv[], const struct bench_mode *const modes[],
+                         bench_settings *settings)
 {
   struct tool_option options[MEASURE_OPTIONS + SUBJECT_OPTIONS + 1] = {
       {.info = {.name = NULL}}}; /* the last row stays empty */
@@ -287,8 +248,8 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_s
                                .repeat = 3,
                                .program = argv[0]};
   int exit_status = tool_parse(context, &command, argc, argv);
-  if (exit_status == TOOL_GO_ON) exit_status = check(settings);
-  if (exit_status == TOOL_GO_ON) exit_status = check_order(context, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = check_common(modes, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = settings->mode->check(context, settings);
   if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);

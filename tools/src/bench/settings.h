@@ -1,6 +1,6 @@
-/* bench_settings.h - what the command line of bench asks for. */
-#ifndef KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
-#define KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
+/* settings.h - what the command line of bench asks for. */
+#ifndef KARST_TOOLS_SRC_BENCH_SETTINGS_H
+#define KARST_TOOLS_SRC_BENCH_SETTINGS_H
 
 #include "tools/src/common/common.h"
 
@@ -27,12 +27,13 @@ typedef struct bench_grid {
 } bench_grid;
 
 typedef struct bench_settings {
+  const struct bench_mode *mode; /* what there is to do */
   const char *matrix;
   const char *level_text, *threads_text, *device, *precond, *grid_text, *tile_text;
   int level[BENCH_LIST], levels;
   int threads[BENCH_LIST], thread_counts;
   int block, restart, iterations, repeat;
-  int correction; /* steps of the correction; 0: bench times */
+  int correction; /* steps of the correction; 0: none */
   double rtol;
   bool cpu, gpu;
   const char *ordering; /* another order of the rows, beside the natural one; NULL: none */
@@ -51,8 +52,24 @@ typedef struct bench_settings {
   bool negate, quick, json, profile;
 } bench_settings;
 
-/* Parses the command line. Returns TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
-int bench_settings_parse(karst_context *context, int argc, char *argv[], bench_settings *settings);
+/* Something that bench does. */
+struct bench_mode {
+  bool (*is_asked_for)(const bench_settings *settings);
+  const char *ways;    /* its preconditioners where --precond names none, as far as the build has them; NULL: one */
+  bool way_each_level; /* a way of --precond for each level and order */
+  /* Checks its own options and reads them further. Returns TOOL_GO_ON, or the exit status of a reported error. */
+  int (*check)(karst_context *context, bench_settings *settings);
+  /* Returns the exit status. */
+  int (*run)(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
+};
+
+/* Reads --ordering and --tile-size. Natural order, which is always timed, becomes NULL, and auto is refused: it chooses
+ * by what a solve needs, which kernels alone do not tell. */
+int bench_order_parse(karst_context *context, bench_settings *settings);
+/* Parses the command line. The first mode is for when no other is asked for; the list ends in NULL. Returns
+ * TOOL_GO_ON, or the exit status after --help, --version or a reported error. */
+int bench_settings_parse(karst_context *context, int argc, char *argv[], const struct bench_mode *const modes[],
+                         bench_settings *settings);
 /* Gives back what a parse, also one that failed, has taken. */
 void bench_settings_free(bench_settings *settings);
 

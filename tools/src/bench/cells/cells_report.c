@@ -1,6 +1,6 @@
-/* grid_report.c - prints the times of a cell: the columns of the Tables 3 and 4 of the paper on FGBILU, and the
+/* cells_report.c - prints the times of a cell: the columns of the Tables 3 and 4 of the paper on FGBILU, and the
  * two floors. One is what must move over the copy bandwidth, the other steps that depend on each other. */
-#include "tools/src/bench/bench_grid.h"
+#include "tools/src/bench/cells/cells.h"
 #include "tools/src/common/text.h"
 
 #include <math.h>
