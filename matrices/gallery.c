@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "matrices/gallery.h"
-#include "lib/base/nearest.h"
+#include "support/nearest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* options.c - the options that there are: those of the solver, of each driver and of each preconditioner. */
 #include "solver/methods.h"
-#include "lib/base/nearest.h"
 #include "lib/base/number.h"
+#include "support/nearest.h"
 
 #include <ctype.h>
 #include <stdio.h>

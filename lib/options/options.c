@@ -2,7 +2,7 @@
 #include "lib/options/options.h"
 
 #include "lib/matrix/matrix.h"
-#include "lib/base/nearest.h"
+#include "support/nearest.h"
 #include "lib/base/number.h"
 #include "lib/method/precond.h"
 
@@ -158,7 +158,7 @@ karst_status karst_option_check(karst_context *context, const karst_option *row,
                       row->name, karst_quote_text(text, word));
   if (!takes_name(row)) return refuse_number(context, row, text);
   karst_option_takes(context, row, choices, sizeof choices);
-  const char *near = karst_nearest(text, choice_of, &(struct choices){context, row});
+  const char *near = karst_nearest(text, strlen(text), choice_of, &(struct choices){context, row});
   return karst_fail(context, KARST_ERROR_OPTION, "%s \"%s\" is unknown: %s%s%s%s", row->name,
                     karst_quote_text(text, word), choices, near ? "; did you mean " : "", near ? near : "",
                     near ? "?" : "");

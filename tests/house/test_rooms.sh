@@ -27,16 +27,16 @@ room()
 cd "$srcdir" || exit 1
 echo 1..14
 room support
-room lib
+room lib support
 room format lib support
-room matrices lib format
+room matrices lib format support
 room symbolic lib
 room cpu lib symbolic
 room gpu lib
 room baselines lib cpu gpu
 room precond lib symbolic
 room krylov lib
-room solver lib symbolic
+room solver lib symbolic support
 room tools support
 number=$((number + 1))
 wrong=$(grep -nE 'karst_matrix|backend->(dots|multiply|residual)\b' krylov/*.[ch])

@@ -1,6 +1,6 @@
 /* load.c - loads matrices and vectors; see load.h. */
 #include "tools/src/common/load.h"
-#include "tools/src/common/option_list.h"
+#include "support/nearest.h"
 #include "tools/src/common/rutherford_boeing.h"
 
 #include <errno.h>
@@ -18,18 +18,22 @@ static bool is_gallery_name(const char *name)
   return false;
 }
 
+static const char *problem_of(const void *user, size_t i)
+{
+  (void)user;
+  return karst_gallery_name(i);
+}
+
 /* Reports why stat has just failed for a name that is no problem of the gallery; errno is stat's. */
 static int fail_unknown(const char *name)
 {
   if (errno != ENOENT && errno != ENOTDIR)
     return tool_fail(TOOL_FAILED, "%s cannot be read: %s", name, strerror(errno));
   char list[1024] = "";
-  size_t used = 0, nearest = 0;
-  const char *problem, *near = NULL;
-  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++) {
+  size_t used = 0;
+  const char *problem, *near = karst_nearest(name, strcspn(name, ":"), problem_of, NULL);
+  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
-    if (tool_is_nearer(name, strcspn(name, ":"), problem, &nearest)) near = problem;
-  }
   return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s%s%s%s", name, list,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }

@@ -1,8 +1,8 @@
 /* option_list.c - see option_list.h. The library counts through its tables for each option that it is asked for by
  * number, which is too slow to be done for each line of a file. */
 #include "tools/src/common/option_list.h"
+#include "support/nearest.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,42 +97,14 @@ bool tool_option_find(const struct tool_option_list *list, const char *argument,
   return find_inside(list, name, length, info);
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Letters to insert, leave out, replace or swap with their neighbour that make a of b, of which length count: the
- * distance of Damerau and Levenshtein, no letter touched twice. Long names count as far apart. */
-static size_t distance(const char *a, size_t length, const char *b)
+static const char *name_of(const void *user, size_t i)
 {
-  enum { LONGEST = 40 };
-  size_t row[3][LONGEST + 1], width = strlen(b);
-  if (length > LONGEST || width > LONGEST) return SIZE_MAX;
-  for (size_t j = 0; j <= width; j++) row[0][j] = j;
-  for (size_t i = 1; i <= length; i++) {
-    size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-    now[0] = i;
-    for (size_t j = 1; j <= width; j++) {
-      now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], before[j - 2] + 1);
-    }
-  }
-  return row[length % 3][width];
-}
-
-bool tool_is_nearer(const char *given, size_t length, const char *known, size_t *nearest)
-{
-  const bool begins = length < strlen(known) && strncmp(given, known, length) == 0;
-  const size_t away = begins ? least(distance(given, length, known), 1) : distance(given, length, known);
-  if (length < 2 || away >= (*nearest > 0 ? *nearest : length / 4 + 2)) return false;
-  *nearest = away > 0 ? away : 1;
-  return true;
+  const struct tool_option_list *list = user;
+  return i < list->count ? list->option[i].name : NULL;
 }
 
 const char *tool_option_nearest(const struct tool_option_list *list, const char *argument)
 {
-  const char *given = argument + strspn(argument, "-"), *name = NULL;
-  const size_t length = strcspn(given, "=");
-  size_t nearest = 0;
-  for (size_t i = 0; i < list->count; i++)
-    if (tool_is_nearer(given, length, list->option[i].name, &nearest)) name = list->option[i].name;
-  return name;
+  const char *given = argument + strspn(argument, "-");
+  return karst_nearest(given, strcspn(given, "="), name_of, list);
 }

@@ -26,10 +26,6 @@ void tool_option_list_free(struct tool_option_list *list);
 bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_info *info,
                       const char **value);
 
-/* Whether length letters of given may have been meant for a name that is known, rather than for the one before that
- * was; *nearest: how near that is, 0 at first. */
-bool tool_is_nearer(const char *given, size_t length, const char *known, size_t *nearest);
-
 /* The name of the option that argument may have been meant for; NULL where none is near. */
 const char *tool_option_nearest(const struct tool_option_list *list, const char *argument);
 

@@ -1,7 +1,5 @@
 /* nearest.c - see nearest.h. */
-#include "config.h"
-
-#include "lib/base/nearest.h"
+#include "support/nearest.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -50,12 +48,13 @@ int karst_nearness(const char *given, size_t length, const char *name)
   return is_inside(given, length, name, whole) || is_inside(name, whole, given, length);
 }
 
-const char *karst_nearest(const char *given, const char *(*name)(const void *user, size_t i), const void *user)
+const char *karst_nearest(const char *given, size_t length, const char *(*name)(const void *user, size_t i),
+                          const void *user)
 {
   const char *found = NULL, *known;
   int nearest = 0;
   for (size_t i = 0; (known = name(user, i)); i++) {
-    const int near = karst_nearness(given, strlen(given), known);
+    const int near = karst_nearness(given, length, known);
     if (near <= nearest) continue;
     nearest = near;
     found = known;
