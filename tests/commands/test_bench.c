@@ -188,7 +188,7 @@ static void test_hypre(void)
   run = CLI_RUN("bench", "poisson2d:5x5", "--solves=cg", "--quick", "--threads=1", "--peer=hypre:ruge");
   tap_ok(run->status == 2 && strstr(run->err, "not 'ruge'"), "in a style that it has: %s", run->err);
 #else
-  tap_ok(run->status == 2 && strstr(run->err, "--peer hypre: not built; configure --with-hypre"),
+  tap_ok(run->status == 2 && strstr(run->err, "--peer hypre: not in this build; configure --with-hypre"),
          "hypre, which this build has not, is named so: %s", run->err);
 #endif
 }

@@ -146,7 +146,7 @@ static void test_matrices(void)
   expect(2, "diff", (const char *[]){matrix, "poisson2d:4x4", NULL});
   expect(2, "convert", (const char *[]){"/nonexistent/matrix.mtx", tap_scratch("a.mtx"), NULL});
   const struct cli_run *run = CLI_RUN("solve", matrix, "--solution", "-", "--json");
-  tap_ok(run->status == 2 && strstr(run->err, "both for standard output"), "two texts for standard output: %s",
+  tap_ok(run->status == 2 && strstr(run->err, "both write to standard output"), "two texts for standard output: %s",
          run->err);
   const char *loop = tap_scratch("loop");
   const bool linked = symlink("loop", loop) == 0;

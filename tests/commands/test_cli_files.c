@@ -96,7 +96,7 @@ static void test_compare(void)
          "a malformed vector is named with its line");
   tap_write("b.mtx", "1\n2\n", -1);
   run = CLI_RUN("diff", a, b);
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "diff") && strstr(run->err, "3 and 2 rows"),
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "diff") && strstr(run->err, "different numbers of rows: 3 and 2"),
          "vectors of two lengths are not compared");
 }
 

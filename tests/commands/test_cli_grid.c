@@ -50,7 +50,7 @@ static void test_refused(void)
                                       "4.0x4", "1e1x4", "4x4x0", "0x10x10"};
   char says[100];
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    snprintf(says, sizeof says, "sizes being integers from 1, not '%s'", texts[i]);
+    snprintf(says, sizeof says, "with sizes from 1, not '%s'", texts[i]);
     refused(CLI_RUN("solve", "poisson2d:4x4", "--grid", texts[i]), "solve", says);
   }
   refused(CLI_RUN("solve", "poisson2d:4x4", "--grid", ""), "solve", "--grid needs a value");

@@ -113,7 +113,7 @@ static void test_bad_plans(void)
       {"{\"matrices\": \"poisson2d:4x4\", \"level\": {}}", "\"level\" takes"},
       {"{\"matrices\": \"poisson2d:4x4\", \"level\": [[1]]}", "\"level\" takes"},
       {"{\"matrices\": \"poisson2d:4x4\", \"level\": null}", "\"level\" takes"},
-      {"{\"matrices\": \"poisson2d:4x4\", \"level\": []}", "without values"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"level\": []}", "is an empty array"},
       {"{\"matrices\": \"poisson2d:4x4\", \"level\": 1.5}", "level \"1.5\" is not a whole number"},
       {"{\"matrices\": \"poisson2d:4x4\", \"precond\": \"ilu\"}", "precond \"ilu\" is unknown"},
       {"{\"matrices\": \"poisson2d:4x4\", \"block\": \"a\"}", "block 'a'"},
@@ -121,19 +121,20 @@ static void test_bad_plans(void)
       {"{\"matrices\": \"poisson2d:4x4\", \"rhs\": [\"ones\", \"Aones\"]}", "one value"},
       {"{\"matrices\": \"poisson2d:4x4\", \"results\": 5}", "\"results\" takes one text"},
       {"{\"matrices\": \"poisson2d:4x4\", \"cases\": []}", "\"cases\" takes"},
-      {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [1]}", "is an object"},
+      {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [1]}", "must be an object"},
       {"{\"matrices\": \"poisson2d:4x4\", \"cases\": [{\"results\": \"x\"}]}", "\"results\" is unknown"},
       {"{\"matrices\": \"poisson2d:4x4\"\n \"level\": 1}", "line 2"},
       {"{\"level\": 1, \"level\": 2}", "duplicate"},
       {"{\"matrices\": \"poisson2d:4x4\", \"time-limit\": -1}", "bad.json: time-limit takes"},
       {"{\"matrices\": \"poisson2d:4x4\", \"memory_limit\": \"4X\"}", "bad.json: memory-limit takes"},
-      {"{\"max-iterations\": 1, \"max_iterations\": 2}", "\"max-iterations\" and \"max_iterations\" are one name"},
-      {"{\"first\": \"jacobi\", \"first.precond\": \"rrb\"}", "\"first\" and \"first.precond\" are one name"},
-      {"{\"time-limit\": 1, \"time_limit\": 2}", "\"time-limit\" and \"time_limit\" are one name"},
-      {"{\"cases\": [{\"insert_diagonal\": true, \"insert-diagonal\": false}]}", "are one name"},
+      {"{\"max-iterations\": 1, \"max_iterations\": 2}",
+       "\"max-iterations\" and \"max_iterations\" name the same option"},
+      {"{\"first\": \"jacobi\", \"first.precond\": \"rrb\"}", "\"first\" and \"first.precond\" name the same option"},
+      {"{\"time-limit\": 1, \"time_limit\": 2}", "\"time-limit\" and \"time_limit\" name the same option"},
+      {"{\"cases\": [{\"insert_diagonal\": true, \"insert-diagonal\": false}]}", "name the same option"},
       {"{\"matrices\": \"poisson2d:4x4\", \"memory-limit\": [1]}", "\"memory-limit\" takes one text"},
-      {"{\"matrices\": \"poisson2d:4x4\\u0000\"}", "column 34: a text has a NUL"},
-      {"[]", "is an object"},
+      {"{\"matrices\": \"poisson2d:4x4\\u0000\"}", "column 34: a string contains a NUL"},
+      {"[]", "must be an object"},
       {"", "line 1"},
       {"{}", "no matrix"},
   };
@@ -146,7 +147,7 @@ static void test_bad_plans(void)
   const struct cli_run *run = DRY("--plan", tap_scratch("absent.json"));
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is not there");
   run = DRY("--plan", tap_write("bad.json", "{\"matrices\":\n \"poisson2d:4x4\"}\0", 31));
-  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 2 has a NUL byte"),
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 2 contains a NUL byte"),
         "a plan with a NUL behind its end");
   run = DRY("--plan", "/tmp");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "compare"), "a plan that is a folder");
@@ -156,7 +157,7 @@ static void test_bad_arguments(void)
 {
   static const char *const bad[][3] = {
       {"--level", "0,,1", "empty"},
-      {"--level", "3..1", "backwards"},
+      {"--level", "3..1", "the first number of the range is larger"},
       {"--level", "0..1000000", "too many"},
       {"--level", "0..two", "range"},
       {"--level", "x", "whole number"},
@@ -171,7 +172,7 @@ static void test_bad_arguments(void)
       {"--baseline", "levle=1", "NAME=VALUE"},
       {"--retry", "sometimes", "converged, not-converged, failed, no-device, crashed, out-of-time, out-of-memory\n"},
       {"--retry", "crashed,", "--retry takes outcomes"},
-      {"--baseline", "level=1", "the cases are given no value of level"},
+      {"--baseline", "level=1", "no case sets level"},
       {"--baseline", "device=cuda", "no case has this value; the cases have cpu"},
       {"--levle", "1", "did you mean --level"},
   };
@@ -188,11 +189,12 @@ static void test_bad_arguments(void)
   run = DRY("--level=1");
   check(run, run->status == 2 && strstr(run->err, "no matrix"), "no matrix is refused");
   run = DRY("nowhere.mtx");
-  check(run, run->status == 2 && strstr(run->err, "no file 'nowhere.mtx'"), "a matrix that is not there is refused");
+  check(run, run->status == 2 && strstr(run->err, "no file named 'nowhere.mtx'"),
+        "a matrix that is not there is refused");
   run = DRY("");
   check(run, run->status == 2 && strstr(run->err, "compare: matrices ''"), "and one without a name");
   run = DRY("--", "--level=1");
-  check(run, run->status == 2 && strstr(run->err, "no file '--level=1'"), "behind -- all are matrices");
+  check(run, run->status == 2 && strstr(run->err, "no file named '--level=1'"), "behind -- all are matrices");
   run = DRY("-");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "standard input is refused");
   run = DRY("poisson2d:4x4", "--solver=gmres", "--level=0..999", "--restart=1..100", "--shift=0,1");
@@ -214,7 +216,7 @@ static void test_bad_files(void)
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", "/nowhere/results");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "results in no folder are refused");
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", results);
-  check(run, run->status == 2 && strstr(run->err, "write over the results"), "a table does not overwrite the results");
+  check(run, run->status == 2 && strstr(run->err, "overwrite the results"), "a table does not overwrite the results");
   run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--csv", "-", "--json=-");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare"), "one table goes to standard output");
   run = CLI_RUN("compare", "--tables-only", "--results", results);

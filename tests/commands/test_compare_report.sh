@@ -121,5 +121,6 @@ report $? 'a disk that is full is an error of one sentence'
 report $? 'which leaves the last page as it was'
 mkdir "$scratch/linked" && ln -s "$scratch/page" "$scratch/linked/index.html"
 "$program" report "$scratch/linked" 2>"$scratch/error"
-[ $? = 2 ] && grep -q 'index.html is no file that a report may replace' "$scratch/error" && [ ! -e "$scratch/page" ]
+[ $? = 2 ] && grep -q 'index.html is not a regular file and will not be overwritten' "$scratch/error" &&
+  [ ! -e "$scratch/page" ]
 report $? 'nor does a report follow a link to another file'

@@ -376,11 +376,12 @@ static void test_results(void)
   fputs("{\"karst_compare\": 1}\n", file);
   fclose(file);
   run = COMPARE("poisson2d:4x4");
-  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 5 is no row"),
+  check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "line 5 is not a row"),
         "a line that is no row is named by its number");
   tap_write("results.jsonl", "a,b\n1,2\n", -1);
   run = COMPARE("poisson2d:4x4");
-  check(run, run->status == 2 && strstr(run->err, "line 1 is no row"), "a file of something else is not appended to");
+  check(run, run->status == 2 && strstr(run->err, "line 1 is not a row"),
+        "a file of something else is not appended to");
   static const char *const others[] = {"keep me", "a,b\n1,2", "1 1 2.0", "{\"mine\": ", "{\"karst\""};
   for (i = 0; i < sizeof others / sizeof others[0]; i++) {
     char text[64] = "";

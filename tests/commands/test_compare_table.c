@@ -362,7 +362,7 @@ static void test_errors(void)
     else
       tap_skip("there is no /dev/full", "a disk that is full is an error");
   }
-  refuse(all[0], tap_scratch("table"), "device", "is no NAME=VALUE", "a baseline without a value is an error");
+  refuse(all[0], tap_scratch("table"), "device", "is not NAME=VALUE", "a baseline without a value is an error");
   refuse(all[0], tap_scratch("table"), "speed=9", "no case has the option 'speed'", "and so is one that no case has");
   lines[count++] = NULL;
   tap_ok(*written(compare_write_csv, "speed=9") != '\0', "unless cases are still to come");

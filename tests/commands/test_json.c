@@ -71,7 +71,7 @@ static void test_json_errors(void)
   const char *const bad[][4] = {{"solve", "/nonexistent/\"\x01\xff.mtx", "--json", "no file"},
                                 {"solve", "--frobnicate", "--json", "unknown option --frobnicate"},
                                 {"bench", "/nonexistent/matrix", "--json", "no file"},
-                                {"bench", "--json", "--level=0", "it takes MATRIX"}};
+                                {"bench", "--json", "--level=0", "the command takes MATRIX"}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const struct cli_run *run = CLI_RUN(bad[i][0], bad[i][1], bad[i][2], bad[i][0][0] == 's' ? "--quiet" : "--quick");
     json_t *object = parse(run->out);

@@ -98,7 +98,8 @@ static void test_bench(void)
       CLI_RUN("bench", "poisson2d:4x4", "--negate", "--quick", "--level", "0", "--threads", "1");
   tap_ok(run->status == 0 && strstr(run->out, "poisson2d:4x4: negated, 16 rows"), "bench negates too, and says so");
   run = CLI_RUN("bench", "poisson2d:4x4", "--negate", "--peer", "peer");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench") && strstr(run->err, "--negate and --peer"),
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench") &&
+             strstr(run->err, "--negate cannot be used with --peer"),
          "a peer, which would not, is refused");
 }
 

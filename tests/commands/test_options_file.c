@@ -91,15 +91,16 @@ static void test_errors(void)
   refuse("level\n", -1, "options.txt, line 1: --level needs a value", "a missing value");
   refuse("rhs =\n", -1, "options.txt, line 1: --rhs needs a value that is not empty", "an empty one");
   refuse("negate yes\n", -1, "options.txt, line 1: --negate takes no value, and got 'yes'", "a switch with a value");
-  refuse("options other.txt\n", -1, "options.txt, line 1: --options is for the command line alone", "a file in a file");
-  refuse("--help\n", -1, "line 1: --help is for the command line alone", "what ends the command");
+  refuse("options other.txt\n", -1, "options.txt, line 1: --options is allowed on the command line only",
+         "a file in a file");
+  refuse("--help\n", -1, "line 1: --help is allowed on the command line only", "what ends the command");
   refuse("= 3\n", -1, "line 1: unknown option --", "no name");
   refuse("poisson2d:5x4\n", -1, "line 1: unknown option --poisson2d:5x4", "a matrix");
   refuse("level 1\0level 2\n", 16, "zero byte", "a file that is no text");
   char *long_text = malloc((1 << 20) + 2);
   if (long_text) {
     memset(long_text, '#', (1 << 20) + 1);
-    refuse(long_text, (1 << 20) + 1, "more than 1 MiB", "a file that is too long");
+    refuse(long_text, (1 << 20) + 1, "at most 1 MiB", "a file that is too long");
   }
   free(long_text);
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--options", "no/such/file");

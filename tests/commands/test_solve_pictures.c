@@ -188,7 +188,7 @@ static void test_failure(void)
   setenv("PATH", "/nowhere", 1);
   run = CLI_RUN("solve", "poisson2d:5x4", "--plot", svg);
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") &&
-             strstr(run->err, "pictures take the program gnuplot, which is not there"),
+             strstr(run->err, "gnuplot not found; it is needed for pictures"),
          "without gnuplot nothing is begun: %s", run->err);
   tap_ok(strcmp(read_picture(svg), "the last picture") == 0, "and nothing is lost");
   setenv("PATH", before, 1);
@@ -225,9 +225,9 @@ static void test_refusals(void)
   const char *svg = path("same.svg");
   static const struct {
     const char *option, *name, *says;
-  } cases[] = {{"--plot", "plot.pdf", "a picture's name ends in .svg or .png"},
-               {"--spy", ".svg", "a picture's name ends in .svg or .png"},
-               {"--spy", "svg", "a picture's name ends in .svg or .png"},
+  } cases[] = {{"--plot", "plot.pdf", "the name of a picture must end in .svg or .png"},
+               {"--spy", ".svg", "the name of a picture must end in .svg or .png"},
+               {"--spy", "svg", "the name of a picture must end in .svg or .png"},
                {"--plot", "/no/such/folder/x.svg", "/no/such/folder/x.svg: No such file"},
                {"--spy", "/no/such/folder/x.png", "/no/such/folder/x.png: No such file"},
                {"--plot", "", "--plot needs a value"}};

@@ -30,10 +30,10 @@ int main(void)
   run = CLI_RUN("solve", triangle, "--stored-triangle");
   tap_ok(run->status == 0 && strstr(run->out, "3 rows, 5 entries"), "a general file is read as ever");
   run = CLI_RUN("solve", "poisson2d:4x4", "--stored-triangle");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "poisson2d:4x4 is none"),
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "poisson2d:4x4 is not one"),
          "a problem of the gallery is refused: %s", run->err);
   run = CLI_RUN("solve", "nowhere.mtx", "--stored-triangle");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "there is no file 'nowhere.mtx'"),
+  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "no file named 'nowhere.mtx'"),
          "and what is not there: %s", run->err);
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", file, "--stored-triangle", "--json");

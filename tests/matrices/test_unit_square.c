@@ -195,8 +195,8 @@ static void test_solve(void)
   (void)json;
 #endif
   refused(CLI_RUN("solve", "poisson2d:5x5", "--exact"), "does not know the exact solution of poisson2d");
-  refused(CLI_RUN("solve", "unitsquare:5x5", "--exact", "--rhs", "ones"), "--rhs replaces it");
-  refused(CLI_RUN("solve", "nothing:5x5", "--exact"), "there is no file 'nothing:5x5'");
+  refused(CLI_RUN("solve", "unitsquare:5x5", "--exact", "--rhs", "ones"), "--rhs replaces");
+  refused(CLI_RUN("solve", "nothing:5x5", "--exact"), "no file named 'nothing:5x5'");
   tap_write("a.mtx", GENERAL "1 1 1\n1 1 4\n", -1);
   refused(CLI_RUN("solve", tap_scratch("a.mtx"), "--exact"), "a.mtx is a file");
 }

@@ -72,7 +72,7 @@ bench_peer *bench_peer_start(const char *program, const bench_case *what, const 
     peer->name[strcspn(peer->name, "\n")] = '\0';
     return peer;
   }
-  tool_fail(TOOL_FAILED, "the peer %s does not start on %s", program, what->matrix);
+  tool_fail(TOOL_FAILED, "the peer %s could not be started on %s", program, what->matrix);
   bench_peer_stop(peer);
   return NULL;
 }

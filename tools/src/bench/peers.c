@@ -29,7 +29,7 @@ static int find_program(bench_settings *settings, const char *word, const char *
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (strcmp(word, known[i].name) != 0) continue;
     if (!known[i].built)
-      return tool_fail(TOOL_FAILED, "--peer %s: not built; configure --with-%s makes tools/%s", word, word,
+      return tool_fail(TOOL_FAILED, "--peer %s: not in this build; configure --with-%s builds tools/%s", word, word,
                        known[i].file);
     const char *slash = strrchr(settings->program, '/');
     const int folder = slash ? (int)(slash + 1 - settings->program) : 0;
@@ -50,7 +50,7 @@ int bench_peers_parse(bench_settings *settings)
   char *rest = settings->peer_text;
   for (char *word; (word = strsep(&rest, ","));) {
     if (settings->peers == most)
-      return tool_fail(TOOL_FAILED, "--peer: more than %d, the most %s --solves", most,
+      return tool_fail(TOOL_FAILED, "--peer: at most %d programs %s --solves", most,
                        settings->solves ? "with" : "without");
     const char *program = settings->solves ? strsep(&word, ":") : word;
     settings->peer_style[settings->peers] = settings->solves && word ? word : "default";

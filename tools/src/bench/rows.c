@@ -116,7 +116,7 @@ int bench_table_open(karst_context *cpu, karst_context *gpu, bench_table *table)
   take_sizes(table->settings->cpu ? table->cpu.A : table->gpu.A, table);
   make_rows(table);
   if (table->rows) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "none of what --precond names runs on --device %s", table->settings->device);
+  return tool_fail(TOOL_FAILED, "no preconditioner of --precond runs on --device %s", table->settings->device);
 }
 
 void bench_table_close(bench_table *table)

@@ -112,7 +112,8 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
   if (settings->iterations > ITERATIONS || settings->restart > ITERATIONS || settings->correction > ITERATIONS)
     return tool_fail(TOOL_FAILED, "--iterations, --restart, --correction: at most %d", ITERATIONS);
   if (settings->negate && settings->peer)
-    return tool_fail(TOOL_FAILED, "--negate and --peer: the peer reads the matrix by itself and does not negate it");
+    return tool_fail(TOOL_FAILED,
+                     "--negate cannot be used with --peer: the peer reads the matrix itself and does not negate it");
   if (settings->repeat > BENCH_REPEATS) return tool_fail(TOOL_FAILED, "--repeat: at most %d", BENCH_REPEATS);
   if (settings->quick) {
     settings->repeat = 1;

@@ -22,9 +22,9 @@ int bench_option_set(karst_context *context, const struct tool_option *own, kars
 {
   for (const struct tool_option *option = own; option->info.name; option++)
     if (strcmp(option->info.name, name) == 0 && strcmp(name, "precond") != 0)
-      return tool_fail(TOOL_FAILED, "'%s=%s' is not for --set or --precond: it is --%s", name, value, name);
+      return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set by --set or --precond; use --%s", name, value, name);
   if (is_among(name, fixed))
-    return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: what is timed leaves no choice", name, value);
+    return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: bench fixes this option", name, value);
   const karst_status status = karst_options_set(options, name, value);
   const char *why = status ? tool_cusparse_explain(name, value) : NULL;
   if (why) return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: %s", name, value, why);

@@ -152,7 +152,7 @@ static int take_line(const struct tool_option_list *list, struct tool_options_li
   int first = 0;
   if (line->argument[0][2] && tool_option_find(list, line->argument[0], &info, &value) &&
       (strcmp(info.name, "options") == 0 || info.name == tool_help.name || info.name == tool_version.name))
-    return tool_fail(TOOL_FAILED, "--%s is for the command line alone", info.name);
+    return tool_fail(TOOL_FAILED, "--%s is allowed on the command line only", info.name);
   int status = take_option(list, line->count, line->argument, &first);
   if (status == TOOL_GO_ON && first + 1 < line->count)
     status = tool_fail(TOOL_FAILED, "%s takes no value, and got '%s'", line->argument[0], line->argument[1]);
@@ -201,15 +201,15 @@ static int take_arguments(const struct tool_option_list *list, int argc, char *a
       status = take_option(list, argc, argv, &i);
       if (status != TOOL_GO_ON) return status;
     } else if (operands == command->operand_count) {
-      return tool_fail(TOOL_FAILED, "one argument too many, '%s': it takes %s", argv[i], command->operand_names);
+      return tool_fail(TOOL_FAILED, "unexpected argument '%s': the command takes %s", argv[i], command->operand_names);
     } else {
       command->operand[operands++] = argv[i];
     }
   }
   if (command->operands_given) *command->operands_given = operands;
   if (command->operands_given || operands == command->operand_count) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "it takes %s and got %d argument%s; --help lists the options", command->operand_names,
-                   operands, operands == 1 ? "" : "s");
+  return tool_fail(TOOL_FAILED, "the command takes %s but got %d argument%s; --help lists the options",
+                   command->operand_names, operands, operands == 1 ? "" : "s");
 }
 
 int tool_parse(karst_context *context, const struct tool_command *command, int argc, char *argv[])

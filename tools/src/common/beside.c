@@ -66,7 +66,7 @@ int tool_find_sibling(const char *matrix, const char *known, char **sibling)
   DIR *directory = folder ? opendir(folder) : NULL;
   *sibling = NULL;
   if (folder && !directory && errno != ENOENT && errno != ENOTDIR) /* without the folder the matrix cannot be written */
-    exit_status = tool_fail(TOOL_FAILED, "%s cannot be searched for other matrices: %s", folder, strerror(errno));
+    exit_status = tool_fail(TOOL_FAILED, "cannot search %s for other matrices: %s", folder, strerror(errno));
   for (struct dirent *entry; directory && !*sibling && exit_status == TOOL_GO_ON && (entry = readdir(directory));) {
     const char *name = entry->d_name;
     if (karst_stem_length(name) != length || strncmp(name, matrix + before, length) != 0) continue;

@@ -24,13 +24,13 @@ static const char *const dashes[] = {"1", "2", "3", "4", "(24,5)", "(4,10)", "5"
 int tool_gnuplot_check(void)
 {
   if (system("command -v gnuplot >/dev/null 2>&1") == 0) return TOOL_GO_ON; // NOLINT(cert-env33-c): a fixed command
-  return tool_fail(TOOL_FAILED, "pictures take the program gnuplot, which is not there");
+  return tool_fail(TOOL_FAILED, "gnuplot not found; it is needed for pictures");
 }
 
 int tool_gnuplot_check_output(const char *path)
 {
   if (!tool_ends_in(path, ".svg") && !tool_ends_in(path, ".png"))
-    return tool_fail(TOOL_FAILED, "%s: a picture's name ends in .svg or .png", path);
+    return tool_fail(TOOL_FAILED, "%s: the name of a picture must end in .svg or .png", path);
   const int status = tool_check_output(path);
   return status == TOOL_GO_ON ? tool_gnuplot_check() : status;
 }
@@ -68,7 +68,7 @@ static void set_terminal(FILE *script, bool svg, int width, int height)
 static FILE *open_nameless(void)
 {
   FILE *file = tmpfile();
-  if (!file) tool_fail(TOOL_FAILED, "a temporary file for a picture cannot be made: %s", strerror(errno));
+  if (!file) tool_fail(TOOL_FAILED, "cannot create a temporary file for a picture: %s", strerror(errno));
   return file;
 }
 
@@ -140,7 +140,7 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
   if (!script) return TOOL_GO_ON;
   const bool finished = finish_script(script);
   if (!finished)
-    tool_fail(TOOL_FAILED, "%s: the temporary file with gnuplot's commands cannot be written; is the disk full?",
+    tool_fail(TOOL_FAILED, "%s: cannot write the temporary file with gnuplot's commands; is the disk full?",
               plot->path);
   picture = finished ? open_nameless() : NULL;
   if (picture) complaint = open_nameless();
@@ -149,7 +149,7 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
         is_whole(picture, tool_ends_in(plot->path, ".svg"))
             ? tool_write_whole(picture, plot->path)
             : tool_fail(TOOL_FAILED,
-                        "%s: gnuplot has not finished the picture; is the disk full, or that of the temporary files?",
+                        "%s: gnuplot did not finish the picture; is the disk full, or the one for temporary files?",
                         plot->path);
   } else if (complaint) {
     read_complaint(complaint, text, sizeof text);

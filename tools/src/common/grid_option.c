@@ -31,8 +31,7 @@ int tool_parse_grid(const char *text, struct tool_grid *grid)
     if (axis > 0 && *rest == '\0') return TOOL_GO_ON;
     if (*rest++ != 'x') break;
   }
-  return tool_fail(TOOL_FAILED,
-                   "--grid takes NXxNYxNZ, NXxNY (NXx1 for one axis) or find, sizes being integers from 1, not '%s'",
+  return tool_fail(TOOL_FAILED, "--grid takes NXxNYxNZ, NXxNY (NXx1 for one axis) or find, with sizes from 1, not '%s'",
                    text);
 }
 

@@ -56,7 +56,7 @@ static int open_nameless(const char *folder)
 
 static int fail_reading(const char *name)
 {
-  return tool_fail(TOOL_FAILED, "the pipe %s cannot be read: %s", name, strerror(errno));
+  return tool_fail(TOOL_FAILED, "cannot read the pipe %s: %s", name, strerror(errno));
 }
 
 /* Copies all remaining bytes of the descriptor from to a file, and makes from that file. name: for errors. */
@@ -71,7 +71,7 @@ static int keep(int from, const char *name)
   while (written && (got = read_some(from, buffer, sizeof buffer)) > 0) written = write_all(to, buffer, got);
   int status = TOOL_GO_ON;
   if (!written)
-    status = tool_fail(TOOL_FAILED, "a copy of the pipe %s cannot be written to %s: %s", name, folder, strerror(errno));
+    status = tool_fail(TOOL_FAILED, "cannot copy the pipe %s to %s: %s", name, folder, strerror(errno));
   else if (got < 0 || dup2(to, from) < 0)
     status = fail_reading(name);
   if (to >= 0) close(to);

@@ -5,7 +5,7 @@
 
 bool tool_kernels_start(void)
 {
-  fprintf(stderr, "%s: note: this command was built without CUPTI, so that no kernels are listed\n", tool_name());
+  fprintf(stderr, "%s: note: this command was built without CUPTI and lists no kernels\n", tool_name());
   return false;
 }
 

@@ -34,7 +34,7 @@ static int fail_unknown(const char *name)
   const char *problem, *near = karst_nearest(name, strcspn(name, ":"), problem_of, NULL);
   for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
-  return tool_fail(TOOL_FAILED, "there is no file '%s', and the gallery's problems are %s%s%s%s", name, list,
+  return tool_fail(TOOL_FAILED, "no file named '%s'; the problems of the gallery are %s%s%s%s", name, list,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -107,7 +107,7 @@ int tool_load_stored(karst_context *context, const char *name, int block_size, k
   if (rhs) *rhs = NULL;
   if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown(name);
   if (stat(name, &file) != 0 || is_rutherford_boeing(name))
-    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric files of Matrix Market, and %s is none", name);
+    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric Matrix Market files; %s is not one", name);
   karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
   return status ? tool_fail_library(context, status) : read_beside(context, name, matrix, rhs);
 }
@@ -117,7 +117,7 @@ int tool_load_exact(karst_context *context, const char *name, karst_vector **exa
   struct stat file;
   *exact = NULL;
   if (stat(name, &file) == 0)
-    return tool_fail(TOOL_FAILED, "--exact is for problems of the gallery, and %s is a file", name);
+    return tool_fail(TOOL_FAILED, "--exact is for problems of the gallery; %s is a file", name);
   if (!is_gallery_name(name)) return fail_unknown(name);
   karst_status status = karst_gallery_exact(context, name, exact);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;

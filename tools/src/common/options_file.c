@@ -24,7 +24,8 @@ static int read_all(const char *path, char **text, size_t *length)
   fclose(stream);
   if (!*text) return tool_fail_memory("the file of options");
   if (failed) return tool_fail(TOOL_FAILED, "%s: %s", path, error ? strerror(error) : "reading failed");
-  if (*length > BYTES_MOST) return tool_fail(TOOL_FAILED, "%s: more than 1 MiB is no file of options", path);
+  if (*length > BYTES_MOST)
+    return tool_fail(TOOL_FAILED, "%s: too large for a file of options, which has at most 1 MiB", path);
   (*text)[*length] = '\0';
   return TOOL_GO_ON;
 }
@@ -111,7 +112,7 @@ int tool_options_read(const char *path, struct tool_options_file **file)
   const int status = read_all(path, &made->text, &length);
   if (status != TOOL_GO_ON) return status;
   if (strlen(made->text) != length)
-    return tool_fail(TOOL_FAILED, "%s: a file of options is text, and this holds a zero byte", path);
+    return tool_fail(TOOL_FAILED, "%s: not a file of options: it contains a zero byte", path);
   if (!parse(made)) return tool_fail_memory("the file of options");
   *file = made;
   return TOOL_GO_ON;

@@ -120,7 +120,7 @@ int reference_solve(karst_context *context, const karst_matrix *A, const karst_v
     if (status == UMFPACK_ERROR_out_of_memory) {
       exit_status = tool_fail_memory("UMFPACK's factors");
     } else if (status < 0) {
-      exit_status = tool_fail(TOOL_FAILED, "UMFPACK failed with its status %lld", (long long)status);
+      exit_status = tool_fail(TOOL_FAILED, "UMFPACK failed with status %lld", (long long)status);
     } else if (!reference->singular) {
       reference->residual = ratio(compare(&system), norm(system.n, system.b));
       reference->difference = ratio(norm(system.n, system.x), norm(system.n, system.x_ref));
@@ -143,7 +143,7 @@ int reference_solve(karst_context *context, const karst_matrix *A, const karst_v
 
 int reference_check(void)
 {
-  return tool_fail(TOOL_FAILED, "--reference needs UMFPACK, and this build was configured without SuiteSparse");
+  return tool_fail(TOOL_FAILED, "--reference needs UMFPACK, but this build was configured without SuiteSparse");
 }
 
 #endif

@@ -72,7 +72,8 @@ int solve_rhs(karst_context *context, const struct solve_settings *settings, con
   if (strncmp(*text, "random:", 7) == 0 && !is_random(*text, &seed))
     return tool_fail(TOOL_FAILED, "--rhs random:SEED takes a whole number below 2^64, not '%s'", *text + 7);
   if (!use_own && strcmp(*text, "-") == 0)
-    return tool_fail(TOOL_FAILED, "--rhs takes a file, ones, Aones or random, and the standard input is for a matrix");
+    return tool_fail(TOOL_FAILED,
+                     "--rhs takes a file, ones, Aones or random; only a matrix can come from standard input");
   if (!use_own) status = make(context, *text, rows, &made);
   const karst_vector *source = use_own ? own : made;
   *file = use_own ? karst_vector_source(own) : *karst_vector_source(made) ? settings->rhs : "";

@@ -112,7 +112,7 @@ static int check_numbers(const char *path, bool *fortran)
     const char *strange = strange_character(line);
     *fortran = *fortran || strpbrk(line, "dD");
     if (!strange) continue;
-    status = tool_fail(TOOL_FAILED, "%s, line %lld, column %td: numbers must be decimal and set apart by blanks", path,
+    status = tool_fail(TOOL_FAILED, "%s, line %lld, column %td: numbers must be decimal and separated by blanks", path,
                        number, strange - line + 1);
   }
   if (status == TOOL_GO_ON && ferror(file)) status = tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
@@ -284,7 +284,8 @@ int read_rutherford_boeing(karst_context *context, const char *path, karst_matri
 {
   (void)context;
   *matrix = NULL;
-  return tool_fail(TOOL_FAILED, "%s: this build has no SuiteSparse, which reads Rutherford-Boeing files", path);
+  return tool_fail(TOOL_FAILED,
+                   "%s: Rutherford-Boeing files need SuiteSparse, but this build was configured without it", path);
 }
 
 #endif

@@ -56,8 +56,8 @@ static int check_value(const struct compare_cases *cases, const struct wanted *w
   json_decref(known);
   if (has) return TOOL_GO_ON;
   if (!*list)
-    return tool_fail(TOOL_FAILED, "--baseline %s=%s: the cases are given no value of %s", wanted->name.name,
-                     wanted->value, wanted->name.name);
+    return tool_fail(TOOL_FAILED, "--baseline %s=%s: no case sets %s", wanted->name.name, wanted->value,
+                     wanted->name.name);
   return tool_fail(TOOL_FAILED, "--baseline %s=%s: no case has this value; the cases have %s%s", wanted->name.name,
                    wanted->value, list, all ? "" : ", ...");
 }

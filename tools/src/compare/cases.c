@@ -37,8 +37,7 @@ static void release(struct product *product)
 
 static int fail_many(void)
 {
-  return tool_fail(TOOL_FAILED, "there are more than %d cases: give fewer values, or make several batches",
-                   COMPARE_CASES_MAX);
+  return tool_fail(TOOL_FAILED, "more than %d cases: give fewer values, or run several batches", COMPARE_CASES_MAX);
 }
 
 /* 0: chooses a solver or preconditioner; 1, 2, ...: a preconditioner so deep inside; the largest: any other option. */
@@ -282,9 +281,8 @@ static int add_set(struct compare_cases *cases, const struct compare_plan *plan,
   struct product product;
   json_t *matrices = json_object_get(set, "matrices");
   size_t i, first = json_array_size(cases->names);
-  int status = json_array_size(matrices) > 0
-                   ? TOOL_GO_ON
-                   : tool_fail(TOOL_FAILED, "there is no matrix to compare on; --help lists the options");
+  int status =
+      json_array_size(matrices) > 0 ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "no matrix given; --help lists the options");
   for (i = 0; i < json_array_size(matrices) && status == TOOL_GO_ON; i++)
     status = compare_find_matrices(json_string_value(json_array_get(matrices, i)), cases->names);
   if (status != TOOL_GO_ON) return status;

@@ -54,8 +54,8 @@ static int run_cases(struct batch *batch)
   compare_progress_end(&progress);
   if (status != TOOL_NO) return status;
   return tool_fail(TOOL_NO,
-                   "interrupted after %zu of %zu cases; the same command goes on, with the rows in %s, and with "
-                   "--tables-only it writes the tables of these",
+                   "interrupted after %zu of %zu cases, whose rows are in %s; the same command continues, and with "
+                   "--tables-only it writes the tables of these rows",
                    finished, batch->cases.count, batch->settings.results);
 }
 
@@ -97,13 +97,13 @@ static int check_rows(const struct batch *batch)
     if (batch->cases.at[i].row) return TOOL_GO_ON;
   if (count > 1) snprintf(cases, sizeof cases, "these %zu cases", count);
   if (access(results, F_OK) != 0)
-    return tool_fail(TOOL_FAILED, "%s: %s; compare without --tables-only makes it, and --results names another",
-                     results, strerror(errno));
-  if (count == 0)
-    return tool_fail(TOOL_FAILED, "%s has no rows yet; compare without --tables-only runs cases", results);
+    return tool_fail(TOOL_FAILED,
+                     "%s: %s; run compare without --tables-only first, or name another file with --results", results,
+                     strerror(errno));
+  if (count == 0) return tool_fail(TOOL_FAILED, "%s has no rows yet; run compare without --tables-only first", results);
   return tool_fail(TOOL_FAILED,
-                   "%s has no row of %s, whose matrix may have changed; --tables-only without a matrix or plan takes "
-                   "all rows that it has",
+                   "%s has no row of %s, perhaps because a matrix changed; --tables-only without a matrix or plan "
+                   "takes all rows",
                    results, cases);
 }
 

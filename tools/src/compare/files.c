@@ -93,7 +93,7 @@ static int find_in_folder(const char *folder, json_t *names)
   if (status != TOOL_GO_ON) return status;
   list_endings(list, sizeof list);
   if (json_array_size(names) == before)
-    return tool_fail(TOOL_FAILED, "the folder %s has no matrix: no file with one of the endings %s", folder, list);
+    return tool_fail(TOOL_FAILED, "the folder %s has no matrix: no file ends in %s", folder, list);
   tell_skipped(folder, skipped);
   return TOOL_GO_ON;
 }
@@ -102,11 +102,11 @@ int compare_find_matrices(const char *name, json_t *names)
 {
   struct stat file;
   if (strcmp(name, "-") == 0)
-    return tool_fail(TOOL_FAILED, "standard input can be read once, and each case reads its matrix");
+    return tool_fail(TOOL_FAILED, "standard input can be read only once, but each case reads its matrix");
   const bool known = stat(name, &file) == 0;
   if (known && S_ISDIR(file.st_mode)) return find_in_folder(name, names);
   if (known && !S_ISREG(file.st_mode))
-    return tool_fail(TOOL_FAILED, "%s is no file that can be read again and again, as each case does", name);
+    return tool_fail(TOOL_FAILED, "%s is not a regular file; each case must be able to read it again", name);
   int status = tool_check_matrix(name);
   if (status != TOOL_GO_ON) return status;
   return json_array_append_new(names, json_string_nocheck(name)) == 0 ? TOOL_GO_ON

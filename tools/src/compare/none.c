@@ -23,7 +23,8 @@ int main(int argc, char *argv[])
   if (created || !operand) return tool_fail(TOOL_FAILED, "%s", karst_status_text(KARST_ERROR_NO_MEMORY));
   const bool asks = argc == 2 && argv[1][0] == '-'; /* for help or the version; the options of a batch are not known */
   int status = asks ? tool_parse(context, &command, argc, argv) : TOOL_GO_ON;
-  if (status == TOOL_GO_ON) status = tool_fail(TOOL_FAILED, "compare needs jansson, and this build has none");
+  if (status == TOOL_GO_ON)
+    status = tool_fail(TOOL_FAILED, "compare needs jansson, but this build was configured without it");
   free(operand);
   karst_context_destroy(context);
   return tool_finish(status);

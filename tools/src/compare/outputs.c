@@ -36,7 +36,7 @@ static int refuse(void *user, const char *what, const char *path)
 {
   const struct output *output = user;
   if (output->folder ? !is_of_report(path, output->path) : !karst_place_same(output->path, path)) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "--%s would write over %s, %s", output->option, what, path);
+  return tool_fail(TOOL_FAILED, "--%s would overwrite %s, %s", output->option, what, path);
 }
 
 /* Refuses an output that is what a case reads. Cases of one matrix follow each other. */

@@ -53,7 +53,7 @@ static int add_values(struct compare_plan *plan, const struct compare_name *name
     for (size_t i = 0; i < json_array_size(value) && status == TOOL_GO_ON; i++)
       status = add_single(plan, name, json_array_get(value, i), values);
     if (status == TOOL_GO_ON && json_array_size(value) == 0)
-      status = tool_fail(TOOL_FAILED, "%s: \"%s\" is an array without values", plan->file, name->name);
+      status = tool_fail(TOOL_FAILED, "%s: \"%s\" is an empty array", plan->file, name->name);
   } else if (status == TOOL_GO_ON) {
     status = add_single(plan, name, value, values);
   }
@@ -119,7 +119,7 @@ static int fail_unknown(const struct compare_plan *plan, const char *key)
 static int note_key(const struct compare_plan *plan, json_t *keys, const char *meaning, const char *key)
 {
   const char *other = json_string_value(json_object_get(keys, meaning));
-  if (other) return tool_fail(TOOL_FAILED, "%s: \"%s\" and \"%s\" are one name", plan->file, other, key);
+  if (other) return tool_fail(TOOL_FAILED, "%s: \"%s\" and \"%s\" name the same option", plan->file, other, key);
   return json_object_set_new(keys, meaning, json_string(key)) == 0 ? TOOL_GO_ON : tool_fail_memory("the plan");
 }
 
@@ -146,7 +146,7 @@ static int read_object(struct compare_plan *plan, json_t *object, json_t *set, s
   json_t *value;
   int status = TOOL_GO_ON;
   if (!json_is_object(object))
-    return tool_fail(TOOL_FAILED, "%s: a plan, and each of its cases, is an object", plan->file);
+    return tool_fail(TOOL_FAILED, "%s: a plan and each of its cases must be an object", plan->file);
   json_t *keys = json_object();
   json_object_foreach(object, key, value)
   {
@@ -181,7 +181,7 @@ static int fail_text(const char *path, const json_error_t *error)
 #if JANSSON_VERSION_HEX >= 0x020b00
   const enum json_error_code code = json_error_code(error);
   if (code == json_error_null_character || code == json_error_null_byte_in_key)
-    return tool_fail(TOOL_FAILED, "%s: line %d, column %d: a text has a NUL character", path, error->line,
+    return tool_fail(TOOL_FAILED, "%s: line %d, column %d: a string contains a NUL character", path, error->line,
                      error->column);
 #endif
   return tool_fail(TOOL_FAILED, "%s: line %d, column %d: %s", path, error->line, error->column, error->text);
@@ -202,7 +202,7 @@ static int load(const char *path, json_t **root)
   } else if (length > 0 && text[length - 1] == '\0') { /* jansson takes it for the end of the file */
     long line = 1;
     for (ssize_t i = 0; i < length; i++) line += text[i] == '\n';
-    status = tool_fail(TOOL_FAILED, "%s: line %ld has a NUL byte: a plan is text", path, line);
+    status = tool_fail(TOOL_FAILED, "%s: line %ld contains a NUL byte; a plan is a text file", path, line);
   } else {
     *root = json_loadb(length > 0 ? text : "", length > 0 ? (size_t)length : 0, JSON_REJECT_DUPLICATES, &error);
     if (!*root) status = fail_text(path, &error);

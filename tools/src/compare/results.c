@@ -22,7 +22,7 @@ static int check_regular(const char *path, int file)
   struct stat status;
   if (fstat(file, &status) != 0) return fail_file(path);
   return S_ISREG(status.st_mode) ? TOOL_GO_ON
-                                 : tool_fail(TOOL_FAILED, "%s: the results need a file of their own", path);
+                                 : tool_fail(TOOL_FAILED, "%s is not a regular file, and the results need one", path);
 }
 
 /* Waits for a second at most: a compare that was killed while it started a case leaves the lock to that process, which
@@ -44,9 +44,10 @@ int compare_results_open(struct compare_results *results, const char *path)
   if (results->file < 0) return fail_file(path);
   int status = check_regular(path, results->file);
   if (status == TOOL_GO_ON && !lock(results->file))
-    status = errno == EWOULDBLOCK
-                 ? tool_fail(TOOL_FAILED, "%s: another compare is writing to it; --results names another file", path)
-                 : fail_file(path);
+    status =
+        errno == EWOULDBLOCK
+            ? tool_fail(TOOL_FAILED, "%s: another compare is writing to this file; choose another with --results", path)
+            : fail_file(path);
   return status;
 }
 
@@ -114,7 +115,7 @@ static int read_lines(struct compare_results *results, FILE *file, struct compar
     if (!row && !ends && is_torn(line, (size_t)length))
       results->stray = (long)length;
     else
-      status = tool_fail(TOOL_FAILED, "%s: line %ld is no row of a results file of compare%s%s", results->path, number,
+      status = tool_fail(TOOL_FAILED, "%s: line %ld is not a row written by compare%s%s", results->path, number,
                          row ? "" : ": ", row ? "" : error.text);
   }
   if (status == TOOL_GO_ON && ferror(file)) status = fail_file(results->path);
@@ -172,7 +173,7 @@ int compare_results_append(struct compare_results *results, const json_t *row)
   if (fstat(results->file, &before) != 0) {
     status = fail_file(results->path);
   } else if (before.st_nlink == 0) {
-    status = tool_fail(TOOL_FAILED, "%s has been removed while the batch runs", results->path);
+    status = tool_fail(TOOL_FAILED, "%s was removed while the batch was running", results->path);
   } else if (write(results->file, line, length + 1) != (ssize_t)length + 1 || fsync(results->file) != 0) {
     status = tool_fail(TOOL_FAILED, "%s: %s; the rows before this one are kept", results->path,
                        strerror(errno ? errno : ENOSPC));

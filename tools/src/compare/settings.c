@@ -217,7 +217,7 @@ int compare_settings_check(struct compare_settings *settings, struct compare_lim
   if (!settings->results) settings->results = "compare.jsonl";
   if (!settings->csv && !settings->markdown && !settings->json) settings->markdown = "-";
   if (settings->dry_run && settings->tables_only)
-    return tool_fail(TOOL_FAILED, "--dry-run and --tables-only exclude each other");
+    return tool_fail(TOOL_FAILED, "use only one of --dry-run, --tables-only");
   const int status = compare_settings_limits(settings, NULL, limits);
   if (status != TOOL_GO_ON) return status;
   return compare_list_outcomes(settings->retry, settings->is_retried) ? TOOL_GO_ON : fail_outcomes(settings->retry);

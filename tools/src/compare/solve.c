@@ -31,7 +31,8 @@ int compare_find_solve(char **path)
   *path = NULL;
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length <= 0)
-    return tool_fail(TOOL_FAILED, "this system does not say where compare is, beside which solve stands");
+    return tool_fail(TOOL_FAILED,
+                     "cannot find the folder of compare, which must contain solve; name solve with KARST_SOLVE");
   self[length] = '\0';
   name = strrchr(self, '/') + 1;
   char *place = malloc(ROOM + sizeof others[0]);
@@ -47,7 +48,9 @@ int compare_find_solve(char **path)
   }
   if (*path) return TOOL_GO_ON;
   free(place);
-  return tool_fail(TOOL_FAILED, "each case is a run of solve, and in %.*s there is none", (int)folder, self);
+  return tool_fail(TOOL_FAILED,
+                   "compare runs solve for each case, but %.*s does not contain it; name it with KARST_SOLVE",
+                   (int)folder, self);
 }
 
 /* Appends three texts as one, of which the bytes may be any. */

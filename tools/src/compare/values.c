@@ -144,7 +144,7 @@ static int add_range(struct compare_plan *plan, const struct compare_name *name,
   const bool known = tool_integer(text, INT_MIN, INT_MAX, &first) && tool_integer(points + 2, INT_MIN, INT_MAX, &last);
   *points = '.';
   if (!known) return fail_value(plan, name, text, "a range is FIRST..LAST with integers");
-  if (first > last) return fail_value(plan, name, text, "the range runs backwards");
+  if (first > last) return fail_value(plan, name, text, "the first number of the range is larger than the last");
   if (last - first >= COMPARE_VALUES_MAX) return fail_value(plan, name, text, "the range has too many values");
   int status = TOOL_GO_ON;
   for (long long i = first; i <= last && status == TOOL_GO_ON; i++) {

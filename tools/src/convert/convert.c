@@ -97,7 +97,7 @@ static int check_beside(const char *input, const char *output, const karst_vecto
   int exit_status = tool_find_sibling(output, input, &sibling);
   if (exit_status == TOOL_GO_ON && sibling)
     exit_status =
-        tool_fail(TOOL_FAILED, "%s would %s %s, which is read as the right-hand side of %s too: choose another name",
+        tool_fail(TOOL_FAILED, "%s would %s %s, which is also read as the right-hand side of %s: choose another name",
                   output, other ? "replace or remove" : "come with", other ? other : beside->plain, sibling);
   else if (exit_status == TOOL_GO_ON && other && !force)
     exit_status = tool_fail(TOOL_FAILED,
@@ -196,8 +196,7 @@ static int check_names(const char *input, const char *output)
   struct stat file;
   if (!karst_place_same(input, output) || stat(output, &file) != 0 || file.st_nlink < 2) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED,
-                   "%s is the input by another name (a hard link), and would be written in place: choose "
-                   "another name",
+                   "%s is another name (a hard link) of the input, which would be overwritten: choose another name",
                    output);
 }
 

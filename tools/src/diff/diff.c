@@ -39,7 +39,7 @@ static int compare_vectors(karst_context *context, karst_vector *const vector[2]
   int64_t rows = karst_vector_length(vector[0]);
   double *a, *b;
   if (rows != karst_vector_length(vector[1]))
-    return tool_fail(TOOL_FAILED, "the vectors have %lld and %lld rows", (long long)rows,
+    return tool_fail(TOOL_FAILED, "the vectors have different numbers of rows: %lld and %lld", (long long)rows,
                      (long long)karst_vector_length(vector[1]));
   int status = tool_vector_to_host(context, vector[0], rows, &a);
   if (status != TOOL_GO_ON) return status;
@@ -58,7 +58,7 @@ static int compare_matrices(karst_context *context, karst_matrix *const matrix[2
   karst_index rows = karst_matrix_block_rows(matrix[0]);
   double *a, *b;
   if (rows != karst_matrix_block_rows(matrix[1]))
-    return tool_fail(TOOL_FAILED, "the matrices have %lld and %lld rows", (long long)rows,
+    return tool_fail(TOOL_FAILED, "the matrices have different numbers of rows: %lld and %lld", (long long)rows,
                      (long long)karst_matrix_block_rows(matrix[1]));
   int status = tool_matrix_to_host(context, matrix[0], &a);
   if (status != TOOL_GO_ON) return status;

@@ -120,7 +120,7 @@ static void system_create(hypre_system *system)
   const int exit_status = bench_system_load(system->context, system->what, &system->A, &system->b);
   if (exit_status != TOOL_GO_ON) exit(exit_status);
   if (karst_matrix_block_size(system->A) != 1)
-    exit(tool_fail(TOOL_FAILED, "bench_hypre solves scalar systems, and the blocks are of %d",
+    exit(tool_fail(TOOL_FAILED, "bench_hypre solves scalar systems only; the blocks have size %d",
                    karst_matrix_block_size(system->A)));
   demand(system, karst_vector_create(system->context, karst_vector_length(system->b), &system->x));
   demand(system, karst_vector_create(system->context, karst_vector_length(system->b), &system->residual));

@@ -41,9 +41,9 @@ int solve_check_outputs(const struct solve_settings *settings)
       {"--history", history}, {"--solution", settings->solution}, {"--plot", settings->plot}, {"--spy", settings->spy}};
   const size_t outputs = sizeof output / sizeof output[0];
   if (settings->history && !history && settings->json)
-    return tool_fail(TOOL_FAILED, "--history - and --json are both for standard output");
+    return tool_fail(TOOL_FAILED, "--history - and --json both write to standard output; use only one");
   if (settings->view && settings->json)
-    return tool_fail(TOOL_FAILED, "--view is for readers, and --json has each option in its object already");
+    return tool_fail(TOOL_FAILED, "--view cannot be used with --json, which lists each option itself");
   for (size_t i = 0; i < outputs; i++)
     for (size_t j = 0; j < i; j++)
       if (output[i].name && output[j].name && karst_place_same(output[i].name, output[j].name))

@@ -44,14 +44,14 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
   const karst_reason reason = solve->result->reason;
   const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
   if (indefinite && facts->symmetric && facts->positive == 0 && facts->negative > 0)
-    return say(hint, size, "negative definite, as its diagonal is negative: try %s",
+    return say(hint, size, "the matrix is negative definite (its diagonal is negative): try %s",
                solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
   if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
     return say(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
   if (!facts->symmetric) return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
   if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
-    return say(hint, size, "two-stage is not symmetric, which cg needs of a preconditioner: try --solver auto");
+    return say(hint, size, "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto");
   if (!indefinite) return false;
   char with[64] = "";
   add(with, sizeof with, solve->options, "precond", "iluk");
@@ -63,13 +63,15 @@ static bool hint_for_input(const struct hint_case *solve, const struct hint_fact
 {
   if (facts->unsolvable >= 0)
     return say(hint, size,
-               "no solution: row %lld, counted from 0, is all zeros and its right-hand side is %.4g: set that to 0, as "
+               "there is no solution: row %lld (counted from 0) is all zeros, but its right-hand side is %.4g: set "
+               "that to 0, as "
                "--rhs Aones does, or put a number on the diagonal",
                (long long)facts->unsolvable, facts->unsolvable_b);
   if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
-    return say(hint, size,
-               "singular, as %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
-               (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
+    return say(
+        hint, size,
+        "the matrix is singular: %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
+        (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
   return false;
 }
 
@@ -95,25 +97,24 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 {
   const int64_t restart = facts->rows < RESTART_MOST ? facts->rows : RESTART_MOST;
   if (facts->sums_to_zero && facts->rows > 0)
-    return say(hint, size, "singular, as each row sums to zero: fix one unknown, such as a pressure");
+    return say(hint, size, "the matrix is singular because each row sums to zero: fix one unknown, such as a pressure");
   const bool none = is(solve->options, "precond", "none");
   const bool wider = (double)restart > tool_option_number(solve->options, "restart");
   char with[96] = "", number[24];
   const bool gmres = is(solve->options, "solver", "gmres") || is(solve->options, "solver", "fgmres");
   if (2 * facts->empty <= facts->rows || (none && !wider && !gmres)) return false;
   if (none && !wider)
-    return say(
-        hint, size,
-        "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
-        "not",
-        (long long)facts->empty, (long long)facts->rows);
+    return say(hint, size,
+               "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that "
+               "they are not",
+               (long long)facts->empty, (long long)facts->rows);
   snprintf(number, sizeof number, "%lld", (long long)restart);
   if (!is(solve->options, "solver", "fgmres")) add(with, sizeof with, solve->options, "solver", "gmres");
   add(with, sizeof with, solve->options, "precond", "none");
   if (wider) add(with, sizeof with, solve->options, "restart", number);
   return say(hint, size,
-             "%lld of %lld diagonal entries are zero, on which preconditioners divide: order the rows so that they are "
-             "not, or try%s",
+             "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that they "
+             "are not, or try%s",
              (long long)facts->empty, (long long)facts->rows, with);
 }
 
@@ -125,13 +126,13 @@ static bool hint_for_pivot(const struct hint_case *solve, const struct hint_fact
     add(methods, sizeof methods, solve->given, "solver", "auto");
     add(methods, sizeof methods, solve->given, "precond", "iluk");
     add(methods, sizeof methods, solve->options, "ordering", "natural");
-    return say(hint, size, "zeros on the diagonal have to be filled by rows before them: try%s", methods);
+    return say(hint, size, "elimination must fill the zeros on the diagonal from rows before them: try%s", methods);
   }
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
     return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
-               facts->zero_pivot_row ? "the block row is all zeros, as of a shut well: " : "");
+               facts->zero_pivot_row ? "the block row is all zeros, as for a shut well: " : "");
   add(with, sizeof with, solve->options, "precond", "iluk");
   if (tool_option_number(solve->options, "shift") == 0) add(with, sizeof with, solve->options, "shift", "1");
   if (!*with) return false;
@@ -143,9 +144,11 @@ static bool hint_for_pivot(const struct hint_case *solve, const struct hint_fact
 static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   if (is(solve->options, "scale", "block"))
-    return say(hint, size, "try --scale diagonal, which keeps the right-hand side in the range of its numbers");
+    return say(hint, size, "try --scale diagonal, which does not take the right-hand side out of range");
   if (!(facts->largest_b > 0) || (facts->largest_b > 1e-140 && facts->largest_b < 1e140)) return false;
-  return say(hint, size, "the right-hand side is as large as %.0e: divide it by that, and multiply the solution",
+  return say(hint, size,
+             "the largest entry of the right-hand side is %.0e: divide the right-hand side by it, and multiply the "
+             "solution by it",
              facts->largest_b);
 }
 
@@ -222,10 +225,10 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
     hint_for_slowness(solve, &facts, hint, size);
   else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
     say(hint, size,
-        solve->regular ? "the matrix is regular, and its factors are not good: try --precond jacobi"
-                       : "the matrix may be singular: --reference tells");
+        solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
+                       : "the matrix may be singular: --reference finds out");
   else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
-    say(hint, size, "try --solver auto, which goes on with gmres where such a breakdown comes");
+    say(hint, size, "try --solver auto, which continues with gmres after such a breakdown");
 }
 
 void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
@@ -236,13 +239,13 @@ void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored
   *hint = '\0';
   if (missing == 0) return;
   if (stored && hint_is_lower(A))
-    say(hint, size, "the stored triangle is singular without it: try --insert-diagonal, and no --stored-triangle");
+    say(hint, size, "the stored triangle is singular without it: try --insert-diagonal without --stored-triangle");
   else if (block)
-    say(hint, size, "%lld of %lld lack one: try --block %d, which leaves no diagonal block singular",
+    say(hint, size, "%lld of %lld rows lack one: try --block %d, which leaves no diagonal block singular",
         (long long)missing, (long long)rows, block);
   else if (most)
     say(hint, size,
-        "%lld of %lld lack one: order the rows otherwise, or try --solver gmres --precond none --restart %lld",
+        "%lld of %lld rows lack one: order the rows differently, or try --solver gmres --precond none --restart %lld",
         (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
   else
     say(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing, missing == 1 ? "" : "s");

@@ -269,6 +269,9 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
   return solve_check_json();
 }
 
-int solve_check_json(void) { return tool_fail(TOOL_FAILED, "--json needs jansson, and this build has none"); }
+int solve_check_json(void)
+{
+  return tool_fail(TOOL_FAILED, "--json needs jansson, but this build was configured without it");
+}
 
 #endif

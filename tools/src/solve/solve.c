@@ -180,7 +180,7 @@ static int repeat(struct run *run, struct watch *watch, struct solve_report *rep
     if (!status) status = karst_solver_get_info(run->solver, &info);
     if (status) return tool_fail_library(run->context, status);
     if (result.reason < 0 && report->result.reason > 0 && !tries)
-      return tool_fail(TOOL_FAILED, "repetition %d does not end as the first solve did: %s", i + 1,
+      return tool_fail(TOOL_FAILED, "repetition %d ended differently from the first solve: %s", i + 1,
                        karst_solver_explain(run->solver));
     factor[i] = info.time_factor;
     solve[i] = info.time_solve;
@@ -291,7 +291,7 @@ int main(int argc, char *argv[])
   int status = solve_parse(run.context, argc, argv, &settings);
   if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
   if (status == TOOL_GO_ON && settings.exact && settings.rhs)
-    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, and --rhs replaces it");
+    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
   if (status == TOOL_GO_ON) status = solve_check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);

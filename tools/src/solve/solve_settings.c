@@ -147,7 +147,8 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
   };
   const int parsed = tool_parse(context, &command, argc, argv);
   if (parsed != TOOL_GO_ON || !settings->solution || strcmp(settings->solution, "-") != 0) return parsed;
-  if (settings->json) return tool_fail(TOOL_FAILED, "--solution - and --json are both for standard output");
+  if (settings->json)
+    return tool_fail(TOOL_FAILED, "--solution - and --json both write to standard output; use only one");
   settings->solution = "/dev/stdout";
   return parsed;
 }

@@ -354,7 +354,7 @@ int solve_spy(karst_context *context, const struct solve_report *report, const k
   struct tool_gnuplot plot;
   struct raster raster;
   if (karst_matrix_block_rows(A) == 0)
-    return tool_fail(TOOL_FAILED, "%s: a matrix without rows has no pattern to be drawn", report->settings->spy);
+    return tool_fail(TOOL_FAILED, "%s: the matrix has no rows, so there is no pattern to draw", report->settings->spy);
   int exit_status = raster_make(context, solver, A, fill_level(report->effective), &raster);
   if (exit_status == TOOL_GO_ON)
     exit_status = tool_gnuplot_begin(&plot, report->settings->spy, LEFT + PIXELS + PIXELS * STRIP_ROOM / 100 + RIGHT,

@@ -46,7 +46,7 @@ static int check(karst_context *context, bench_settings *settings)
 {
   (void)context;
   if (settings->ordering)
-    return tool_fail(TOOL_FAILED, "--ordering: what --grids and --correction do is done in natural order");
+    return tool_fail(TOOL_FAILED, "--grids and --correction use natural order; --ordering is not for them");
   return parse_grids(settings);
 }
 

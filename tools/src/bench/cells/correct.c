@@ -79,7 +79,7 @@ static int correct_rows(bench_table *table, bench_sums *sums)
     }
     bench_row_close(row);
   }
-  return sound ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "none of what --precond names can be applied to this matrix");
+  return sound ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "no preconditioner of --precond can be applied to this matrix");
 }
 
 /* Returns how many leading steps, the start included, have the same printed digits in all sound rows; *ratio is the

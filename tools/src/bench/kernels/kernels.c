@@ -152,7 +152,7 @@ static int run_case(const bench_settings *settings, bench_place *cpu, bench_plac
   bench_peer_stop(peer);
   if (exit_status == TOOL_GO_ON && !settings->json) bench_report_table(result);
   if (exit_status == TOOL_GO_ON && settings->json && !bench_report_json(result))
-    exit_status = tool_fail(TOOL_FAILED, "--json: built without jansson");
+    exit_status = tool_fail(TOOL_FAILED, "--json needs jansson, but this build was configured without it");
   for (int v = 0; v < result->variants; v++) bench_karst_precond_close(&result->variant[v]);
   fflush(stdout);
   return exit_status;

@@ -215,7 +215,7 @@ int bench_karst_peak_memory(const bench_case *what, double *bytes)
   const pid_t child = fork();
   if (child == 0) exit(tool_finish(run_cycle(what)));
   if (child < 0 || wait4(child, &outcome, 0, &usage) != child || !WIFEXITED(outcome))
-    return tool_fail(TOOL_FAILED, "the process that measures the peak memory did not end by itself");
+    return tool_fail(TOOL_FAILED, "the process that measures the peak memory did not end normally");
   if (WEXITSTATUS(outcome) != TOOL_YES) return WEXITSTATUS(outcome);
   *bytes = 1024.0 * (double)usage.ru_maxrss; /* Linux counts in KiB */
   return TOOL_GO_ON;

@@ -52,14 +52,17 @@ static int check_contents(const char *folder, const char *page)
     const bool picture = length > 4 && strcmp(entry->d_name + length - 4, ".svg") == 0;
     if ((picture || strcmp(entry->d_name, "index.html") == 0) &&
         fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(file.st_mode))
-      status = tool_fail(TOOL_FAILED, "%s/%s is no file that a report may replace", folder, entry->d_name);
+      status = tool_fail(TOOL_FAILED, "%s/%s is not a regular file and will not be overwritten; choose another folder",
+                         folder, entry->d_name);
     else if (picture && !has_page)
-      status = tool_fail(TOOL_FAILED, "%s/%s belongs to no report of compare, and stays: choose another folder", folder,
-                         entry->d_name);
+      status =
+          tool_fail(TOOL_FAILED, "%s/%s was not written by compare and will not be overwritten; choose another folder",
+                    folder, entry->d_name);
   }
   if (directory) closedir(directory);
   if (status == TOOL_GO_ON && !is_own(page))
-    return tool_fail(TOOL_FAILED, "%s is no report of compare, and stays: choose another folder", page);
+    return tool_fail(TOOL_FAILED, "%s was not written by compare and will not be overwritten; choose another folder",
+                     page);
   return status;
 }
 
@@ -69,7 +72,7 @@ int compare_report_check(const char *folder)
   int status = tool_gnuplot_check();
   if (status != TOOL_GO_ON) return status;
   if (stat(folder, &file) == 0 && !S_ISDIR(file.st_mode))
-    return tool_fail(TOOL_FAILED, "%s: the report needs a folder, and this is none", folder);
+    return tool_fail(TOOL_FAILED, "%s is not a folder, and the report needs one", folder);
   char *page = compare_page_path(folder);
   if (!page) return tool_fail_memory("the report");
   status = compare_is_folder(folder) ? check_contents(folder, page) : TOOL_GO_ON;

@@ -312,11 +312,10 @@ static void print_page(struct page *page)
 static int write_page(const struct compare_table *table, const char *folder, const char *path)
 {
   struct page page = {.file = tmpfile(), .table = table, .folder = folder, .status = TOOL_GO_ON};
-  if (!page.file) return tool_fail(TOOL_FAILED, "a temporary file for the report cannot be made: %s", strerror(errno));
+  if (!page.file) return tool_fail(TOOL_FAILED, "cannot create a temporary file for the report: %s", strerror(errno));
   print_page(&page);
   if (page.status == TOOL_GO_ON && (fflush(page.file) != 0 || ferror(page.file)))
-    tool_fail(page.status = TOOL_FAILED, "%s: the temporary file for the page cannot be written; is the disk full?",
-              path);
+    tool_fail(page.status = TOOL_FAILED, "%s: cannot write the temporary file for the page; is the disk full?", path);
   if (page.status == TOOL_GO_ON) page.status = tool_write_whole(page.file, path);
   for (size_t v = 0; v < page.values; v++) free(page.value[v].text);
   fclose(page.file);

@@ -19,7 +19,7 @@ static int parse(const struct compare_table *table, char *text, const char **wan
   for (char *item = strtok_r(text, ",", &next); item; item = strtok_r(NULL, ",", &next)) {
     char *value = strchr(item, '=');
     if (!value || value == item || !value[1])
-      return tool_fail(TOOL_FAILED, "--baseline %s: '%s' is no NAME=VALUE", table->baseline, item);
+      return tool_fail(TOOL_FAILED, "--baseline %s: '%s' is not NAME=VALUE", table->baseline, item);
     *value++ = '\0';
     const size_t d = compare_find_dimension(table, item);
     if (d < table->dimensions)

@@ -14,15 +14,14 @@
 int compare_open(const char *path, FILE **file)
 {
   *file = strcmp(path, "-") == 0 ? stdout : tmpfile();
-  return *file ? TOOL_GO_ON
-               : tool_fail(TOOL_FAILED, "%s: a temporary file for it cannot be made: %s", path, strerror(errno));
+  return *file ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: cannot create its temporary file: %s", path, strerror(errno));
 }
 
 int compare_close(FILE *file, const char *path, int status)
 {
   if (file == stdout) return status; /* tool_finish looks at it */
   if (status == TOOL_GO_ON && (fflush(file) != 0 || ferror(file)))
-    status = tool_fail(TOOL_FAILED, "%s: its temporary file cannot be written; is the disk full?", path);
+    status = tool_fail(TOOL_FAILED, "%s: cannot write its temporary file; is the disk full?", path);
   if (status == TOOL_GO_ON) status = tool_write_whole(file, path);
   fclose(file);
   return status;
