@@ -79,8 +79,8 @@ bench_peer *bench_peer_start(const char *program, const bench_case *what, const 
 
 const char *bench_peer_name(const bench_peer *peer) { return peer->name; }
 
-/* Asks for a repetition: the answer has the first answered of count values, and the others are no numbers. */
-static bool ask(bench_peer *peer, int answered, int count, double *value)
+/* Requests a repetition: the answer has the first answered of count values, and the others are no numbers. */
+static bool request(bench_peer *peer, int answered, int count, double *value)
 {
   bool whole = fputc('\n', peer->to) != EOF && fflush(peer->to) == 0;
 
@@ -92,12 +92,12 @@ static bool ask(bench_peer *peer, int answered, int count, double *value)
 
 bool bench_peer_sample(bench_peer *peer, bench_sample *sample)
 {
-  return ask(peer, BENCH_PEER_QUANTITIES, BENCH_QUANTITIES, sample->value);
+  return request(peer, BENCH_PEER_QUANTITIES, BENCH_QUANTITIES, sample->value);
 }
 
 bool bench_peer_solve(bench_peer *peer, double value[BENCH_SOLVE_QUANTITIES])
 {
-  return ask(peer, BENCH_PEER_SOLVE_QUANTITIES, BENCH_SOLVE_QUANTITIES, value);
+  return request(peer, BENCH_PEER_SOLVE_QUANTITIES, BENCH_SOLVE_QUANTITIES, value);
 }
 
 void bench_peer_stop(bench_peer *peer)

@@ -42,7 +42,7 @@ static void print_help(const struct tool_option_list *list)
   printf("\n%s\n", command->exit_statuses);
 }
 
-static int fail_unknown(const struct tool_option_list *list, const char *argument)
+static int fail_unknown_option(const struct tool_option_list *list, const char *argument)
 {
   char names[1024] = "";
   size_t used = 0;
@@ -100,7 +100,8 @@ static int take_option(const struct tool_option_list *list, int argc, char *argv
     print_help(list);
     return TOOL_YES;
   }
-  if (argument[1] != '-' || !tool_option_find(list, argument, &info, &value)) return fail_unknown(list, argument);
+  if (argument[1] != '-' || !tool_option_find(list, argument, &info, &value))
+    return fail_unknown_option(list, argument);
   if (value) argument[value - argument - 1] = '\0'; /* ends the name */
   if (info.name == tool_help.name && value) return tool_option_page(list, value);
   if (!info.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", info.name);

@@ -65,7 +65,7 @@ static void set_terminal(FILE *script, bool svg, int width, int height)
             dashes[i], i + 4);
 }
 
-static FILE *open_nameless(void)
+static FILE *open_temporary(void)
 {
   FILE *file = tmpfile();
   if (!file) tool_fail(TOOL_FAILED, "cannot create a temporary file for a picture: %s", strerror(errno));
@@ -77,7 +77,7 @@ int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, i
   *plot = (struct tool_gnuplot){.path = path};
   const int status = tool_gnuplot_check_output(path);
   if (status != TOOL_GO_ON) return status;
-  plot->script = open_nameless();
+  plot->script = open_temporary();
   if (!plot->script) return TOOL_FAILED;
   set_terminal(plot->script, tool_ends_in(path, ".svg"), width, height);
   return TOOL_GO_ON;
@@ -142,8 +142,8 @@ int tool_gnuplot_end(struct tool_gnuplot *plot)
   if (!finished)
     tool_fail(TOOL_FAILED, "%s: cannot write the temporary file with gnuplot's commands; is the disk full?",
               plot->path);
-  picture = finished ? open_nameless() : NULL;
-  if (picture) complaint = open_nameless();
+  picture = finished ? open_temporary() : NULL;
+  if (picture) complaint = open_temporary();
   if (complaint && run(script, picture, complaint)) {
     status =
         is_whole(picture, tool_ends_in(plot->path, ".svg"))

@@ -42,7 +42,7 @@ static bool write_all(int to, const char *buffer, ssize_t size)
 }
 
 /* Opens a file without a name, which disappears when the program ends; returns -1 with errno set on failure. */
-static int open_nameless(const char *folder)
+static int open_copy(const char *folder)
 {
   char path[PATH_MAX];
   if ((size_t)snprintf(path, sizeof path, "%s/karst-XXXXXX", folder) >= sizeof path) {
@@ -65,7 +65,7 @@ static int keep(int from, const char *name)
   char buffer[1 << 16];
   const char *folder = getenv("TMPDIR");
   if (!folder || !*folder) folder = "/tmp";
-  int to = open_nameless(folder);
+  int to = open_copy(folder);
   bool written = to >= 0;
   ssize_t got = 0;
   while (written && (got = read_some(from, buffer, sizeof buffer)) > 0) written = write_all(to, buffer, got);

@@ -25,7 +25,7 @@ static const char *problem_of(const void *user, size_t i)
 }
 
 /* Reports why stat has just failed for a name that is no problem of the gallery; errno is stat's. */
-static int fail_unknown(const char *name)
+static int fail_unknown_matrix(const char *name)
 {
   if (errno != ENOENT && errno != ENOTDIR)
     return tool_fail(TOOL_FAILED, "%s cannot be read: %s", name, strerror(errno));
@@ -41,7 +41,7 @@ static int fail_unknown(const char *name)
 int tool_check_matrix(const char *name)
 {
   struct stat file;
-  return stat(name, &file) == 0 || is_gallery_name(name) ? TOOL_GO_ON : fail_unknown(name);
+  return stat(name, &file) == 0 || is_gallery_name(name) ? TOOL_GO_ON : fail_unknown_matrix(name);
 }
 
 int tool_set_duplicates(karst_context *context, const char *text)
@@ -91,7 +91,7 @@ int tool_load_matrix(karst_context *context, const char *name, int block_size, k
   *matrix = NULL;
   if (rhs) *rhs = NULL;
   if (stat(name, &file) != 0) {
-    if (!is_gallery_name(name)) return fail_unknown(name);
+    if (!is_gallery_name(name)) return fail_unknown_matrix(name);
     status = karst_gallery_create(context, name, block_size, matrix, rhs);
     return status ? tool_fail_library(context, status) : TOOL_GO_ON;
   }
@@ -105,7 +105,7 @@ int tool_load_stored(karst_context *context, const char *name, int block_size, k
   struct stat file;
   *matrix = NULL;
   if (rhs) *rhs = NULL;
-  if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown(name);
+  if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown_matrix(name);
   if (stat(name, &file) != 0 || is_rutherford_boeing(name))
     return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric Matrix Market files; %s is not one", name);
   karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
@@ -118,7 +118,7 @@ int tool_load_exact(karst_context *context, const char *name, karst_vector **exa
   *exact = NULL;
   if (stat(name, &file) == 0)
     return tool_fail(TOOL_FAILED, "--exact is for problems of the gallery; %s is a file", name);
-  if (!is_gallery_name(name)) return fail_unknown(name);
+  if (!is_gallery_name(name)) return fail_unknown_matrix(name);
   karst_status status = karst_gallery_exact(context, name, exact);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }

@@ -7,7 +7,7 @@
 
 /* What the case has of a name, as text; NULL where it has none. A block size that is left to the matrix is in its
  * row. */
-static const char *value_of(const struct compare_case *one, const char *name, char text[32])
+static const char *value_of_case(const struct compare_case *one, const char *name, char text[32])
 {
   const json_t *value = json_object_get(one->what, name);
   if (json_is_null(value) && strcmp(name, "block") == 0)
@@ -32,7 +32,7 @@ struct wanted {
 };
 
 /* Refuses a value that no case has, and says which there are. */
-static int check_value(const struct compare_cases *cases, const struct wanted *wanted)
+static int check_occurs(const struct compare_cases *cases, const struct wanted *wanted)
 {
   enum { SHOWN = 10 };
   char number[32];
@@ -40,7 +40,7 @@ static int check_value(const struct compare_cases *cases, const struct wanted *w
   json_t *known = json_object();
   bool has = cases->count == 0 || !known;
   for (size_t i = 0; i < cases->count && !has; i++) {
-    value = value_of(&cases->at[i], wanted->name.name, number);
+    value = value_of_case(&cases->at[i], wanted->name.name, number);
     has = is_left(&cases->at[i], wanted->name.name) || (value && strcmp(value, wanted->value) == 0);
     if (value) json_object_set_new_nocheck(known, value, json_true());
   }
@@ -68,7 +68,7 @@ static bool has_all(const struct compare_cases *cases, size_t i, const struct wa
   const struct compare_case *one = &cases->at[i];
   for (size_t k = 0; k < count; k++) {
     char number[32];
-    const char *value = value_of(one, wanted[k].name.name, number);
+    const char *value = value_of_case(one, wanted[k].name.name, number);
     if (!is_left(one, wanted[k].name.name) && !(value && strcmp(value, wanted[k].value) == 0)) return false;
   }
   return true;
@@ -142,7 +142,7 @@ int compare_choose_baseline(const struct compare_plan *plan, const struct compar
   for (const char *at = given; memory && at && status == TOOL_GO_ON; at = at[part] ? at + part + 1 : NULL) {
     part = strcspn(at, ",");
     status = read_part(plan, at, part, given, &wanted[count]);
-    if (status == TOOL_GO_ON) status = check_value(cases, &wanted[count]);
+    if (status == TOOL_GO_ON) status = check_occurs(cases, &wanted[count]);
     if (status != TOOL_GO_ON) break;
     fprintf(memory, "%s%s=%s", count > 0 ? "," : "", wanted[count].name.name, wanted[count].value);
     count++;

@@ -243,7 +243,7 @@ static json_t *describe(const struct product *product, json_t *set, const int *c
 }
 
 /* Number i of the values that a set gives a name; the text without, at number 0, where it gives none. */
-static const char *value_of(json_t *set, const char *name, size_t i, const char *without)
+static const char *value_in_set(json_t *set, const char *name, size_t i, const char *without)
 {
   json_t *values = json_object_get(set, name);
   return values ? json_string_value(json_array_get(values, i)) : without;
@@ -258,15 +258,15 @@ static size_t count_of(json_t *set, const char *name)
 /* Adds the cases of one matrix. */
 static int add_matrix(struct compare_cases *cases, const struct product *product, json_t *set, const char *matrix)
 {
-  const char *rhs = value_of(set, "rhs", 0, NULL), *print, *rhs_print = "";
+  const char *rhs = value_in_set(set, "rhs", 0, NULL), *print, *rhs_print = "";
   const size_t blocks = count_of(set, "block"), devices = count_of(set, "device"), threads = count_of(set, "threads");
   const size_t inner = product->made * devices * threads;
   int status = find_print(cases, matrix, &print);
   if (status == TOOL_GO_ON && rhs) status = find_print(cases, rhs, &rhs_print);
   for (size_t i = 0; i < blocks * inner && status == TOOL_GO_ON; i++) {
-    const char *block = value_of(set, "block", i / inner, NULL);
-    const char *device = value_of(set, "device", i / threads % devices, "cpu");
-    const char *team = value_of(set, "threads", i % threads, NULL);
+    const char *block = value_in_set(set, "block", i / inner, NULL);
+    const char *device = value_in_set(set, "device", i / threads % devices, "cpu");
+    const char *team = value_in_set(set, "threads", i % threads, NULL);
     const int *combination = product->combination[i % inner / (devices * threads)];
     json_t *what = describe(product, set, combination, matrix, block, device, team);
     char *key = what ? make_key(product->plan, what, print, rhs_print) : NULL;

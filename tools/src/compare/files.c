@@ -61,7 +61,7 @@ static void list_endings(char *list, size_t size)
     used += (size_t)snprintf(list + used, size - used, "%s%s", i > 0 ? " " : "", endings[i]);
 }
 
-static void tell_skipped(const char *folder, int skipped)
+static void note_skipped(const char *folder, int skipped)
 {
   char list[256], text[1024];
   if (skipped == 0) return;
@@ -94,7 +94,7 @@ static int find_in_folder(const char *folder, json_t *names)
   list_endings(list, sizeof list);
   if (json_array_size(names) == before)
     return tool_fail(TOOL_FAILED, "the folder %s has no matrix: no file ends in %s", folder, list);
-  tell_skipped(folder, skipped);
+  note_skipped(folder, skipped);
   return TOOL_GO_ON;
 }
 

@@ -54,8 +54,8 @@ struct child {
   bool full; /* memory for the text has run out */
 };
 
-/* In the child: everything up to the new program, by functions that are safe after fork. What is wrong goes to told. */
-static void become(const char *path, char *const argv[], const int to[STREAMS], int told, pid_t parent)
+/* In the child: starts the new program, by functions that are safe after fork. An errno goes to the pipe report. */
+static void exec_program(const char *path, char *const argv[], const int to[STREAMS], int report, pid_t parent)
 {
   setpgid(0, 0);
 #ifdef __linux__
@@ -76,15 +76,15 @@ static void become(const char *path, char *const argv[], const int to[STREAMS], 
   if (none > HISTORY_DESCRIPTOR) close(none);
   execv(path, argv);
   const int error = errno;
-  _exit(write(told, &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
+  _exit(write(report, &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
 }
 
-/* Waits until the child is the new program, which closes the pipe, or has told why it cannot be; returns errno or 0. */
-static int hear(int told)
+/* Waits until the child is the new program, which closes the pipe, or has failed to start it; returns errno or 0. */
+static int read_start_error(int report)
 {
   int error = 0;
   ssize_t got;
-  do got = read(told, &error, sizeof error);
+  do got = read(report, &error, sizeof error);
   while (got < 0 && errno == EINTR);
   return got == (ssize_t)sizeof error ? error : 0;
 }
@@ -99,21 +99,21 @@ static bool make_pipe(int ends[2])
 
 static int start(struct child *child, const char *path, char *const argv[])
 {
-  int to[STREAMS], told[2] = {-1, -1}, made = 0, error = 0;
+  int to[STREAMS], report[2] = {-1, -1}, made = 0, error = 0;
   for (int ends[2]; made < STREAMS && make_pipe(ends); made++) {
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     child->from[made] = ends[0];
     to[made] = ends[1];
   }
   const pid_t parent = getpid();
-  child->pid = made == STREAMS && make_pipe(told) ? fork() : -1;
-  if (child->pid == 0) become(path, argv, to, told[1], parent);
+  child->pid = made == STREAMS && make_pipe(report) ? fork() : -1;
+  if (child->pid == 0) exec_program(path, argv, to, report[1], parent);
   if (child->pid < 0) error = errno;
   if (child->pid > 0) setpgid(child->pid, child->pid); /* whichever of the two comes first */
   for (int i = 0; i < made; i++) close(to[i]);
-  if (told[1] >= 0) close(told[1]);
-  if (child->pid > 0) error = hear(told[0]);
-  if (told[0] >= 0) close(told[0]);
+  if (report[1] >= 0) close(report[1]);
+  if (child->pid > 0) error = read_start_error(report[0]);
+  if (report[0] >= 0) close(report[0]);
   if (!error) return TOOL_GO_ON;
   while (child->pid > 0 && waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {}
   return tool_fail(TOOL_FAILED, "%s cannot be started: %s", path, strerror(error));
@@ -254,8 +254,8 @@ int compare_run(const char *solve, char *const argv[], const struct compare_limi
   if (child.full) return tool_fail_memory("what solve has printed");
   /* Where a whole session is told to end, solve may be gone before the signal is here. */
   const int number = WIFSIGNALED(ended->status) ? WTERMSIG(ended->status) : 0;
-  bool told = false;
-  for (size_t i = 0; i < INTERRUPTS; i++) told |= number == interrupts[i];
-  if (told && ended->why == COMPARE_ENDED && !interrupted) poll(NULL, 0, 200);
-  return stopped || (told && interrupted) ? TOOL_NO : TOOL_GO_ON;
+  bool was_interrupted = false;
+  for (size_t i = 0; i < INTERRUPTS; i++) was_interrupted |= number == interrupts[i];
+  if (was_interrupted && ended->why == COMPARE_ENDED && !interrupted) poll(NULL, 0, 200);
+  return stopped || (was_interrupted && interrupted) ? TOOL_NO : TOOL_GO_ON;
 }

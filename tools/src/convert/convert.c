@@ -143,8 +143,8 @@ struct settings {
   bool negate, stored_triangle, insert_diagonal, force, quiet;
 };
 
-/* Tells what is done to the matrix. inserted: the number of diagonal blocks. */
-static void tell(const struct settings *settings, const karst_vector *rhs, karst_index inserted)
+/* Notes what is done to the matrix. inserted: the number of diagonal blocks. */
+static void note_changes(const struct settings *settings, const karst_vector *rhs, karst_index inserted)
 {
   char text[128];
   if (settings->quiet) return;
@@ -166,7 +166,7 @@ static int load(karst_context *context, const struct settings *settings, karst_m
   if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
     exit_status = tool_insert_diagonal(context, matrix, &inserted);
   if (exit_status == TOOL_GO_ON) {
-    tell(settings, *rhs, inserted);
+    note_changes(settings, *rhs, inserted);
     return TOOL_GO_ON;
   }
   karst_vector_destroy(*rhs);

@@ -20,9 +20,9 @@ static bool is(const karst_options *options, const char *name, const char *value
   return strcmp(tool_option_text(options, name), value) == 0;
 }
 
-static bool say(char *hint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool write_hint(char *hint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static bool say(char *hint, size_t size, const char *format, ...)
+static bool write_hint(char *hint, size_t size, const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
@@ -32,7 +32,7 @@ static bool say(char *hint, size_t size, const char *format, ...)
 }
 
 /* Adds " --NAME VALUE" to what a hint names, or nothing where the option has the value. */
-static void add(char *text, size_t size, const karst_options *options, const char *name, const char *value)
+static void add_option(char *text, size_t size, const karst_options *options, const char *name, const char *value)
 {
   const size_t used = strlen(text);
   if (!is(options, name, value)) snprintf(text + used, size - used, " --%s %s", name, value);
@@ -44,31 +44,33 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
   const karst_reason reason = solve->result->reason;
   const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
   if (indefinite && facts->symmetric && facts->positive == 0 && facts->negative > 0)
-    return say(hint, size, "the matrix is negative definite (its diagonal is negative): try %s",
-               solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
+    return write_hint(hint, size, "the matrix is negative definite (its diagonal is negative): try %s",
+                      solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
   if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
-    return say(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
+    return write_hint(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
-  if (!facts->symmetric) return say(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
+  if (!facts->symmetric)
+    return write_hint(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
   if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
-    return say(hint, size, "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto");
+    return write_hint(hint, size, "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto");
   if (!indefinite) return false;
   char with[64] = "";
-  add(with, sizeof with, solve->options, "precond", "iluk");
-  return say(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
+  add_option(with, sizeof with, solve->options, "precond", "iluk");
+  return write_hint(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
 }
 
 /* A system without a solution, or a matrix that is singular because of how it was read. */
 static bool hint_for_input(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   if (facts->unsolvable >= 0)
-    return say(hint, size,
-               "there is no solution: row %lld (counted from 0) is all zeros, but its right-hand side is %.4g: set "
-               "that to 0, as "
-               "--rhs Aones does, or put a number on the diagonal",
-               (long long)facts->unsolvable, facts->unsolvable_b);
+    return write_hint(
+        hint, size,
+        "there is no solution: row %lld (counted from 0) is all zeros, but its right-hand side is %.4g: set "
+        "that to 0, as "
+        "--rhs Aones does, or put a number on the diagonal",
+        (long long)facts->unsolvable, facts->unsolvable_b);
   if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
-    return say(
+    return write_hint(
         hint, size,
         "the matrix is singular: %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
         (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
@@ -83,13 +85,13 @@ static bool hint_for_block(const struct hint_case *solve, char *hint, size_t siz
   const int64_t rows = karst_matrix_rows_unpadded(solve->A);
   if (b == 1 || solve->result->reason != KARST_SINGULAR_BLOCK) return false;
   if (karst_options_used(solve->options, "pivoting") && is(solve->options, "pivoting", "no"))
-    return say(hint, size, "try --pivoting yes, which exchanges rows within blocks");
+    return write_hint(hint, size, "try --pivoting yes, which exchanges rows within blocks");
   const int other = hint_find_block(solve->context, solve->A);
   if (!other) return false;
   if (rows % b != 0)
-    return say(hint, size, "the block size %d does not divide the %lld rows, which were padded: try --block %d", b,
-               (long long)rows, other);
-  return say(hint, size, "try --block %d, which leaves no diagonal block singular", other);
+    return write_hint(hint, size, "the block size %d does not divide the %lld rows, which were padded: try --block %d",
+                      b, (long long)rows, other);
+  return write_hint(hint, size, "try --block %d, which leaves no diagonal block singular", other);
 }
 
 /* A matrix that preconditioners cannot help, or that has no solution. */
@@ -97,25 +99,28 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 {
   const int64_t restart = facts->rows < RESTART_MOST ? facts->rows : RESTART_MOST;
   if (facts->sums_to_zero && facts->rows > 0)
-    return say(hint, size, "the matrix is singular because each row sums to zero: fix one unknown, such as a pressure");
+    return write_hint(hint, size,
+                      "the matrix is singular because each row sums to zero: fix one unknown, such as a pressure");
   const bool none = is(solve->options, "precond", "none");
   const bool wider = (double)restart > tool_option_number(solve->options, "restart");
   char with[96] = "", number[24];
   const bool gmres = is(solve->options, "solver", "gmres") || is(solve->options, "solver", "fgmres");
   if (2 * facts->empty <= facts->rows || (none && !wider && !gmres)) return false;
   if (none && !wider)
-    return say(hint, size,
-               "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that "
-               "they are not",
-               (long long)facts->empty, (long long)facts->rows);
+    return write_hint(
+        hint, size,
+        "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that "
+        "they are not",
+        (long long)facts->empty, (long long)facts->rows);
   snprintf(number, sizeof number, "%lld", (long long)restart);
-  if (!is(solve->options, "solver", "fgmres")) add(with, sizeof with, solve->options, "solver", "gmres");
-  add(with, sizeof with, solve->options, "precond", "none");
-  if (wider) add(with, sizeof with, solve->options, "restart", number);
-  return say(hint, size,
-             "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that they "
-             "are not, or try%s",
-             (long long)facts->empty, (long long)facts->rows, with);
+  if (!is(solve->options, "solver", "fgmres")) add_option(with, sizeof with, solve->options, "solver", "gmres");
+  add_option(with, sizeof with, solve->options, "precond", "none");
+  if (wider) add_option(with, sizeof with, solve->options, "restart", number);
+  return write_hint(
+      hint, size,
+      "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that they "
+      "are not, or try%s",
+      (long long)facts->empty, (long long)facts->rows, with);
 }
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
@@ -123,33 +128,35 @@ static bool hint_for_pivot(const struct hint_case *solve, const struct hint_fact
   if (facts->empty > 0 && !facts->zero_pivot_row &&
       (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
     char methods[96] = "";
-    add(methods, sizeof methods, solve->given, "solver", "auto");
-    add(methods, sizeof methods, solve->given, "precond", "iluk");
-    add(methods, sizeof methods, solve->options, "ordering", "natural");
-    return say(hint, size, "elimination must fill the zeros on the diagonal from rows before them: try%s", methods);
+    add_option(methods, sizeof methods, solve->given, "solver", "auto");
+    add_option(methods, sizeof methods, solve->given, "precond", "iluk");
+    add_option(methods, sizeof methods, solve->options, "ordering", "natural");
+    return write_hint(hint, size, "elimination must fill the zeros on the diagonal from rows before them: try%s",
+                      methods);
   }
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
-    return say(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
-               facts->zero_pivot_row ? "the block row is all zeros, as for a shut well: " : "");
-  add(with, sizeof with, solve->options, "precond", "iluk");
-  if (tool_option_number(solve->options, "shift") == 0) add(with, sizeof with, solve->options, "shift", "1");
+    return write_hint(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
+                      facts->zero_pivot_row ? "the block row is all zeros, as for a shut well: " : "");
+  add_option(with, sizeof with, solve->options, "precond", "iluk");
+  if (tool_option_number(solve->options, "shift") == 0) add_option(with, sizeof with, solve->options, "shift", "1");
   if (!*with) return false;
-  return say(hint, size, "try%s, which replaces singular pivot blocks%s and counts them", with,
-             strstr(with, "--shift") ? "" : " by the shift given");
+  return write_hint(hint, size, "try%s, which replaces singular pivot blocks%s and counts them", with,
+                    strstr(with, "--shift") ? "" : " by the shift given");
 }
 
 /* A right-hand side whose square double precision does not hold. */
 static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
 {
   if (is(solve->options, "scale", "block"))
-    return say(hint, size, "try --scale diagonal, which does not take the right-hand side out of range");
+    return write_hint(hint, size, "try --scale diagonal, which does not take the right-hand side out of range");
   if (!(facts->largest_b > 0) || (facts->largest_b > 1e-140 && facts->largest_b < 1e140)) return false;
-  return say(hint, size,
-             "the largest entry of the right-hand side is %.0e: divide the right-hand side by it, and multiply the "
-             "solution by it",
-             facts->largest_b);
+  return write_hint(
+      hint, size,
+      "the largest entry of the right-hand side is %.0e: divide the right-hand side by it, and multiply the "
+      "solution by it",
+      facts->largest_b);
 }
 
 /* Whether the target is beyond what double precision can reach, by what the result says of the norm of b. */
@@ -170,8 +177,8 @@ static const char *find_solver(const struct hint_facts *facts)
  * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
 static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
 {
-  add(with, size, solve->given, "solver", find_solver(facts));
-  add(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
+  add_option(with, size, solve->given, "solver", find_solver(facts));
+  add_option(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
 }
 
 /* A solve that takes too long: another method, then stronger factors. */
@@ -184,20 +191,20 @@ static bool hint_for_slowness(const struct hint_case *solve, const struct hint_f
                        (solve->result->relative_residual < 0.5 || solve->result->iterations < EARLY);
   const char *more = few && falling ? ", or more --max-iterations" : "";
   char with[96] = "";
-  if (tool_option_number(options, "max-iterations") < 2) return say(hint, size, "try more --max-iterations");
+  if (tool_option_number(options, "max-iterations") < 2) return write_hint(hint, size, "try more --max-iterations");
   if (is_below_rounding(solve))
-    return say(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
+    return write_hint(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
   if (is(options, "precond", "two-stage"))
-    return say(hint, size, "a stronger second stage: try%s --second.level %d%s",
-               is(options, "second", "iluk") ? "" : " --second iluk",
-               (int)tool_option_number(options, "second.level") + 1, more);
+    return write_hint(hint, size, "a stronger second stage: try%s --second.level %d%s",
+                      is(options, "second", "iluk") ? "" : " --second iluk",
+                      (int)tool_option_number(options, "second.level") + 1, more);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
-    return say(hint, size, "exact triangular solves: try --trisolve auto%s", more);
+    return write_hint(hint, size, "exact triangular solves: try --trisolve auto%s", more);
   find_methods(solve, facts, with, sizeof with);
-  if (*with) return say(hint, size, "methods that fit the matrix: try%s%s", with, more);
-  return say(hint, size, "stronger factors: try%s --level %d%s",
-             is(options, "precond", "iluk") ? "" : " --precond iluk",
-             is(options, "precond", "iluk") ? level + 1 : level, more);
+  if (*with) return write_hint(hint, size, "methods that fit the matrix: try%s%s", with, more);
+  return write_hint(hint, size, "stronger factors: try%s --level %d%s",
+                    is(options, "precond", "iluk") ? "" : " --precond iluk",
+                    is(options, "precond", "iluk") ? level + 1 : level, more);
 }
 
 void hint_find(const struct hint_case *solve, char *hint, size_t size)
@@ -214,7 +221,8 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
   }
   if (hint_for_input(solve, &facts, hint, size)) return;
   if (solve->singular) {
-    say(hint, size, "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
+    write_hint(hint, size,
+               "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
     return;
   }
   if (hint_for_block(solve, hint, size)) return;
@@ -224,11 +232,11 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
     hint_for_slowness(solve, &facts, hint, size);
   else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
-    say(hint, size,
-        solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
-                       : "the matrix may be singular: --reference finds out");
+    write_hint(hint, size,
+               solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
+                              : "the matrix may be singular: --reference finds out");
   else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
-    say(hint, size, "try --solver auto, which continues with gmres after such a breakdown");
+    write_hint(hint, size, "try --solver auto, which continues with gmres after such a breakdown");
 }
 
 void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
@@ -239,14 +247,17 @@ void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored
   *hint = '\0';
   if (missing == 0) return;
   if (stored && hint_is_lower(A))
-    say(hint, size, "the stored triangle is singular without it: try --insert-diagonal without --stored-triangle");
+    write_hint(hint, size,
+               "the stored triangle is singular without it: try --insert-diagonal without --stored-triangle");
   else if (block)
-    say(hint, size, "%lld of %lld rows lack one: try --block %d, which leaves no diagonal block singular",
-        (long long)missing, (long long)rows, block);
+    write_hint(hint, size, "%lld of %lld rows lack one: try --block %d, which leaves no diagonal block singular",
+               (long long)missing, (long long)rows, block);
   else if (most)
-    say(hint, size,
+    write_hint(
+        hint, size,
         "%lld of %lld rows lack one: order the rows differently, or try --solver gmres --precond none --restart %lld",
         (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
   else
-    say(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing, missing == 1 ? "" : "s");
+    write_hint(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing,
+               missing == 1 ? "" : "s");
 }

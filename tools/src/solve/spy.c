@@ -64,7 +64,7 @@ static uint32_t *cell_of(const struct raster *raster, int64_t row, int64_t colum
   return raster->count + KINDS * (row * raster->cells + column);
 }
 
-static void add(struct raster *raster, int64_t row, int64_t column, enum kind kind)
+static void add_entry(struct raster *raster, int64_t row, int64_t column, enum kind kind)
 {
   uint32_t *cell = cell_of(raster, row, column), sum = 0;
   cell[kind]++;
@@ -77,13 +77,13 @@ static void add_block(struct raster *raster, karst_index i, karst_index j, enum 
 {
   const int b = raster->inside;
   if (b == 1) {
-    add(raster, i / raster->wide, j / raster->wide, kind);
+    add_entry(raster, i / raster->wide, j / raster->wide, kind);
     return;
   }
   for (int c = 0; c < b; c++)
     for (int r = 0; r < b; r++) {
       const enum kind inside = kind == STORED && value && value[c * b + r] == 0 ? ZERO : kind;
-      add(raster, (int64_t)b * i + r, (int64_t)b * j + c, inside);
+      add_entry(raster, (int64_t)b * i + r, (int64_t)b * j + c, inside);
     }
 }
 

@@ -18,12 +18,12 @@ static void take_trisolve(bench_ordered *ordered)
       snprintf(ordered->trisolve, sizeof ordered->trisolve, "%s", value.text);
 }
 
-/* What the method makes next, and what it has made last. bench opens one system at a time. */
-static struct making {
+/* What the method in-order makes next, and what it made last. bench opens one system at a time. */
+static struct inner {
   const karst_options *options; /* of the preconditioner */
   const karst_matrix *A;
   karst_precond *M;
-} making;
+} inner;
 
 /* The fill level is known to the solver, for orders by colours depend on it. */
 struct ordered_settings {
@@ -46,10 +46,10 @@ static karst_status update(karst_precond *precond)
   karst_precond *M = karst_precond_data(precond);
 
   if (M) return karst_precond_update(M);
-  making.A = karst_precond_matrix(precond);
-  const karst_status status = karst_precond_create(karst_precond_context(precond), making.options, making.A, &M);
+  inner.A = karst_precond_matrix(precond);
+  const karst_status status = karst_precond_create(karst_precond_context(precond), inner.options, inner.A, &M);
   karst_precond_set_data(precond, M);
-  making.M = M;
+  inner.M = M;
   return status;
 }
 
@@ -86,7 +86,7 @@ karst_status bench_ordered_open(const bench_case *what, const karst_options *opt
   karst_options *outer;
 
   *ordered = (bench_ordered){.solver = NULL};
-  making = (struct making){.options = options};
+  inner = (struct inner){.options = options};
   karst_status status = karst_options_create(place->context, &outer);
   if (!status) status = bench_order_set(what, outer);
   if (!status) status = karst_options_set(outer, "precond", "in-order");
@@ -95,8 +95,8 @@ karst_status bench_ordered_open(const bench_case *what, const karst_options *opt
   karst_options_destroy(outer);
   if (!status) status = karst_solver_setup(ordered->solver, place->A);
   if (!status) status = karst_solver_order_cost(ordered->solver, &ordered->cost);
-  ordered->A = making.A;
-  ordered->M = making.M;
+  ordered->A = inner.A;
+  ordered->M = inner.M;
   if (!status) take_trisolve(ordered);
   return status;
 }

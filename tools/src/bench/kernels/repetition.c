@@ -107,7 +107,7 @@ void bench_karst_precond_close(bench_variant *variant)
   variant->M = NULL;
 }
 
-static karst_status multiply(const bench_variant *variant)
+static karst_status multiply_matrix(const bench_variant *variant)
 {
   const bench_place *place = variant->place;
 
@@ -116,7 +116,7 @@ static karst_status multiply(const bench_variant *variant)
   return bench_product_multiply(place->product, place->b, place->x) ? KARST_SUCCESS : KARST_ERROR_DEVICE;
 }
 
-static karst_status apply(const bench_variant *variant)
+static karst_status apply_precond(const bench_variant *variant)
 {
   return karst_precond_apply(variant->M, variant->place->b, variant->place->x);
 }
@@ -170,8 +170,8 @@ karst_status bench_karst(const bench_case *what, bench_variant *variant, bench_s
   for (int q = 0; q < BENCH_QUANTITIES; q++) sample->value[q] = NAN;
   karst_status status = karst_context_set_threads(variant->place->context, variant->threads);
   if (!status) status = time_solver(what, variant, sample);
-  if (!status) status = time_kernel(variant, multiply, &sample->value[BENCH_MULTIPLY]);
-  if (!status) status = time_kernel(variant, apply, &sample->value[BENCH_APPLY]);
+  if (!status) status = time_kernel(variant, multiply_matrix, &sample->value[BENCH_MULTIPLY]);
+  if (!status) status = time_kernel(variant, apply_precond, &sample->value[BENCH_APPLY]);
   for (int s = 0; !status && s < BENCH_SOLVERS && what->rtol > 0; s++) status = time_whole(what, variant, s, sample);
   return status;
 }

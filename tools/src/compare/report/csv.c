@@ -56,7 +56,7 @@ static void print_row(FILE *file, const struct compare_table *table, const struc
   fputs("\r\n", file);
 }
 
-static int print_table(FILE *file, const struct compare_table *table)
+static int print_csv(FILE *file, const struct compare_table *table)
 {
   print_header(file, table);
   for (size_t i = 0; i < table->rows; i++) print_row(file, table, &table->row[i]);
@@ -65,6 +65,6 @@ static int print_table(FILE *file, const struct compare_table *table)
 
 int compare_write_csv(const struct compare_set *set, const char *path)
 {
-  return compare_write_table(set, path, print_table);
+  return compare_write_table(set, path, print_csv);
 }
 #endif

@@ -58,7 +58,7 @@ static json_t *table_json(const struct compare_table *table)
   return object;
 }
 
-static int print_table(FILE *file, const struct compare_table *table)
+static int print_json(FILE *file, const struct compare_table *table)
 {
   json_t *object = table_json(table);
   int status = TOOL_GO_ON;
@@ -73,6 +73,6 @@ static int print_table(FILE *file, const struct compare_table *table)
 
 int compare_write_json(const struct compare_set *set, const char *path)
 {
-  return compare_write_table(set, path, print_table);
+  return compare_write_table(set, path, print_json);
 }
 #endif

@@ -208,7 +208,7 @@ static int print_all(FILE *file, const struct compare_table *table, struct notes
   return status;
 }
 
-static int print_table(FILE *file, const struct compare_table *table)
+static int print_markdown(FILE *file, const struct compare_table *table)
 {
   struct notes notes = {.row = calloc(table->rows + 1, sizeof *notes.row)};
   const int status = notes.row ? print_all(file, table, &notes) : tool_fail_memory("the footnotes");
@@ -218,6 +218,6 @@ static int print_table(FILE *file, const struct compare_table *table)
 
 int compare_write_markdown(const struct compare_set *set, const char *path)
 {
-  return compare_write_table(set, path, print_table);
+  return compare_write_table(set, path, print_markdown);
 }
 #endif

@@ -103,7 +103,7 @@ static bool same_curve(const struct drawing *d, const struct compare_row *a, con
 }
 
 /* A time to sort by, which need not be known. */
-static double time_of(const struct compare_row *row)
+static double sort_time(const struct compare_row *row)
 {
   return isfinite(row->number[COMPARE_TOTAL]) ? row->number[COMPARE_TOTAL] : HUGE_VAL;
 }
@@ -116,13 +116,13 @@ static const struct compare_row *next_curve(const struct drawing *d)
     const struct compare_row *row = &d->table->row[i];
     bool taken = !has_data(d, row);
     for (size_t c = 0; c < d->legend->curves && !taken; c++) taken = same_curve(d, row, d->curve[c]);
-    if (!taken && (!fastest || time_of(row) < time_of(fastest))) fastest = row;
+    if (!taken && (!fastest || sort_time(row) < sort_time(fastest))) fastest = row;
   }
   return fastest;
 }
 
 /* NaN for a value that is not there or is no number. */
-static double number_of(const char *text)
+static double axis_number(const char *text)
 {
   char *end;
   const double number = text ? strtod(text, &end) : NAN;
@@ -135,7 +135,7 @@ static bool differ(const struct drawing *d)
   double first = NAN;
   for (size_t i = 0; i < d->table->rows; i++) {
     const struct compare_row *row = &d->table->row[i];
-    const double x = has_data(d, row) ? number_of(row->value[d->x]) : NAN;
+    const double x = has_data(d, row) ? axis_number(row->value[d->x]) : NAN;
     if (isfinite(x) && isfinite(first) && x != first) return true;
     if (isfinite(x)) first = x;
   }
@@ -167,10 +167,10 @@ static void write_cases(struct drawing *d, const struct compare_row *curve)
       if (!compare_same_value(row->value[d->x], v < axis->values ? axis->value[v] : NULL)) continue;
       if (d->picture == COMPARE_FILL_PICTURE)
         write_point(d, row->number[COMPARE_FILL_FILE], y);
-      else if (isfinite(number_of(row->value[d->x])))
-        write_point(d, number_of(row->value[d->x]), y);
+      else if (isfinite(axis_number(row->value[d->x])))
+        write_point(d, axis_number(row->value[d->x]), y);
       else
-        for (size_t w = 0; w < axis->values; w++) write_point(d, number_of(axis->value[w]), y);
+        for (size_t w = 0; w < axis->values; w++) write_point(d, axis_number(axis->value[w]), y);
     }
 }
 

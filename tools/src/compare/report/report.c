@@ -245,7 +245,7 @@ static void print_picture(struct page *page, enum compare_picture picture)
   if (legend.drawn) print(page, compare_page.figure_end);
 }
 
-static void print_auto(struct page *page)
+static void print_auto_section(struct page *page)
 {
   struct compare_auto found;
   page->status = compare_auto_make(&found, page->table);
@@ -258,7 +258,7 @@ static void print_auto(struct page *page)
   compare_layout_free(&found.layout);
 }
 
-static void print_matrix(struct page *page, size_t m)
+static void print_matrix_section(struct page *page, size_t m)
 {
   struct compare_layout layout;
   set_matrix(page, m);
@@ -300,10 +300,10 @@ static void print_page(struct page *page)
   }
   print(page, compare_page.table_end);
   print_picture(page, COMPARE_BEST);
-  if (page->status == TOOL_GO_ON) print_auto(page);
+  if (page->status == TOOL_GO_ON) print_auto_section(page);
   print(page, compare_page.profile);
   print_picture(page, COMPARE_PROFILE);
-  for (size_t m = 0; m < page->table->matrices && page->status == TOOL_GO_ON; m++) print_matrix(page, m);
+  for (size_t m = 0; m < page->table->matrices && page->status == TOOL_GO_ON; m++) print_matrix_section(page, m);
   print_failures(page);
   print(page, compare_page.end);
 }
