@@ -1,4 +1,4 @@
-/* cuda_none.c - stands in for bench_cuda.cu in a build without CUDA. The library refuses the device first, so
+/* cuda_none.c - replaces bench_cuda.cu in a build without CUDA. The library refuses the device first, so
  * that these functions are never used on a GPU. */
 #include "tools/src/bench/bench_cuda.h"
 

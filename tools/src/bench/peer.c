@@ -40,7 +40,7 @@ static bool spawn(bench_peer *peer, const bench_case *what, const char *style)
     close(down[1]);
     return false;
   }
-  /* A peer that starts later must not keep the end by which this one is told to stop. */
+  /* A peer that starts later must not keep open the end whose closing stops this one. */
   fcntl(down[1], F_SETFD, FD_CLOEXEC);
   fcntl(up[0], F_SETFD, FD_CLOEXEC);
   posix_spawn_file_actions_init(&actions);

@@ -89,7 +89,7 @@ int bench_order_parse(karst_context *context, bench_settings *settings)
   return TOOL_GO_ON;
 }
 
-/* Finds what there is to do: one of the modes, of which the first is for when no other is asked for. */
+/* Finds what there is to do: one of the modes; the first where no other is asked for. */
 static int choose_mode(const struct bench_mode *const modes[], bench_settings *settings)
 {
   settings->mode = modes[0];
@@ -165,7 +165,7 @@ static void list_measures(bench_settings *settings, struct tool_option *row)
   memcpy(row, options, sizeof options);
 }
 
-/* The rows of what is measured, and how it is told. */
+/* The rows of what is measured, and how it is reported. */
 static void list_subjects(bench_settings *settings, struct tool_option *row)
 {
   const struct tool_option options[] = {

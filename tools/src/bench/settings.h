@@ -64,7 +64,7 @@ struct bench_mode {
 };
 
 /* Reads --ordering and --tile-size. Natural order, which is always timed, becomes NULL, and auto is refused: it chooses
- * by what a solve needs, which kernels alone do not tell. */
+ * by what a solve needs, which kernels alone do not show. */
 int bench_order_parse(karst_context *context, bench_settings *settings);
 /* Parses the command line. The first mode is for when no other is asked for; the list ends in NULL. Returns
  * TOOL_GO_ON, or the exit status after --help, --version or a reported error. */

@@ -38,7 +38,7 @@ static bool same_name(const char *a, const char *b)
 }
 
 /* Whether a file has the ending of a picture or a report, which the commands write beside matrices. Files with any
- * other ending may be matrices, for these are told by their content. */
+ * other ending may be matrices, which are recognised by their content. */
 static bool is_report(const char *path)
 {
   static const char *const endings[] = {".png", ".svg", ".log", ".json", ".jsonl", ".csv", ".md", ".html", NULL};

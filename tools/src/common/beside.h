@@ -14,7 +14,7 @@
 char *tool_path_beside(const char *matrix, const char *ending);
 
 /* Finds in *sibling another regular file of the NAME of a matrix file, except the matrix file known, pictures and
- * reports; NULL if there is none. The caller frees it. Reports its own errors and returns TOOL_GO_ON or an exit
+ * reports, or NULL. The caller frees it. Reports its own errors and returns TOOL_GO_ON or an exit
  * status. */
 int tool_find_sibling(const char *matrix, const char *known, char **sibling);
 

@@ -19,7 +19,7 @@ static const char *program = "karst";
 
 static bool json, answered;
 static char *sentence;    /* of the last error */
-static karst_status last; /* of the last error; success where it is none of the library's */
+static karst_status last; /* of the last error; success for an error of the command itself */
 static const char *where; /* what errors begin with, or NULL */
 
 static struct {

@@ -68,7 +68,7 @@ bool tool_real(const char *text, double *number);
 struct tool_info {
   const char *name;
   char value[128];           /* the form of its value; "" for a switch */
-  const char *default_value; /* "" if there is none to name */
+  const char *default_value; /* "" for none */
   const char *help;          /* one line */
   const char *details;       /* sentences that follow it and say the rest; may be NULL */
 };

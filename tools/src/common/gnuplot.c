@@ -115,7 +115,7 @@ static void read_complaint(FILE *complaint, char *text, size_t size)
   }
 }
 
-/* Whether a picture ends as one of its kind does. gnuplot does not tell where a disk is full. */
+/* Whether a picture ends as one of its kind does. gnuplot does not report a full disk. */
 static bool is_whole(FILE *picture, bool svg)
 {
   char tail[33] = "";

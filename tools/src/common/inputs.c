@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A file beside the matrix: to stands in its name for the last from, or behind the name where from is "". One whose
- * name has no from is none. */
+ * name has no from has no such file. */
 static int visit_variant(const char *matrix, const char *from, const char *to, const char *what,
                          tool_input_function visit, void *user)
 {
@@ -37,7 +37,7 @@ static int visit_beside(const char *matrix, const char *ending, tool_input_funct
   return status;
 }
 
-/* The files in NAME:SIZES,key=FILE,key=FILE. A value that is no file does not matter, for there is none of its name. */
+/* The files in NAME:SIZES,key=FILE,key=FILE. A value that is not a file does not matter: no file has its name. */
 static int visit_parameters(const char *problem, tool_input_function visit, void *user)
 {
   int status = TOOL_GO_ON;

@@ -5,7 +5,7 @@
 
 #include "tools/src/common/common.h"
 
-/* Is told of a file, which need not be there: what it is, such as "the matrix", and its path, which is good for the
+/* Receives a file, which need not exist: what it is, such as "the matrix", and its path, which is good for the
  * call alone. Returns TOOL_GO_ON, or an exit status that ends the search. */
 typedef int (*tool_input_function)(void *user, const char *what, const char *path);
 

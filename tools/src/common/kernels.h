@@ -29,8 +29,8 @@ void tool_kernels_forget(void);
  * number. The device has to be idle. */
 int tool_kernels_stop(const tool_kernel **kernel);
 
-/* The name of a kernel's function for a reader, such as "multiply<3>", into text; its name as it is where it cannot be
- * told. */
+/* The name of a kernel's function for a reader, such as "multiply<3>", into text; the mangled name where it cannot
+ * be read. */
 void tool_kernel_name(const tool_kernel *kernel, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* kernels_none.c - stands in for kernels.cu in a build without CUPTI. */
+/* kernels_none.c - replaces kernels.cu in a build without CUPTI. */
 #include "tools/src/common/kernels.h"
 
 #include <stdio.h>

@@ -24,7 +24,7 @@ static const char *problem_of(const void *user, size_t i)
   return karst_gallery_name(i);
 }
 
-/* Reports why stat has just failed for a name that is no problem of the gallery; errno is stat's. */
+/* Reports why stat has just failed for a name that the gallery does not have; errno is stat's. */
 static int fail_unknown_matrix(const char *name)
 {
   if (errno != ENOENT && errno != ENOTDIR)

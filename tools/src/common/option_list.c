@@ -12,7 +12,7 @@ const struct tool_info tool_help = {"help", "", "",
                                     "section OPTIONS of the man page."};
 const struct tool_info tool_version = {"version", "", "", "print the version and what it was built with", NULL};
 
-/* Whether name, of which length characters count, is the option known; '-' and '_' are alike. */
+/* Whether name, of which length characters count, is the option known; '-' and '_' count as equal. */
 static bool is_named(const char *name, size_t length, const char *known)
 {
   if (strlen(known) != length) return false;
@@ -59,7 +59,7 @@ void tool_option_list_free(struct tool_option_list *list)
   *list = (struct tool_option_list){0};
 }
 
-/* The option of the library that name means, of which length characters count; NULL where there is none. */
+/* The option of the library that name means, of which length characters count, or NULL. */
 static const karst_option_info *find_row(const struct tool_option_list *list, const char *name, size_t length)
 {
   for (size_t i = 0; i < list->rows; i++)
@@ -68,7 +68,7 @@ static const karst_option_info *find_row(const struct tool_option_list *list, co
 }
 
 /* An option such as first.level, which the library will be asked for: here the first part has to be one with others
- * inside. The last part says what it takes, and is none for experiments. */
+ * inside. The last part says what it takes; an option for experiments is not listed. */
 static bool find_inside(const struct tool_option_list *list, const char *name, size_t length, struct tool_info *info)
 {
   const char *point = memchr(name, '.', length), *last = point;

@@ -21,11 +21,11 @@ void tool_values_free(struct tool_values *values);
 /* The number that a solver reports under a name; absent where it reports none, or a text. */
 double tool_solver_number(const karst_solver *solver, const char *name, double absent);
 
-/* The value of a name; NULL where there is none. */
+/* The value of a name, or NULL. */
 karst_value *tool_value(const struct tool_values *values, const char *name);
-/* The number of a name; absent where there is no value of that name or it is a text. */
+/* The number of a name; absent if the name has no value or a text. */
 double tool_value_number(const struct tool_values *values, const char *name, double absent);
-/* The text of a name; NULL where there is no value of that name or it is a number. */
+/* The text of a name; NULL if the name has no value or a number. */
 const char *tool_value_text(const struct tool_values *values, const char *name);
 
 #endif

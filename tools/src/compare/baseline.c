@@ -18,7 +18,7 @@ static const char *value_of_case(const struct compare_case *one, const char *nam
   return text;
 }
 
-/* Whether only a run will tell the value: a block size that is left to the matrix. */
+/* Whether only a run shows the value: a block size that is left to the matrix. */
 static bool is_left(const struct compare_case *one, const char *name)
 {
   return strcmp(name, "block") == 0 && json_is_null(json_object_get(one->what, name)) &&

@@ -87,7 +87,7 @@ static int write_tables(const struct batch *batch)
   return status == TOOL_GO_ON ? TOOL_YES : status;
 }
 
-/* Refuses tables of which every line would be empty. */
+/* Refuses tables in which every line would be empty. */
 static int check_rows(const struct batch *batch)
 {
   const size_t count = batch->cases.count;

@@ -53,7 +53,7 @@ enum compare_kind {
   COMPARE_PRECOND
 };
 
-/* A name that is none of the library, such as block. */
+/* A name that is not an option of the library, such as block. */
 struct compare_own {
   struct tool_info info;
   enum compare_kind kind;
@@ -127,7 +127,7 @@ json_t *compare_safe_text(const char *text);
 
 /* Appends the matrices that a name stands for: itself, or the matrix files in a folder, sorted. */
 int compare_find_matrices(const char *name, json_t *names);
-/* A text that changes with the contents of the files that a matrix is read from; "" where there is none. */
+/* A text that changes with the contents of the files that a matrix is read from, or "". */
 int compare_fingerprint(const char *matrix, char *text, size_t size);
 
 /* ---- the baseline: baseline.c ---- */

@@ -118,7 +118,7 @@ struct print {
   uint64_t hash, size;
 };
 
-/* Goes on with a file. One that is not there changes nothing, and one that cannot be read is for solve to tell. */
+/* Goes on with a file. One that does not exist changes nothing; solve reports one that cannot be read. */
 static void print_file(struct print *print, const char *path)
 {
   static unsigned char bytes[1 << 16];

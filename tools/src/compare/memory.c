@@ -25,7 +25,7 @@ bool compare_read_size(const char *text, int64_t *bytes)
   return true;
 }
 
-/* The first number of a file, behind a word where there is one; INT64_MAX where there is none. */
+/* The first number of a file, behind a word where there is one, or INT64_MAX. */
 static int64_t read_number(const char *path, const char *word)
 {
   char line[256];

@@ -1,4 +1,4 @@
-/* none.c - stands in for the command compare in a build without jansson, for its results are JSON. */
+/* none.c - replaces the command compare in a build without jansson, for its results are JSON. */
 #include "tools/src/common/common.h"
 
 #include <stdlib.h>

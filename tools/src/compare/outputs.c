@@ -1,5 +1,5 @@
-/* outputs.c - what compare writes, checked before hours of work: it can be written, and is none of what is
- * read, of which nothing is to be lost. */
+/* outputs.c - what compare writes, checked before hours of work: it can be written, and is not one of the
+ * files that are read. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/compare/report/compare_table.h"
 #include "tools/src/common/inputs.h"

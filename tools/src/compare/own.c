@@ -1,4 +1,4 @@
-/* own.c - the names of a case that are no options of the library, for the command line, plans and rows alike.
+/* own.c - the names of a case that are not options of the library, for the command line, plans and rows.
  * Those of solve that are not listed have one value in a batch. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/shared_rows.h"

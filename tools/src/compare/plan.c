@@ -26,7 +26,7 @@ void compare_plan_free(struct compare_plan *plan)
   *plan = (struct compare_plan){.context = plan->context};
 }
 
-/* Adds a value that is none of several: a text, a number or a truth value. */
+/* Adds a single value: a text, a number or a truth value. */
 static int add_single(struct compare_plan *plan, const struct compare_name *name, json_t *value, json_t *values)
 {
   char text[64];

@@ -252,7 +252,7 @@ int compare_run(const char *solve, char *const argv[], const struct compare_limi
   ended->err = child.text[ERR];
   if (status != TOOL_GO_ON) return status;
   if (child.full) return tool_fail_memory("what solve has printed");
-  /* Where a whole session is told to end, solve may be gone before the signal is here. */
+  /* When a whole session is ended, solve may be gone before the signal arrives here. */
   const int number = WIFSIGNALED(ended->status) ? WTERMSIG(ended->status) : 0;
   bool was_interrupted = false;
   for (size_t i = 0; i < INTERRUPTS; i++) was_interrupted |= number == interrupts[i];

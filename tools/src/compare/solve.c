@@ -53,7 +53,7 @@ int compare_find_solve(char **path)
                    (int)folder, self);
 }
 
-/* Appends three texts as one, of which the bytes may be any. */
+/* Appends three texts as one; they may hold any bytes. */
 static void add(json_t *list, const char *a, const char *b, const char *c)
 {
   const size_t size = strlen(a) + strlen(b) + strlen(c) + 1;

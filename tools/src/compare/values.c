@@ -14,7 +14,7 @@ static bool has_tail(const char *text, const char *tail)
   return length > end && strcmp(text + length - end, tail) == 0;
 }
 
-/* What the last part of an option's name takes; false where there is none that is for everyday work. */
+/* What the last part of an option's name takes; false for an unknown name and an option for experiments. */
 static bool find_kind(const karst_context *context, const char *name, struct compare_name *found)
 {
   karst_option_info info;
@@ -91,7 +91,7 @@ static int check_option(struct compare_plan *plan, const struct compare_name *na
   return why ? fail_value(plan, name, value, why) : tool_fail_about(plan->context, status, plan->file);
 }
 
-/* A device that is known but not there is for solve to tell. */
+/* solve reports a device that is known but not available. */
 static int check_device(const struct compare_plan *plan, const struct compare_name *name, const char *value)
 {
   long long number;

@@ -56,7 +56,7 @@ static bool multiply(const bench_product *p, double *x, double *y)
          !c.cusparseSpMV(p->handle, as_it_is, &one, s->matrix, p->x, &zero, p->y, CUDA_R_64F, s->algorithm, s->buffer);
 }
 
-/* Both algorithms, of which the faster is kept. */
+/* Tries both algorithms and keeps the faster. */
 static bool prepare_scalars(bench_product *p, bench_gpu *gpu)
 {
   enum { TRIALS = 20 };

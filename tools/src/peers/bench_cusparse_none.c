@@ -1,4 +1,4 @@
-/* bench_cusparse_none.c - stands in for bench_cusparse.cu in a build without cuSPARSE. */
+/* bench_cusparse_none.c - replaces bench_cusparse.cu in a build without cuSPARSE. */
 #include "tools/src/bench/bench_cuda.h"
 
 #include <stdio.h>

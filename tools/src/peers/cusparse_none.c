@@ -1,4 +1,4 @@
-/* cusparse_none.c - stands in for the preconditioner cusparse in a build without cuSPARSE: it is in no list, and a
+/* cusparse_none.c - replaces the preconditioner cusparse in a build without cuSPARSE: it is in no list, and a
  * sentence says why. */
 #include "tools/src/peers/cusparse.h"
 

@@ -29,7 +29,7 @@ static const char *find_used(const karst_options *given, const karst_solver *sol
   return used;
 }
 
-/* Cuts the next word off the text, into a place of size; false where there is none. */
+/* Cuts the next word off the text, into a place of size; false at its end. */
 static bool take_word(const char **text, char *word, size_t size)
 {
   static const char blank[] = " ";

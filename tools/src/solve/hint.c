@@ -12,7 +12,7 @@
 /* Basis vectors that are no burden to the memory of a matrix this hard. */
 enum { RESTART_MOST = 500 };
 
-/* Fewer iterations tell nothing of those that follow. */
+/* Fewer iterations do not show how later ones converge. */
 enum { EARLY = 20 };
 
 static bool is(const karst_options *options, const char *name, const char *value)
@@ -231,7 +231,7 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
     hint_for_pivot(solve, &facts, hint, size);
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
     hint_for_slowness(solve, &facts, hint, size);
-  else if (reason == KARST_BREAKDOWN_ARNOLDI) /* which gmres and fgmres have alike */
+  else if (reason == KARST_BREAKDOWN_ARNOLDI) /* of gmres and fgmres */
     write_hint(hint, size,
                solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
                               : "the matrix may be singular: --reference finds out");

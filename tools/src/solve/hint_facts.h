@@ -1,4 +1,4 @@
-/* hint_facts.h - what a matrix and its right-hand side tell of a solve that has failed. */
+/* hint_facts.h - what can be seen in a matrix and its right-hand side after a solve that has failed. */
 #ifndef KARST_TOOLS_SRC_SOLVE_HINT_FACTS_H
 #define KARST_TOOLS_SRC_SOLVE_HINT_FACTS_H
 
@@ -28,7 +28,7 @@ bool hint_is_lower(const karst_matrix *A);
 int64_t hint_count_missing(const karst_matrix *A);
 
 /* The block size other than A's, from 2 to 8, that divides the rows, leaves no diagonal block singular and has its
- * blocks the fullest; 0 where there is none. */
+ * blocks the fullest; 0 for none. */
 int hint_find_block(karst_context *context, const karst_matrix *A);
 
 #endif

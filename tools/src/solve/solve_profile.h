@@ -1,4 +1,4 @@
-/* solve_profile.h - the time by operation, for --profile: how it is measured and told. */
+/* solve_profile.h - the time by operation, for --profile: how it is measured and reported. */
 #ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_PROFILE_H
 #define KARST_TOOLS_SRC_SOLVE_SOLVE_PROFILE_H
 
@@ -19,7 +19,7 @@ struct solve_profile {
   int count;
   struct solve_operation operation[SOLVE_OPERATIONS]; /* the longest first */
   int kernels;                                        /* 0 on the CPU, and where they cannot be recorded */
-  struct solve_operation kernel[SOLVE_OPERATIONS];    /* of a GPU, likewise, with no bytes */
+  struct solve_operation kernel[SOLVE_OPERATIONS];    /* of a GPU, without bytes */
 };
 
 /* Updates the solver once more and solves A x = b from zero with an x of its own, on a GPU again for its kernels, and

@@ -1,8 +1,7 @@
 /* kernels.c - measures ILU(k) and GMRES(m) on one system, against the memory bandwidth and against a peer.
  *
  * The variants (Karst on each number of threads, on the GPU with and without cuSPARSE, and the peer) run in turn, so
- * that a machine whose speed drifts treats all alike. Each figure is the median of its repetitions. bench reports
- * figures and does not judge them. */
+ * that a drift of the machine's speed affects all of them equally. Each figure is the median of its repetitions. */
 #include "tools/src/bench/kernels/kernels.h"
 #include "tools/src/bench/peer.h"
 

@@ -1,5 +1,5 @@
-/* kernels.h - what bench does unless it is told otherwise: the times of set-up, update, an iteration and its kernels,
- * for Karst on each number of threads and on a GPU, and for peers, in turn. */
+/* kernels.h - what bench does without --grids, --correction and --solves: the times of set-up, update, an
+ * iteration and its kernels, for Karst on each number of threads and on a GPU, and for peers, in turn. */
 #ifndef KARST_TOOLS_SRC_BENCH_KERNELS_KERNELS_H
 #define KARST_TOOLS_SRC_BENCH_KERNELS_KERNELS_H
 

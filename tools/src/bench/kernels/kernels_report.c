@@ -31,7 +31,7 @@ const char *bench_column_missing(const bench_result *result, const bench_variant
   const bench_sample *sample = &variant->median;
 
   if (isfinite(bench_column_seconds(result, sample, column))) return NULL;
-  if (!variant->place && isfinite(sample->value[BENCH_SETUP])) return "the program does not tell it";
+  if (!variant->place && isfinite(sample->value[BENCH_SETUP])) return "the program does not report it";
   if (!isfinite(sample->value[BENCH_ITERATION])) return "the solve ended before the iterations that are timed";
   if (column == COLUMNS - 1) return "an iteration took no longer than A x and M^-1 r by themselves: too short to time";
   return "it was not timed";

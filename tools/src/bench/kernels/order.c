@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies how the triangles are solved, if the preconditioner tells it. */
+/* Copies how the triangles are solved, if the preconditioner reports it. */
 static void take_trisolve(bench_ordered *ordered)
 {
   karst_value value;

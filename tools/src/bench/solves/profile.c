@@ -1,5 +1,5 @@
 /* profile.c - lists the kernels of a solve on a GPU, as paper 004's Tables 5.1 and 5.2 do: the time of each, by
- * its name and its number of blocks, which tells one grid from the other.
+ * its name and its number of blocks, which distinguishes the grids.
  *
  * The list is that of a second solve with a solver, so that nothing is loaded in it. Recording slows the solve down, so
  * that its own time comes from the table before. */

@@ -54,7 +54,7 @@ static bool same_question(const struct work *work, const struct compare_row *a, 
 }
 
 /* The case that answers the same question in the least time, with auto or without it; where none has converged, the
- * first of them; NULL where there is none. */
+ * first of them; NULL without any. */
 static const struct compare_row *find_fastest(const struct work *work, const struct compare_row *question, bool with,
                                               enum compare_number number)
 {
@@ -80,7 +80,7 @@ static bool begins_line(const struct work *work, const struct compare_row *row)
   return true;
 }
 
-/* Names a case by what auto has chosen, which solve tells as options, and by its own values. The text belongs to the
+/* Names a case by what auto has chosen, which solve reports as options, and by its own values. The text belongs to the
  * table. */
 static const char *name_choice(const struct work *work, const struct compare_row *row)
 {

@@ -49,7 +49,7 @@ static double number_of(const json_t *object, const char *key)
   return json_is_number(value) && isfinite(json_number_value(value)) ? json_number_value(value) : NAN;
 }
 
-/* A value of a case as text, which belongs to the line or to the table; NULL for one that is none. */
+/* A value of a case as text, which belongs to the line or to the table; NULL for any other JSON. */
 static const char *value_text(struct compare_table *table, const json_t *value)
 {
   json_t *text = NULL;
@@ -122,8 +122,8 @@ static size_t matrix_of(struct compare_table *table, const json_t *known)
   return m;
 }
 
-/* An update of auto may choose anew, so that its medians are no times of the choice whose order and symbolic are told.
- */
+/* An update of auto may choose anew, so that its medians are not of the choice whose order and symbolic are
+ * shown. */
 static bool is_of_auto(const struct compare_row *row)
 {
   const json_t *options = json_object_get(json_object_get(row->line, "case"), "options");

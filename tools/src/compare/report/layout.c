@@ -122,7 +122,7 @@ static void add_values(struct work *work)
   }
 }
 
-/* A column of one number of a place. Failures are told where the total time stands. Returns which column it is. */
+/* A column of one number of a place. Failures are named where the total time stands. Returns which column it is. */
 static size_t add_number(struct work *work, size_t p, const char *title, enum compare_number number, double unit)
 {
   char place[COMPARE_LABEL];
