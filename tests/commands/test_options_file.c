@@ -90,7 +90,7 @@ static void test_errors(void)
   refuse("# nothing\nblock 0\n", -1, "options.txt, line 2: --block takes an integer", "nor the command");
   refuse("level\n", -1, "options.txt, line 1: --level needs a value", "a missing value");
   refuse("rhs =\n", -1, "options.txt, line 1: --rhs needs a value that is not empty", "an empty one");
-  refuse("negate yes\n", -1, "options.txt, line 1: --negate takes no value, and got 'yes'", "a switch with a value");
+  refuse("negate yes\n", -1, "options.txt, line 1: --negate takes no value, but got 'yes'", "a switch with a value");
   refuse("options other.txt\n", -1, "options.txt, line 1: --options is allowed on the command line only",
          "a file in a file");
   refuse("--help\n", -1, "line 1: --help is allowed on the command line only", "what ends the command");

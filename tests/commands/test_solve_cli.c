@@ -110,7 +110,7 @@ static void test_solution_of_auto(void)
   const double reported = report_number(run->out, "|b - A x| = "), computed = residual_of("laplace27:20x20x20", path);
   tap_ok(run->status == 0 && fabs(computed - reported) <= 1e-3 * reported,
          "--solution after --repeat is that of the first solve: %g, %g", reported, computed);
-  tap_ok(strstr(run->out, "repeated    1 time, for which auto may choose anew; median") != NULL,
+  tap_ok(strstr(run->out, "repeated    1 time, for which auto may choose again; median") != NULL,
          "the report says that the medians may be those of other choices");
   run = CLI_RUN("solve", "laplace27:20x20x20", "--precond=auto", "--auto-learn=no", "--repeat=1");
   tap_ok(run->status == 0 && strstr(run->out, "repeated    1 time; median"), "unless auto learns nothing");

@@ -177,7 +177,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
   report.settings = &settings;
   report.profile = profile;
   char *text = output_of(print_text, NULL, &report);
-  tap_ok(strstr(text, "no memory to measure the speed of a copy") &&
+  tap_ok(strstr(text, "not enough memory to measure the speed of a copy") &&
              strstr(text, "       12    500.000  50.0%     10.0       -  matrix product\n") &&
              strstr(text, "        3    125.000  12.5%        -       -  scalars\n") &&
              strstr(text, "          375.000  37.5%                   between the operations\n"),

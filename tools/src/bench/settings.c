@@ -132,7 +132,7 @@ static int parse_ways(karst_context *context, const struct tool_option *own, ben
                                        : tool_option_text(settings->options, "precond");
   const int exit_status = bench_ways_parse(context, own, list, optional, settings);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has none of %s", list);
+  return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has no preconditioner of the list %s", list);
 }
 
 enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 12 };

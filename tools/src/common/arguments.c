@@ -156,7 +156,7 @@ static int take_line(const struct tool_option_list *list, struct tool_options_li
     return tool_fail(TOOL_FAILED, "--%s is allowed on the command line only", info.name);
   int status = take_option(list, line->count, line->argument, &first);
   if (status == TOOL_GO_ON && first + 1 < line->count)
-    status = tool_fail(TOOL_FAILED, "%s takes no value, and got '%s'", line->argument[0], line->argument[1]);
+    status = tool_fail(TOOL_FAILED, "%s takes no value, but got '%s'", line->argument[0], line->argument[1]);
   return status;
 }
 

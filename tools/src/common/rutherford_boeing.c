@@ -54,14 +54,14 @@ static const char *error_text(int64_t code)
       {RBIO_ROW_INVALID, "a row index is out of range"},
       {RBIO_DUPLICATE, "an entry is stored twice"},
       {RBIO_EXTRANEOUS, "a symmetric matrix has entries in its upper triangle"},
-      {RBIO_TYPE_INVALID, "the type on line 3 is none of the format's"},
+      {RBIO_TYPE_INVALID, "the type on line 3 is unknown"},
       {RBIO_DIM_INVALID, "lines 2 and 3 do not have sizes that fit the type"},
       {RBIO_JUMBLED, "the row indices of a column are not ascending"},
       {RBIO_UNSUPPORTED, "matrices stored as finite elements are not supported"},
       {RBIO_HEADER_IOERROR, "the file ends within the header"},
-      {RBIO_CP_IOERROR, "the column starts are incomplete or have something that is no integer"},
-      {RBIO_ROW_IOERROR, "the row indices are incomplete or have something that is no integer"},
-      {RBIO_VALUE_IOERROR, "the values are incomplete or have something that is no number"},
+      {RBIO_CP_IOERROR, "the column starts are incomplete or contain something that is not an integer"},
+      {RBIO_ROW_IOERROR, "the row indices are incomplete or contain something that is not an integer"},
+      {RBIO_VALUE_IOERROR, "the values are incomplete or contain something that is not a number"},
       {RBIO_FILE_IOERROR, "the file cannot be opened"},
   };
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

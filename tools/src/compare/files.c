@@ -66,7 +66,7 @@ static void note_skipped(const char *folder, int skipped)
   char list[256], text[1024];
   if (skipped == 0) return;
   list_endings(list, sizeof list);
-  snprintf(text, sizeof text, "%s: %d file%s with another ending %s skipped; those of matrices are %s", folder, skipped,
+  snprintf(text, sizeof text, "%s: %d file%s with another ending %s skipped; matrix files end in %s", folder, skipped,
            skipped == 1 ? "" : "s", skipped == 1 ? "is" : "are", list);
   tool_message(NULL, KARST_MESSAGE_NOTE, text);
 }

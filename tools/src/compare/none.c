@@ -10,7 +10,7 @@ int main(int argc, char *argv[])
   const char **operand = malloc((size_t)argc * sizeof *operand);
   const struct tool_option options[] = {{.info = {.name = NULL}}};
   const struct tool_command command = {
-      .about = "Compares solves in batches, in a build with jansson. This build has none.",
+      .about = "Compares solves in batches, and needs jansson, which this build does not have.",
       .operand_names = "MATRIX...",
       .operand_count = argc,
       .operand = operand,

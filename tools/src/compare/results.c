@@ -141,7 +141,7 @@ int compare_results_read(struct compare_results *results, const char *path, stru
     close(descriptor);
   }
   if (status == TOOL_GO_ON && results->stray > 0)
-    tool_message(NULL, KARST_MESSAGE_NOTE, "the last line of the results file is not whole and is dropped");
+    tool_message(NULL, KARST_MESSAGE_NOTE, "the last line of the results file is incomplete and is dropped");
   return status;
 }
 

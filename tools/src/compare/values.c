@@ -124,7 +124,7 @@ static int add_value(struct compare_plan *plan, const struct compare_name *name,
   const bool number = name->kind == COMPARE_REAL || name->kind == COMPARE_INTEGER || name->kind == COMPARE_COUNT;
   if (number) compare_canonical(name, value, canonical, sizeof canonical);
   json_t *text = matrix ? json_string_nocheck(value) : json_string(number ? canonical : value);
-  if (!text) return fail_value(plan, name, value, "it is no UTF-8");
+  if (!text) return fail_value(plan, name, value, "it is not valid UTF-8");
   for (size_t i = 0; i < json_array_size(values); i++)
     if (json_equal(text, json_array_get(values, i))) {
       json_decref(text);

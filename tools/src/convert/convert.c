@@ -178,7 +178,7 @@ static int load(karst_context *context, const struct settings *settings, karst_m
 static int leave_out(const struct settings *settings)
 {
   char text[600];
-  snprintf(text, sizeof text, "the right-hand side is left out, for no file can be beside %s", settings->output);
+  snprintf(text, sizeof text, "the right-hand side is left out: no file can be written beside %s", settings->output);
   if (!settings->quiet) tool_message(NULL, KARST_MESSAGE_NOTE, text);
   return TOOL_GO_ON;
 }

@@ -38,7 +38,7 @@ static void note_threads(const struct solve_settings *settings)
   char note[120];
   const int processors = karst_processors();
   if (settings->quiet || settings->threads <= processors) return;
-  snprintf(note, sizeof note, "--threads %d is more than the %d processor%s that it may use, and takes longer",
+  snprintf(note, sizeof note, "--threads %d is more than the %d processor%s available, which makes it slower",
            settings->threads, processors, processors == 1 ? "" : "s");
   tool_message(NULL, KARST_MESSAGE_NOTE, note);
 }

@@ -186,7 +186,7 @@ void solve_print_profile(const struct solve_profile *profile, double undisturbed
   if (profile->copy > 0)
     printf("            a copy of a long vector reads and writes %.1f GB/s\n", 1e-9 * profile->copy);
   else
-    printf("            there is no memory to measure the speed of a copy\n");
+    printf("            not enough memory to measure the speed of a copy\n");
   printf("%9s %10s %6s %8s %7s  %s\n", "calls", "ms", "time", "GB/s", "of copy", "operation");
   for (int i = 0; i < profile->count; i++) {
     const struct solve_operation *operation = &profile->operation[i];

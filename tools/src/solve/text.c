@@ -170,7 +170,7 @@ static void print_values(const struct tool_values *values)
 static void print_reference(const struct reference *reference)
 {
   if (reference->singular)
-    printf("reference   UMFPACK: the matrix is singular, there is no solution to compare with (%.3g s)\n",
+    printf("reference   UMFPACK: the matrix is singular, so there is no solution to compare with (%.3g s)\n",
            reference->time);
   else
     printf("reference   UMFPACK: |x - x_ref| / |x_ref| = %s, |b - A x_ref| / |b| = %s, rcond %s (%.3g s)\n",
@@ -212,7 +212,7 @@ void solve_print_text(const struct solve_report *report)
   if (settings->repeat)
     printf("repeated    %d time%s%s; median seconds: factor %.3g, solve %.3g\n", settings->repeat,
            settings->repeat == 1 ? "" : "s",
-           tool_updates_choose(report->settings->options) ? ", for which auto may choose anew" : "",
+           tool_updates_choose(report->settings->options) ? ", for which auto may choose again" : "",
            report->repeat.factor, report->repeat.solve);
   printf("iterations  %d\n", report->result.iterations);
   printf("residual    |b - A x| = %s, relative %s\n", number(report->result.residual),
