@@ -172,9 +172,8 @@ enum compare_picture {
   COMPARE_PICTURES,
   COMPARE_OF_MATRIX = COMPARE_CONVERGENCE /* the first one of a matrix */
 };
-/* missing: what the page says where there is nothing to show; settings: gnuplot's commands. */
 extern const struct compare_picture_kind {
-  const char *name, *caption, *missing, *x, *y, *settings, *style;
+  const char *name, *caption, *x, *y, *settings, *style; /* the last two are gnuplot's */
 } compare_pictures[COMPARE_PICTURES];
 enum { COMPARE_CURVES = 8 }; /* as many as line types that readers can tell apart */
 struct compare_legend {

@@ -17,28 +17,22 @@
 
 const struct compare_picture_kind compare_pictures[COMPARE_PICTURES] = {
     {"best", "What choosing well is worth: each bar spans the times of all cases of a matrix that converged.",
-     "There is no picture because no matrix has two cases that converged.", "set-up and solve, s", "",
-     "set logscale x\nset format x '%g'\nset style fill solid noborder\n", ""},
+     "set-up and solve, s", "", "set logscale x\nset format x '%g'\nset style fill solid noborder\n", ""},
     {"profile",
      "The part of the matrices that a method solves within so many times the fastest method's time. A curve that is "
      "high at the left is often the fastest; one that is high at the right seldom fails. A matrix on which a method "
      "was not tried counts as not solved by it; a matrix that no method solved is left out.",
-     "There is no picture because it needs two matrices that were solved and two methods.",
      "time over the fastest time of the matrix, at most", "matrices solved, %",
      "set logscale x\nset format x '%g'\nset yrange [0:103]\nset autoscale xfix\n", "smooth cumulative with steps"},
-    {"convergence", "Residuals over that of the start, for the fastest cases that converged.",
-     "There is no picture of the residuals because no case that converged has a history of several iterations.",
-     "iteration", "residual / first residual", "set logscale y\nset format y '%.0e'\nset autoscale xfix\n",
-     "with lines"},
+    {"convergence", "Residuals over that of the start, for the fastest cases that converged.", "iteration",
+     "residual / first residual", "set logscale y\nset format y '%.0e'\nset autoscale xfix\n", "with lines"},
     {"times",
      "Time of set-up and solve by level or block size, for the fastest combinations. One that has neither is a line "
      "across.",
-     "There is no picture of times because the cases that converged differ in neither level nor block size.", "level",
-     "set-up and solve, s",
+     "level", "set-up and solve, s",
      "set logscale y\nset format y '%g'\nset autoscale xfix\nset xtics 1\nset offsets 0.15, 0.15, 0, 0\n",
      "with linespoints"},
     {"fill", "Iterations by fill, along each curve with growing level or block size. One that has neither is a point.",
-     "There is no picture of fill because the cases that converged differ in neither level nor block size.",
      "entries of the factors / entries in the file", "iterations",
      "set logscale y\nset format y '%g'\nset xrange [0:*]\nset offsets 0, graph 0.03, 0, 0\n", "with linespoints"}};
 

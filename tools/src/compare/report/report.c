@@ -229,7 +229,6 @@ static void print_picture(struct page *page, enum compare_picture picture)
            page->matrix + 1);
   set(page, "picture", "%s", name);
   set(page, "caption", "%s", compare_pictures[picture].caption);
-  set(page, "missing", "%s", compare_pictures[picture].missing);
   if (!path) page->status = tool_fail_memory("a picture");
   if (page->status == TOOL_GO_ON) {
     sprintf(path, "%s/%s", page->folder, name);

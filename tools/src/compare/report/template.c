@@ -49,7 +49,8 @@ const struct compare_template compare_page = {
   .figure = "<figure><img src='@picture@' alt='@caption@'>\n<figcaption>@caption@<ol>",
   .curve = "<li>@curve@</li>",
   .figure_end = "</ol></figcaption></figure>\n",
-  .missing = "<p class='soft'>@missing@</p>\n",
+  .missing =
+    "<p class='soft'>No picture @picture@: cases that converged are too few, or equal in what it shows.</p>\n",
   .automatic =
     "</section>\n<section>\n<h2>auto against the best fixed choice</h2>\n<p>The preconditioner that auto has chosen, "
     "and the fastest of the others on the same matrix, solver and device. A time is that of the first set-up and "
