@@ -10,13 +10,6 @@
 #include "tests/support/rrb_dense.h"
 #include "tests/support/named_values.h"
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* What the options of rrb are to be. */
 struct choice {
   int levels, grids;
@@ -108,7 +101,7 @@ static void grids(karst_context *context)
   static const karst_index sizes[][2] = {{1, 1}, {1, 2},  {2, 1},  {1, 13}, {17, 1},  {2, 2},  {3, 3},
                                          {4, 4}, {5, 5},  {7, 7},  {8, 8},  {9, 9},   {2, 11}, {10, 3},
                                          {6, 9}, {13, 7}, {16, 5}, {15, 8}, {11, 17}, {12, 12}};
-  if (lacks_kernels(context, "grids")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "grids")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int corners = 0; corners < 2; corners++) {
       const struct rrb_kind kind = {.corners = corners, .anisotropic = s % 3 == 0 ? 100 : s % 3 == 1 ? 1 : 0.01};
@@ -120,7 +113,7 @@ static void grids(karst_context *context)
 static void maps(karst_context *context)
 {
   static const karst_index sizes[][2] = {{5, 4}, {9, 9}, {14, 8}, {1, 12}, {17, 3}};
-  if (lacks_kernels(context, "maps")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "maps")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int k = 0; k < 6; k++) {
       const struct rrb_kind kind = {k % 2, k != 2, k < 2 ? 0 : k < 4 ? 0.2 : 0.6, 1};
@@ -168,7 +161,7 @@ static void check_definite(karst_context *context, const struct rrb_system *syst
 
 static void definite(karst_context *context)
 {
-  if (lacks_kernels(context, "definite")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "definite")) return;
   for (int corners = 0; corners < 2; corners++) {
     const struct rrb_kind kind = {.corners = corners, .anisotropic = 1};
     struct rrb_system system = rrb_random_system(context, 11, 9, &kind);
@@ -185,7 +178,7 @@ static void definite(karst_context *context)
 static void exact(karst_context *context)
 {
   static const karst_index sizes[][2] = {{1, 1}, {2, 1}, {1, 31}, {16, 16}, {23, 14}, {26, 25}};
-  if (lacks_kernels(context, "exact")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "exact")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int grouped = !KARST_BASELINES; grouped < 2; grouped++) {
       const struct rrb_kind kind = {.holes = s == 4 ? 0.1 : 0, .shuffled = s == 4, .anisotropic = 1};
@@ -208,7 +201,7 @@ static void levels(karst_context *context)
                {{13, 9}, 99, 8}, {{16, 16}, 99, 8}, {{17, 5}, 99, 10}, {{60, 70}, 0, 4},
                {{64, 64}, 0, 2}, {{65, 64}, 0, 4},  {{1, 300}, 0, 2}};
   const struct rrb_kind kind = {.anisotropic = 1};
-  if (lacks_kernels(context, "levels")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "levels")) return;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     struct rrb_system system = rrb_random_system(context, cases[c].size[0], cases[c].size[1], &kind);
     karst_precond *M = make(context, &(struct choice){cases[c].asked, 64, "double"}, system.A);
@@ -227,7 +220,7 @@ static void threads(karst_context *context)
 {
   static const struct choice choices[] = {
       {0, 64, "double"}, {5, 64, "float"}, {16, KARST_BASELINES ? 2 : 64, "double"}};
-  if (!context->backend->host_memory || lacks_kernels(context, "threads")) return;
+  if (!context->backend->host_memory || tap_lacks_kernels(context->backend->rrb, "rrb", "threads")) return;
   for (int c = 0; c < 3; c++) {
     const struct rrb_kind kind = {.corners = c == 1, .holes = 0.05, .anisotropic = 1};
     struct rrb_system system = rrb_random_system(context, 251, 190, &kind);
@@ -304,7 +297,7 @@ static void updates(const char *device)
   if (karst_context_create(&allocator, &context)) exit(1);
   if (karst_context_set_device(context, device))
     tap_skip("the device is not here", "updates on %s", device);
-  else if (!lacks_kernels(context, "updates"))
+  else if (!tap_lacks_kernels(context->backend->rrb, "rrb", "updates"))
     for (size_t c = 0; c < sizeof choices / sizeof *choices - (KARST_BASELINES ? 0 : 2); c++)
       for (int corners = 0; corners < 2; corners++) check_update(context, &memory, &choices[c], corners);
   karst_context_destroy(context);

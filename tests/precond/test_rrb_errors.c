@@ -9,13 +9,6 @@
 
 #include <math.h>
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* A stencil of 5 points on a grid, 4 on its diagonal and -1 beside it, whose boundaries may be periodic. */
 struct stencil {
   karst_index nx, ny;
@@ -107,7 +100,7 @@ static karst_matrix *gallery(karst_context *context, const char *problem, int b)
 
 static void grids(karst_context *context)
 {
-  if (lacks_kernels(context, "grids")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "grids")) return;
   refuse(context, gallery(context, "poisson3d:4x3x2", 1), KARST_ERROR_MATRIX,
          "rrb is for two-dimensional grids, and not for 4x3x2");
   refuse(context, gallery(context, "poisson2d:4x4", 2), KARST_ERROR_MATRIX,
@@ -127,7 +120,7 @@ static void grids(karst_context *context)
 
 static void periodic(karst_context *context)
 {
-  if (lacks_kernels(context, "periodic boundaries")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "periodic boundaries")) return;
   refuse(context, make_matrix(context, &(struct stencil){5, 4, true, false}), KARST_ERROR_MATRIX,
          "rrb is not for periodic boundaries, and block row 0 has an entry in column 4, which joins the first and the "
          "last node of an axis of the grid 5x4");
@@ -145,7 +138,7 @@ static void options(karst_context *context)
       {"rrb-levels", "131", "rrb-levels 131 is out of range: at most 130"},
       {"rrb-grids", "65", "rrb-grids 65 is out of range: at most 64"},
   };
-  if (lacks_kernels(context, "options")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "options")) return;
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 9, false, false});
   karst_options *set;
   karst_precond *M = NULL;
@@ -182,7 +175,7 @@ static void unsymmetric(karst_context *context)
                {25, 24, "an entry of block row 24, node (4, 4), differs"},
                {30, 37, "an entry of block row 30, node (3, 5), differs"},
                {37, 30, "an entry of block row 30, node (3, 5), differs"}};
-  if (lacks_kernels(context, "unsymmetric values")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "unsymmetric values")) return;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (int grouped = !KARST_BASELINES; grouped < 2; grouped++) {
       karst_matrix *A = make_matrix(context, &(struct stencil){7, 9, false, false});
@@ -241,7 +234,7 @@ static void pivots(karst_context *context)
       {4, 4, NAN, 8, KARST_NOT_FINITE, "an entry in the row of node (4, 4) is not finite"},
       {3, 4, INFINITY, 8, KARST_NOT_FINITE, "an entry in the row of node (3, 4) is not finite"},
   };
-  if (lacks_kernels(context, "pivots")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "pivots")) return;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     check_pivot(context, &cases[c], 64, "double");
     check_pivot(context, &cases[c], 64, "float");
@@ -277,7 +270,7 @@ static void check_couplings(karst_context *context, int grids)
 
 static void couplings(karst_context *context)
 {
-  if (lacks_kernels(context, "couplings")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "couplings")) return;
   check_couplings(context, 64);
   if (KARST_BASELINES) check_couplings(context, 0);
 }
@@ -290,7 +283,7 @@ static void maps(karst_context *context)
   karst_matrix *A;
   karst_precond *M = NULL;
   karst_index row = -1;
-  if (lacks_kernels(context, "a map")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "a map")) return;
   tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
   tap_need(context, karst_matrix_set_grid_cells(A, 3, 3, 1, cell), "cells");
   karst_options *set = make_options(context, 4, 64, "double");

@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* What a solve of a problem of the gallery with a right-hand side of ones came to. */
 struct solve {
   int64_t memory; /* of the preconditioner */
@@ -81,7 +74,7 @@ static void check_grid(karst_context *context, const char *problem, karst_index 
 
 static void grids(karst_context *context)
 {
-  if (lacks_kernels(context, "narrow grids")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "narrow grids")) return;
   for (karst_index nx = 2; nx <= 75; nx = nx < 5 ? nx + 1 : 2 * nx + 1) {
     check_grid(context, "poisson2d", nx, 1500);
     check_grid(context, "bilinear2d", nx, 700);
@@ -117,7 +110,7 @@ static void sentences(karst_context *context)
   karst_matrix *A;
   karst_precond *M;
   karst_index row;
-  if (lacks_kernels(context, "sentences")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "sentences")) return;
   karst_status status = make_spoilt(context, "poisson2d:3x500", 100, 100, -1, &M, &A);
   tap_ok(!status && karst_precond_outcome(M, &row) == KARST_INDEFINITE_PRECOND && row == 100 &&
              strstr(M->explanation, "node (2, 34)"),

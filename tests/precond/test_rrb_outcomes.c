@@ -10,13 +10,6 @@
 #include "tests/support/refusal.h"
 #include "tests/support/rrb_dense.h"
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* Makes rrb with so many levels and one more option, or none where its name is NULL. */
 static karst_status make(karst_context *context, const karst_matrix *A, int levels, const char *name, const char *value,
                          karst_precond **M)
@@ -114,7 +107,7 @@ static void pivots(karst_context *context)
       {"rrb-grids", "64"}, {"rrb-precision", "float"}, {"rrb-grids", "0"}, {"rrb-grids", "1"}};
   static const int numbers[] = {1, 2, 3, 6};
   static const karst_index sizes[][2] = {{7, 5}, {3, 11}}; /* the second is stored with its axes exchanged */
-  if (lacks_kernels(context, "pivots")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "pivots")) return;
   for (int o = 0; o < (KARST_BASELINES ? 4 : 2); o++)
     for (int f = 0; f < 4; f++)
       for (int k = 0; k < 8; k++) {
@@ -133,7 +126,7 @@ static void pivots(karst_context *context)
 static void beyond_float(karst_context *context)
 {
   static const double diagonals[] = {1e50, 1e-42};
-  if (lacks_kernels(context, "beyond float")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "beyond float")) return;
   for (int k = 0; k < 2; k++)
     for (int single = 0; single < 2; single++) {
       const struct rrb_kind kind = {.anisotropic = 1};
@@ -169,7 +162,7 @@ static void refuse(karst_context *context, const karst_matrix *A, const char *na
 
 static void not_symmetric(karst_context *context)
 {
-  if (lacks_kernels(context, "not symmetric")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "not symmetric")) return;
   for (int k = 0; k < 4; k++) {
     const struct rrb_kind kind = {.corners = k % 2, .shuffled = k >= 2, .anisotropic = 1};
     struct rrb_system system = rrb_random_system(context, 9, 6, &kind);
@@ -215,7 +208,7 @@ static karst_matrix *make_ring(karst_context *context, karst_index n)
 static void refusals(karst_context *context)
 {
   karst_matrix *A;
-  if (lacks_kernels(context, "refusals")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "refusals")) return;
   A = make_ring(context, 11);
   refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is not for periodic boundaries");
   karst_matrix_destroy(A);
@@ -239,7 +232,7 @@ static void refusals(karst_context *context)
 static void mixed(karst_context *context)
 {
   karst_precond *M = NULL;
-  if (lacks_kernels(context, "mixed precision")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "mixed precision")) return;
   karst_matrix *A = matrix_from(context, "poisson2d:6x4", 0);
   karst_options *options = options_of(context, PAIRS("precond", "rrb", "rrb-precision", "float", "rrb-grids", "0"));
   const karst_status status = karst_precond_create(context, options, A, &M);

@@ -13,13 +13,6 @@ enum { MOST = 8 /* options of a solver, besides the preconditioner */ };
 
 typedef const char *pairs[MOST][2];
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* Makes a solver with rrb and some more options, up to the first name that is NULL, and sets it up. */
 static karst_solver *make(karst_context *context, const karst_matrix *A, const pairs more)
 {
@@ -78,7 +71,7 @@ static void cg(karst_context *context)
                                   {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "3"}, {"rrb-grids", "0"}},
                                   {{"solver", "cg"}, {"rtol", "1e-10"}, {"rrb-levels", "5"}, {"rrb-grids", "1"}}};
   const size_t count = sizeof options / sizeof *options - (KARST_BASELINES ? 0 : 2);
-  if (lacks_kernels(context, "cg")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "cg")) return;
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int k = 0; k < KINDS; k++) {
       struct rrb_system system = rrb_random_system(context, sizes[s][0], sizes[s][1], &kinds[k]);
@@ -109,7 +102,7 @@ static void others(karst_context *context)
                                    {"first.rrb-levels", "4"},
                                    {"second", "jacobi"},
                                    {"restart", "200"}}};
-  if (lacks_kernels(context, "others")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "others")) return;
   for (int k = 0; k < KINDS; k++) {
     struct rrb_system system = rrb_random_system(context, 13, 12, &kinds[k]);
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
@@ -141,7 +134,7 @@ static void grow(karst_context *context, karst_matrix *A)
 static void new_values(karst_context *context)
 {
   static const pairs options = {{"solver", "cg"}, {"rtol", "1e-10"}};
-  if (lacks_kernels(context, "new values")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "new values")) return;
   for (int k = 0; k < KINDS; k++) {
     char what[100];
     struct rrb_system system = rrb_random_system(context, 14, 11, &kinds[k]);
@@ -169,7 +162,7 @@ static int64_t memory_of(karst_context *context, const karst_solver *solver)
 static void kept_memory(karst_context *context)
 {
   static const pairs options = {{"solver", "cg"}, {"rtol", "1e-10"}};
-  if (lacks_kernels(context, "memory")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "memory")) return;
   const struct rrb_kind kind = {.anisotropic = 1};
   struct rrb_system system = rrb_random_system(context, 31, 32, &kind);
   karst_solver *solver = make(context, system.A, options);
@@ -255,7 +248,7 @@ static void table_5_3(karst_context *context)
       {{"solver", "cg"}, {"norm", "preconditioned"}, {"rtol", "1e-6"}, {"rrb-levels", "12"}, {"rrb-grids", "64"}},
       {{"solver", "cg"}, {"norm", "preconditioned"}, {"rtol", "1e-6"}, {"rrb-levels", "12"}, {"rrb-grids", "0"}}};
   static const pairs solved = {{"solver", "cg"}, {"rtol", "1e-11"}};
-  if (lacks_kernels(context, "the paper's table")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "the paper's table")) return;
   for (int grouped = 0; grouped < 1 + KARST_BASELINES; grouped++) {
     check_square(context, 63, 13, counted[grouped]);
     check_square(context, 127, 16, counted[grouped]);

@@ -20,13 +20,6 @@ static karst_solver *make_solver(const struct problem *p, const char *norm, doub
   return problem_solver(p, &settings);
 }
 
-static bool lacks_kernels(const karst_context *context, const char *what)
-{
-  if (context->backend->rrb) return false;
-  tap_skip("the device has no kernels of rrb", "%s", what);
-  return true;
-}
-
 /* Adds 1 to x where it is eliminated. */
 static void spoil_eliminated(const struct problem *p, int nx)
 {
@@ -54,7 +47,7 @@ static void check(const struct problem *p, karst_solver *solver, const char *wha
 static void test_few_iterations(karst_context *context)
 {
   static const char *const specs[] = {"unitsquare:33x33", "poisson2d:9x1", "jump2d:16x15,width=3"};
-  if (lacks_kernels(context, "few iterations")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "few iterations")) return;
   for (int s = 0; s < 3; s++)
     for (int most = 0; most < 4; most++) {
       struct problem p = problem_from(context, specs[s], 1, tap_seed());
@@ -77,7 +70,7 @@ static void test_wrong_eliminated(karst_context *context)
   } problems[] = {{"poisson2d:9x1", 9}, {"poisson2d:3x3", 3}, {"unitsquare:8x7", 8}};
   static const char *const norms[] = {"true", "preconditioned"};
   static const double rtol[] = {0, 1e-17, 1e-15, 1e-9};
-  if (lacks_kernels(context, "what is eliminated")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "what is eliminated")) return;
   for (int s = 0; s < 3; s++)
     for (int o = 0; o < 8; o++) {
       struct problem p = problem_from(context, problems[s].spec, 1, tap_seed());
@@ -97,7 +90,7 @@ static void test_wrong_eliminated(karst_context *context)
 /* A NaN in the start is told of, also where the iteration does not see it and any residual would do. */
 static void test_not_finite(karst_context *context)
 {
-  if (lacks_kernels(context, "a NaN")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "a NaN")) return;
   for (int t = 0; t < 4; t++) {
     struct problem p = problem_from(context, "poisson2d:6x5", 1, tap_seed());
     karst_solver *solver = make_solver(&p, t % 2 ? "preconditioned" : "true", 1e300, 100);
@@ -117,7 +110,7 @@ static void test_not_finite(karst_context *context)
 /* The square of a norm that overflows is no norm to compare with. */
 static void test_out_of_range(karst_context *context)
 {
-  if (lacks_kernels(context, "out of range")) return;
+  if (tap_lacks_kernels(context->backend->rrb, "rrb", "out of range")) return;
   for (int t = 0; t < 2; t++) {
     struct problem p = problem_from(context, "poisson2d:6x5", 1, tap_seed());
     karst_solver *solver = make_solver(&p, t ? "preconditioned" : "true", 1e-8, 100);

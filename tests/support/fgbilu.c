@@ -19,9 +19,7 @@ const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES] = {
 
 bool fgbilu_lacks_kernels(const karst_context *context, const char *what)
 {
-  if (context->backend->fgbilu) return false;
-  tap_skip("the device has no kernels of fgbilu", "%s", what);
-  return true;
+  return tap_lacks_kernels(context->backend->fgbilu, "fgbilu", what);
 }
 
 static karst_index random_cells(const struct fgbilu_grid *grid, karst_index *cell)

@@ -49,6 +49,15 @@ void tap_skip(const char *why, const char *format, ...)
   printf(" # SKIP %s\n", why);
 }
 
+bool tap_lacks_kernels(const void *kernels, const char *method, const char *what)
+{
+  char why[64];
+  if (kernels) return false;
+  snprintf(why, sizeof why, "the device has no kernels of %s", method);
+  tap_skip(why, "%s", what);
+  return true;
+}
+
 void tap_skip_all(const char *why)
 {
   printf("1..0 # SKIP %s\n", why);

@@ -12,6 +12,8 @@ bool tap_ok(bool condition, const char *format, ...) __attribute__((format(print
 void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints that a test cannot run here, and why. It is called before any part of the test has run. */
 void tap_skip(const char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns whether a device has no kernels of a method, and then prints that a test cannot run for that. */
+bool tap_lacks_kernels(const void *kernels, const char *method, const char *what);
 /* Prints the plan of a program that cannot run here, and exits. */
 void tap_skip_all(const char *why);
 /* Prints the plan and returns the exit status of main. */
