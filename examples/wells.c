@@ -86,7 +86,7 @@ int main(int argc, char **argv)
   karst_solver *solver = NULL;
   karst_vector *b = NULL, *x = NULL;
   karst_result result = {KARST_SOUND, 0, -1, 0, 0};
-  karst_precond_method method = {"wells", "iluk and wells", 1, NULL, 0, &wells, setup, update, apply, destroy};
+  karst_precond_method method = {"wells", "iluk and wells", 1, NULL, 0, &wells, setup, update, apply, destroy, NULL};
   karst_status status = karst_context_create(NULL, &context);
   if (!status) status = karst_context_set_device(context, argc > 1 ? argv[1] : "cpu");
   if (!status) status = karst_gallery_create(context, "blackoil:20x20x8", BLOCK, &wells.A, &b);

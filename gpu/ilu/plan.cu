@@ -227,9 +227,9 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
-  const bool tiles = karst_ilu_choose_tiles(context->backend->machine, trisolve, analysis->rows,
-                                            analysis->lower_blocks + analysis->upper_blocks, plan->block_size,
-                                            analysis->tiling);
+  const bool tiles =
+      karst_ilu_choose_tiles(context->backend->machine, trisolve, analysis->rows,
+                             analysis->lower_blocks + analysis->upper_blocks, plan->block_size, analysis->tiling);
   const enum karst_ilu_sweep_kind kind =
       tiles ? KARST_ILU_SWEEP_TILES : karst_ilu_choose_sweep(trisolve, lower + upper);
   plan->sweep = sweep_variants[kind];

@@ -94,10 +94,10 @@ karst_matrix *matrix_copied(karst_context *context, const karst_matrix *A)
   karst_grid grid;
   karst_matrix *copy;
   tap_need(NULL, karst_matrix_host_value(A, &value), "values");
-  tap_need(
-      context,
-      karst_matrix_create(context, A->block_rows, A->block_size, A->row_start, A->column, value, KARST_COPY, &copy),
-      "copy");
+  tap_need(context,
+           karst_matrix_create(context, A->block_rows, A->block_size, karst_matrix_row_start(A), karst_matrix_column(A),
+                               value, KARST_COPY, &copy),
+           "copy");
   karst_matrix_host_value_done(A, value);
   if (karst_matrix_get_grid(A, &grid) == KARST_SUCCESS && grid.size[0] > 0)
     tap_need(context, karst_matrix_set_grid_cells(copy, grid.size[0], grid.size[1], grid.size[2], grid.cell), "grid");

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WIDTH = 79 /* columns of plain text */ };
+
 struct page {
   enum form { PLAIN, MARKDOWN, MAN } form;
   int indent, column;   /* of plain text */
@@ -42,7 +44,7 @@ static size_t name_length(const char *text, size_t length)
 static void put_word(struct page *page, const char *word, size_t length)
 {
   static const char *const begin[] = {"", "`", "\\fB"}, *const end[] = {"", "`", "\\fR"};
-  const bool breaks = page->form == PLAIN ? page->column + (int)length > 78 : page->form == MAN && page->sentence;
+  const bool breaks = page->form == PLAIN ? page->column + (int)length >= WIDTH : page->form == MAN && page->sentence;
   if (page->begun) putchar(breaks ? '\n' : ' ');
   if (page->begun && breaks && page->form == PLAIN) page->column = printf("%*s", page->indent, "") - 1;
   if (page->form == MAN && (!page->begun || breaks) && strchr(".'", word[0])) fputs("\\&", stdout);
@@ -120,6 +122,8 @@ static void put_option(struct page *page, const struct tool_info *info)
     put_value(page, info->value);
     putchar('\n');
   } else {
+    const bool fits = strlen(info->name) + strlen(info->value) < WIDTH - 4;
+    if (page->form == PLAIN && !fits) gap = "\n      ";
     printf(page->form == PLAIN ? "  --%s%s%s\n" : "- **`--%s%s%s`**: ", info->name, gap, info->value);
   }
   begin(page, 6, 0);
