@@ -1,4 +1,5 @@
-/* none.c - stands in for the CPU's baselines in a build without them: precond/rrb.c asks for none. */
+/* none.c - takes the place of the CPU's baselines in a build without them: all functions are NULL, and precond/rrb.c
+ * calls none. */
 #include "cpu/rrb/rrb_cpu.h"
 
-const struct karst_rrb_naive_kernels karst_rrb_naive_kernels = {NULL};
+const struct karst_rrb_naive_kernels karst_rrb_naive_kernels;
