@@ -1,5 +1,5 @@
 /* order.c - see order.h: what preconditioners need of an order, the rules by which the ordering auto is natural or
- * tiles, and what the order of a solver costs.
+ * tiles, and what an order costs.
  *
  * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
  * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
@@ -12,7 +12,6 @@
 #include "lib/backend/ilu_kernels.h"
 #include "lib/base/number.h"
 #include "lib/grid/grid.h"
-#include "solver/solver.h"
 #include "symbolic/ordering/tiles.h"
 #include "symbolic/symbolic.h"
 
@@ -210,9 +209,8 @@ int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *
   return 1;
 }
 
-/* Predicts what triangular solves cost in the order of A. tiling: NULL where it has no tiles. */
-static karst_status predict(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,
-                            karst_order_cost *cost)
+karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,
+                                    karst_order_cost *cost)
 {
   karst_status status = karst_matrix_fetch_pattern(A);
   if (status) return status;
@@ -227,9 +225,8 @@ static karst_status predict(const karst_matrix *A, const karst_tiling *tiling, c
   return karst_order_predict(A->context, &system, A->context->backend->machine, cost);
 }
 
-/* Predicts the cost of natural order, or none where its factors are too large: to count them would take seconds, or
- * more memory than there is. */
-static karst_status predict_natural(const karst_matrix *A, const karst_order_needs *needs, karst_order_cost *natural)
+karst_status karst_order_predict_natural(const karst_matrix *A, const karst_order_needs *needs,
+                                         karst_order_cost *natural)
 {
   static const double most_blocks = 1 << 28;
   double least = 0;
@@ -238,41 +235,8 @@ static karst_status predict_natural(const karst_matrix *A, const karst_order_nee
   if (!status && needs->distance > 1)
     status = karst_ilu_least_blocks(A->context, A->block_rows, A->row_start, A->column, &least);
   if (!status && least > most_blocks) return KARST_SUCCESS;
-  if (!status) status = predict(A, NULL, needs, natural);
+  if (!status) status = karst_order_predict_in(A, NULL, needs, natural);
   if (status != KARST_ERROR_NO_MEMORY && status != KARST_ERROR_INDEX_OVERFLOW) return status;
   *natural = (karst_order_cost){0};
-  return KARST_SUCCESS;
-}
-
-karst_status karst_solver_order_cost(const karst_solver *solver, karst_order_cost *cost)
-{
-  if (cost) *cost = (karst_order_cost){0};
-  if (!solver || !cost) return karst_missing(solver ? solver->context : NULL, "the place for the cost of the order");
-  karst_order_cost natural;
-  karst_order_needs needs;
-  karst_status status = karst_solver_check_ready(solver);
-  if (!status) status = karst_order_find_needs(solver->context, solver->precond->ops, solver->options, &needs);
-  if (status) return status;
-  const karst_system *system = &solver->system;
-  const karst_matrix *A = solver->apart ? solver->apart : system->matrix;
-  const karst_tiling *tiling = system->ordered ? &system->ordered->tiling : NULL;
-  status = predict(A, tiling, &needs, cost);
-  if (status) return status;
-  natural = *cost;
-  if (karst_ordering_table[solver->chosen.ordering]->compute)
-    status = predict_natural(system->original, &needs, &natural);
-  cost->natural_levels = natural.levels;
-  cost->natural_seconds = natural.seconds_bytes + natural.seconds_steps;
-  return status;
-}
-
-karst_status karst_solver_get_order(const karst_solver *solver, karst_index *row)
-{
-  if (!solver || !row) return karst_missing(solver ? solver->context : NULL, "the place for the order");
-  const karst_status status = karst_solver_check_ready(solver);
-  if (status) return status;
-  const karst_ordered *ordered = solver->system.ordered;
-  const karst_index rows = solver->system.original->block_rows;
-  for (karst_index i = 0; i < rows; i++) row[i] = ordered ? ordered->permutation[i] : i;
   return KARST_SUCCESS;
 }

@@ -32,6 +32,14 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
 karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
                                    bool level_sets, bool *pay, char reason[KARST_REPORT_TEXT]);
 
+/* Predicts what triangular solves cost in the order of A. tiling: NULL if the order has no tiles. */
+karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,
+                                    karst_order_cost *cost);
+/* Predicts the cost of natural order. *natural is 0 where the factors are too large: to count them would take seconds,
+ * or more memory than there is. */
+karst_status karst_order_predict_natural(const karst_matrix *A, const karst_order_needs *needs,
+                                         karst_order_cost *natural);
+
 /* Reads the methods of the options, and where the ordering is auto, puts the one that it stands for with A in its
  * place. Else *choice says that no choice was made. */
 karst_status karst_order_choose(const karst_options *options, const karst_matrix *A, karst_methods *chosen,

@@ -1,4 +1,4 @@
-/* solver.c - the solver as an object: ordering and scaling, preconditioner, Krylov method.
+/* object.c - the solver as an object: ordering and scaling, preconditioner, Krylov method.
  *
  * setup runs the pattern half of each and then update; update runs the numeric halves. setup.c makes what they need,
  * and solve.c uses it. */
