@@ -12,16 +12,16 @@
  * Vectors read (r) and written (w) in an iteration, besides the products and applies:
  *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
  *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
- * and one download of 8 scalars. On a GPU the products take their sums as they go, so that r*'v and t's read one vector
- * and v'v and t't none, and r*'r, taken as r is made, reads r* alone. Memory: r*, p, v, p^, s^, t; s takes the place of
- * r. */
+ * and one download of 8 scalars. On a GPU the kernels of the products compute the sums too: r*'v and t's then read one
+ * vector, and v'v and t't none. r*'r is computed while r is written and reads r* alone. Memory: r*, p, v, p^, s^, t; s
+ * takes the place of r. */
 #include "lib/method/krylov.h"
 
 #include <float.h>
 #include <math.h>
 
-/* rho of this iteration and the next take turns in RHO and RHO + 1; the first LOOK scalars go to the host. Neighbours
- * that one dots or combine makes or takes: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
+/* rho of this iteration and the next take turns in RHO and RHO + 1; the first LOOK scalars go to the host. These
+ * pairs stand side by side, because one call writes or reads both: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
 enum {
   RHO,
   SIGMA = RHO + 2, /* r*'v */

@@ -28,14 +28,15 @@ extern const struct karst_precond_ops karst_precond_auto;
 
 static const karst_option auto_rows[] = {
     {"auto-learn", KARST_OPTION_NAME, false, offsetof(struct settings, learn), learn_name, 0, "iterations",
-     "what updates judge the choices of auto by: iteration counts and bytes, the clock, or nothing",
+     "how auto compares its choices: by iterations and bytes moved, by time, or not at all",
      "With iterations, an update may try another level for one solve: the level above the best so far if solves cost "
      "more than updates, otherwise the level below, if the solve took at most 20 iterations. It goes on while that is "
      "cheaper. The cost is the iterations for one digit of the residual times the bytes that an iteration moves, plus "
-     "the bytes of an update; no clock decides, so all runs have the same bits. A solve goes on with another choice in "
-     "the same call, from the best x so far and within the iterations allowed, if it fails, if it is a trial that has "
-     "cost more than the choice it is compared with, or if it takes three times the usual iterations (then with a "
-     "higher level). If the iterations have doubled or halved, neighbouring levels are tried again. An update that "
+     "the bytes of an update; no clock decides, so all runs have the same bits. A solve continues with another choice "
+     "in the same call in three cases: it fails; it is a trial that has cost more than the choice it is compared with; "
+     "or it takes three times the usual iterations (then with a higher level). It continues from the best x so far and "
+     "within the iterations allowed. If the iterations have doubled or halved, neighbouring levels are tried again. An "
+     "update that "
      "changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory for that, "
      "the choice stays. time does the same with measured seconds, so that runs may differ in their bits. With no, "
      "solves teach nothing: an update chooses and allocates again only if the values are refused, and goes back after "

@@ -67,7 +67,7 @@ static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, kar
 
 const struct karst_precond_ops karst_precond_iluk = {
     .name = "iluk",
-    .help = "decoupled block ILU(k), k from the option level",
+    .help = "block ILU(k), with fill of the option level",
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_ilu_settings),

@@ -328,10 +328,11 @@ static const char *precision_name(size_t i)
 
 static const karst_option rrb_rows[] = {
     {"rrb-levels", KARST_OPTION_INTEGER, false, offsetof(struct settings, levels), NULL, 0, "0",
-     "eliminations of rrb before the rest is factored completely; 0: its choice",
+     "eliminations of rrb before the rest is factored completely; 0: automatic",
      "Each elimination removes half of the nodes that are left. N is at most 2 ceil(log2 max(nx, ny)); the rest is "
-     "factored as a band that is about as wide as the shorter axis has nodes left. With 1 a direct solve has half of "
-     "the nodes, which is best for narrow grids and takes the most memory and time for wide ones. 0 makes as many "
+     "factored as a band that is about as wide as the shorter axis has nodes left. With 1, half of the nodes are left "
+     "and solved directly, which is best for narrow grids and takes the most memory and time for wide ones. 0 makes as "
+     "many "
      "eliminations as leave at most 1024 nodes."},
     {"rrb-precision", KARST_OPTION_NAME, false, offsetof(struct settings, precision), precision_name, 0, "double",
      "numbers in which rrb stores its factors after the first elimination", "Vectors are double with either."},
@@ -354,8 +355,9 @@ const struct karst_precond_ops karst_precond_rrb = {
         "that are not symmetric are refused with KARST_ERROR_MATRIX. A pivot that is not positive or not finite is an "
         "outcome, KARST_INDEFINITE_PRECOND or KARST_NOT_FINITE, and karst_solver_explain names its node (i, j), "
         "counted from 1, and the level. With cg and a 5-point stencil, without ordering, scaling and operator, the "
-        "iteration has half of the unknowns; the others are eliminated exactly and computed at the end. It is for "
-        "coefficients that vary smoothly or are constant in blocks of several cells each way. If they vary by orders "
+        "iteration has half of the unknowns; the others are eliminated exactly and computed at the end. Use rrb "
+        "for coefficients that vary smoothly or are constant in blocks of several cells each way. If they vary by "
+        "orders "
         "of magnitude from cell to cell or between channels of a few cells, or one axis couples much more strongly, "
         "iluk with level 1 or 2 takes fewer iterations; fewer rrb-levels help then, but scaling does not, because it "
         "may leave pivots that are not positive.",

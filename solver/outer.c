@@ -3,11 +3,12 @@
  *     plain      A x = b, in the caller's own arrays
  *     ordered    P A P' (P x) = P b, its block rows in another order
  *     scaled     the same with scaled rows or unknowns, so that its residuals have another norm than the caller's
- *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves
+ *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves, g what it makes of b
  *
- * b and the start go down once, before the driver begins. x comes up once, when it has ended; from a scaled or a
- * reduced system it comes up instead each time that the driver needs the caller's residual. A solve that ends before
- * its first iteration, or with its start, leaves the caller's x with the bits that it had. */
+ * b and the start are copied to the driver's system once, before the driver begins. x is copied back once, when it has
+ * ended; from a scaled or a reduced system it is copied back instead each time that the driver needs the caller's
+ * residual. A solve that ends before its first iteration, or with its start, leaves the caller's x with the bits that
+ * it had. */
 #include "solver/outer.h"
 
 #include "lib/vector/norm.h"
@@ -142,8 +143,8 @@ static karst_status choose_start(const struct outer *outer, const double *x, dou
   return status;
 }
 
-/* The start is the caller's x as it is, and its eliminated unknowns count too. Where the others need no iteration,
- * leave makes a solution of it, unless what it would replace is not finite, which is an outcome to report. */
+/* The start is the caller's x as it is, with its eliminated unknowns. If the others need no iteration, the eliminated
+ * ones are computed from them, unless the start has a NaN or infinity there: that is an outcome to report. */
 static karst_status measure_reduced(const struct outer *outer, const double *x, double target, bool bounded,
                                     bool *precise, double *norm, double *error)
 {

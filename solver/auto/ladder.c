@@ -1,5 +1,8 @@
 /* ladder.c - see auto.h: the place on the ladder, which updates change by what solves have cost.
  *
+ * A rung is a preconditioner with its level and ordering. An upper rung costs more to make and to apply, and needs
+ * fewer iterations.
+ *
  * One rung is the best so far. Updates let its neighbours try one solve each, until none is worth it:
  *
  *     begin
@@ -20,14 +23,14 @@
  *
  *   GIVEN_UP ---> SETTLED
  *
- * Where it had, the values may be those of one bad Newton step, and it gets a second chance:
+ * If it had converged before, the values may be those of one bad Newton step, and it gets a second chance:
  *
  *   FAILED ---> FALLBACK --- after one solve ---> ON_PROBATION --- it converges ---> SETTLED
  *     ^                                                |
  *     '---------------- it fails again ----------------'
  *
- * The rung that served as FALLBACK is the best from then on, and SETTLED, if it cost less, or if it has converged when
- * the other one fails again.
+ * The FALLBACK rung becomes the best, and the state SETTLED, in two cases: it has cost less, or it has converged and
+ * the former best one fails again.
  *
  * In every state in which the best rung is in use, a solve that takes many times the usual iterations is broken off.
  * The rung above goes on from its x, is the best from then on, and COMPARING: the former best one has the first trial.
@@ -52,7 +55,7 @@ enum { WORDS = 24 }; /* bytes for a rung in words */
 /* Another rung replaces the best one where it costs less than this part of it: what is next to equal stays. */
 static const double gain = 0.9;
 
-/* Where the residual has lost fewer decimal digits, the solve tells nothing of the preconditioner. */
+/* A solve whose residual has lost fewer decimal digits is no measure of the preconditioner. */
 static const double least_digits = 0.3;
 
 /* With at most so many iterations the rung below is likely to converge, too. */
@@ -76,7 +79,7 @@ bool karst_auto_is_chosen(const karst_context *context, const karst_methods *cho
   return karst_precond_at(context, (size_t)chosen->precond) == &karst_precond_auto;
 }
 
-/* The ordering that is given; auto is none. */
+/* Returns the ordering that the caller has chosen, or NULL for auto or if there is none. */
 static const char *find_ordering(const karst_options *given)
 {
   const char *ordering = karst_options_find(given, "ordering");
@@ -190,8 +193,8 @@ static double count_digits(const karst_auto_sample *sample)
   return fmin(log10(start / end), 16);
 }
 
-/* Whether a solve has ended for want of a better preconditioner. What the matrix, the right-hand side, the limits or
- * the monitor is to blame for tells nothing, nor does a norm to reach below what rounding allows. */
+/* Returns whether a better preconditioner could have helped. It could not if the cause is the matrix, the right-hand
+ * side, a limit, the monitor, or a target below what rounding allows. */
 static bool has_failed(const karst_auto_sample *sample)
 {
   const karst_result *result = sample->result;
@@ -232,7 +235,7 @@ static void count_failure(karst_auto *choice)
   if (choice->at == choice->best) choice->state = KARST_AUTO_GIVEN_UP;
 }
 
-/* Computes the cost of an update and of a solve by as many digits as the first that was measured. */
+/* Computes the cost of an update and of a solve, for the number of digits of the first solve that was measured. */
 static double find_cost(const karst_auto *choice, const karst_auto_sample *sample, double digits, double *update)
 {
   const bool timed = choice->learn == BY_TIME;
@@ -258,7 +261,8 @@ static void compare_anew(karst_auto *choice)
   choice->former = -1;
 }
 
-/* Whether this is the trial of the rung that the best one has replaced within a solve. In vain, it confirms that. */
+/* Returns whether this is the trial of the rung that the best one has replaced within a solve. If the trial costs more,
+ * the replacement stays. */
 static bool is_confirmation(const karst_auto *choice)
 {
   return choice->at == choice->former && choice->state != KARST_AUTO_FALLBACK;
@@ -535,7 +539,7 @@ bool karst_auto_refuse(karst_auto *choice)
     return true;
   }
   const bool alone = rung->precond->automatic == KARST_AUTO_ALONE;
-  if (choice->ladder.climbs && !alone) return false; /* all others ask the same of a matrix */
+  if (choice->ladder.climbs && !alone) return false; /* all other rungs would fail for the same reason */
   const int before = choice->at;
   count_failure(choice);
   karst_auto_advance(choice);
@@ -551,11 +555,11 @@ static bool is_of_choice(karst_status status)
 
 bool karst_auto_retreat(karst_auto *choice, int before, karst_status status)
 {
-  const bool spare = !choice->after_failure; /* a trial, which what there is does without */
+  const bool spare = !choice->after_failure; /* a trial has failed: the factors in use still serve */
   const bool goes_on = is_of_choice(status) || (spare && status == KARST_ERROR_NO_MEMORY);
   char text[WORDS];
   snprintf(choice->reason, sizeof choice->reason, "%s could not be made%s", describe(choice, choice->at, text),
-           status == KARST_ERROR_NO_MEMORY ? " for want of memory" : "");
+           status == KARST_ERROR_NO_MEMORY ? ": not enough memory" : "");
   if (goes_on)
     give_up(choice, choice->at);
   else if (isinf(choice->cost[before])) /* so that the next update goes on with it */
@@ -582,7 +586,7 @@ static bool may_choose(const karst_auto_freedom *freedom, const struct karst_pre
   return true;
 }
 
-/* What rungs are ordered by: the level, with those below ILU(0), and those that stand alone, at the bottom. */
+/* Returns the height of a rung: its level; -1 for preconditioners below ILU(0) and those that stand alone. */
 static int find_height(const karst_auto_rung *rung)
 {
   if (rung->precond->automatic == KARST_AUTO_LEVELS) return rung->level;
@@ -606,6 +610,6 @@ bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung)
   }
   ladder->rung[i] = own;
   choice->at = choice->best = ladder->start = i;
-  snprintf(choice->reason, sizeof choice->reason, "the analysis is of this choice");
+  snprintf(choice->reason, sizeof choice->reason, "the analysis given to set-up was made with this choice");
   return true;
 }

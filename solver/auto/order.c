@@ -195,7 +195,7 @@ bool karst_order_choose_made(const karst_options *options, const karst_methods *
   const char *name = karst_ordering_table[made->ordering]->name;
   if (!is_left(options, chosen, choice) || (strcmp(name, "tiles") != 0 && strcmp(name, "natural") != 0)) return false;
   take(name, chosen, choice);
-  snprintf(choice->reason, sizeof choice->reason, "the analysis is of this choice");
+  snprintf(choice->reason, sizeof choice->reason, "the analysis given to set-up was made with this choice");
   return true;
 }
 

@@ -181,7 +181,7 @@ static void test_rhs_length(void)
  * options. */
 static void test_lists(void)
 {
-  const struct cli_run *run = CLI_RUN("solve", "poison2d:4x4");
+  const struct cli_run *run = CLI_RUN("solve", "unheard:4x4");
   bool all = run->status == 2;
   for (size_t i = 0; karst_gallery_name(i); i++) all &= strstr(run->err, karst_gallery_name(i)) != NULL;
   tap_ok(all, "an unknown problem is answered with the names of the gallery");
@@ -198,8 +198,8 @@ static void test_lists(void)
   for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
     run = CLI_RUN("solve", matrix, near[i][0]);
     tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "did you mean ") &&
-               strstr(run->err, near[i][1]) && strstr(run->err, "the options are --rhs, "),
-           "%s is answered with %s and the list", near[i][0], near[i][1]);
+               strstr(run->err, near[i][1]),
+           "%s is answered with %s", near[i][0], near[i][1]);
   }
   run = CLI_RUN("solve", matrix, "--frobnicate");
   tap_ok(!strstr(run->err, "did you mean"), "a name that is near to no option gets no suggestion");

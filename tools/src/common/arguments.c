@@ -44,13 +44,13 @@ static void print_help(const struct tool_option_list *list)
 
 static int fail_unknown_option(const struct tool_option_list *list, const char *argument)
 {
+  const char *near = tool_option_nearest(list, argument);
+  if (near) return tool_fail(TOOL_FAILED, "unknown option %s: did you mean --%s?", argument, near);
   char names[1024] = "";
   size_t used = 0;
   for (size_t i = 0; i < list->count && used < sizeof names; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", i ? ", " : "", list->option[i].name);
-  const char *near = tool_option_nearest(list, argument);
-  return tool_fail(TOOL_FAILED, "unknown option %s; %s%s%sthe options are %s", argument, near ? "did you mean --" : "",
-                   near ? near : "", near ? "? " : "", names);
+  return tool_fail(TOOL_FAILED, "unknown option %s; the options are %s", argument, names);
 }
 
 static int set_own(const struct tool_option *option, const char *value)

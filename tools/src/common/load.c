@@ -29,13 +29,13 @@ static int fail_unknown_matrix(const char *name)
 {
   if (errno != ENOENT && errno != ENOTDIR)
     return tool_fail(TOOL_FAILED, "%s cannot be read: %s", name, strerror(errno));
+  const char *problem, *near = karst_nearest(name, strcspn(name, ":"), problem_of, NULL);
+  if (near) return tool_fail(TOOL_FAILED, "no file named '%s': did you mean the problem %s?", name, near);
   char list[1024] = "";
   size_t used = 0;
-  const char *problem, *near = karst_nearest(name, strcspn(name, ":"), problem_of, NULL);
   for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
-  return tool_fail(TOOL_FAILED, "no file named '%s'; the problems of the gallery are %s%s%s%s", name, list,
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+  return tool_fail(TOOL_FAILED, "no file named '%s'; the generated problems are %s", name, list);
 }
 
 int tool_check_matrix(const char *name)

@@ -35,16 +35,16 @@
   }
 #define TOOL_DUPLICATES_ROW                                                                                            \
   {                                                                                                                    \
-    "duplicates", "sum|refuse", "sum", "entries of one row and column in a file",                                      \
-        "sum adds them up in the order of the file, and a note says how many there were. refuse is an error that "     \
+    "duplicates", "sum|refuse", "sum", "what to do with repeated entries (same row and column) of a file",             \
+        "sum adds them up in the order of the file, and a note says how many there were. refuse refuses the file and " \
         "names the line of the second one."                                                                            \
   }
 #define TOOL_INSERT_DIAGONAL_ROW                                                                                       \
   {                                                                                                                    \
     "insert-diagonal", "", "", "insert a zero block where a block row has no diagonal block",                          \
-        "Most preconditioners need diagonal blocks; the number of inserted blocks is reported. Such a pivot is zero "  \
-        "until the elimination of earlier rows fills it: number the row behind those that it couples with, take a "    \
-        "level above 0 or an ordering, or the option shift where nothing fills it."                                    \
+        "Most preconditioners need diagonal blocks; the number of inserted blocks is reported. An inserted block is "  \
+        "zero, so the elimination of earlier rows has to fill it. It does so if the row comes after the rows that it " \
+        "couples with; otherwise use a higher level or an ordering. If nothing fills it, use the option shift."        \
   }
 
 #endif

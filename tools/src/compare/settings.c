@@ -150,12 +150,13 @@ static int parse(struct line *line, int argc, char *argv[])
                                        "plan",  "The run",   "csv", "Output",
                                        NULL};
   const struct tool_command command = {
-      .about = "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
-               "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
-               "a list a,b,c of values, and where it takes integers a range 0..3 too. An option that makes no\n"
-               "difference to a case is not multiplied; beside other preconditioners auto chooses level, ordering\n"
-               "and the like itself. Each case runs in a process of its own: solve beside compare, or what\n"
-               "KARST_SOLVE in the environment names.",
+      .about =
+          "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
+          "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
+          "a list a,b,c of values, and where it takes integers a range 0..3 too. If an option has no effect\n"
+          "on a case, the case runs once and not once a value; beside other preconditioners auto chooses\n"
+          "level, ordering and the like itself. Each case runs in a process of its own: solve beside compare, or what\n"
+          "KARST_SOLVE in the environment names.",
       .operand_names = "MATRIX...",
       .operand_count = argc,
       .operand = line->operand,

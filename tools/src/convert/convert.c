@@ -260,7 +260,7 @@ int main(int argc, char *argv[])
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz,\n"
                ".kbsr, Karst's binary form, or .kbsr.gz; its right-hand side, if it has one, goes beside it as\n"
-               "NAME_b.mtx. Where another one is there, nothing is written without --force.\n"
+               "NAME_b.mtx. If a right-hand side of another matrix is there, convert writes nothing without --force.\n"
                "MATRIX may be a pipe; - is standard input. OUTPUT may be a pipe or /dev/fd/N, which takes the matrix\n"
                "alone, as .mtx unless its name ends otherwise; - is standard output.",
       .operand_names = "MATRIX OUTPUT",

@@ -202,6 +202,10 @@ static bool hint_for_slowness(const struct hint_case *solve, const struct hint_f
     return write_hint(hint, size, "exact triangular solves: try --trisolve auto%s", more);
   find_methods(solve, facts, with, sizeof with);
   if (*with) return write_hint(hint, size, "methods that fit the matrix: try%s%s", with, more);
+  if (is(solve->given, "precond", "auto") && !is(options, "precond", "iluk") && !*more)
+    return !solve->regular && write_hint(hint, size,
+                                         "auto has tried other preconditioners too: the matrix may be singular; "
+                                         "--reference finds out");
   return write_hint(hint, size, "stronger factors: try%s --level %d%s",
                     is(options, "precond", "iluk") ? "" : " --precond iluk",
                     is(options, "precond", "iluk") ? level + 1 : level, more);

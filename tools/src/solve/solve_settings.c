@@ -39,7 +39,7 @@ static void list_system(struct solve_settings *settings, struct tool_option *row
 static void list_reports(struct solve_settings *settings, struct tool_option *row)
 {
   const struct tool_option options[] = {
-      {{"repeat", "N", "", "then N times: new values, factor, solve; reports the median times",
+      {{"repeat", "N", "", "after the first solve, N times: set new values, factor, solve; reports the median times",
         "This is what a simulator does: each time the solve starts from zero. The report has the medians of the times "
         "of factorization and solve; all other results are those of the first solve."},
        TOOL_COUNT,
@@ -131,10 +131,10 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
   list_reports(settings, options + SYSTEM_OPTIONS);
   static const char *const groups[] = {"rhs", "The system", "device", "The run", "history", "Output", NULL};
   const struct tool_command command = {
-      .about = "Solves A x = b. MATRIX is a file (Matrix Market or a collection's archive, also as dune-istl and OPM\n"
-               "Flow write it; PETSc's binary form; .kbsr; .rb), whose content tells what it is, or NAME:SIZES from\n"
-               "the gallery, such as blackoil:60x220x10. MATRIX may be a pipe (- is standard input), the right-hand\n"
-               "side may not.",
+      .about = "Solves A x = b. MATRIX is a file or a generated problem. Karst recognises a file by its content:\n"
+               "Matrix Market, also from dune-istl and OPM Flow; an archive of a matrix collection; PETSc's binary\n"
+               "form; .kbsr; .rb. NAME:SIZES, such as blackoil:60x220x10, generates a problem; the list is below.\n"
+               "MATRIX may be a pipe (- is standard input), the right-hand side may not.",
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
