@@ -12,7 +12,7 @@ const karst_option karst_basis_rows[] = {
     {"restart", KARST_OPTION_INTEGER, false, offsetof(karst_basis, restart), NULL, 1, "30",
      "basis vectors of gmres and fgmres, directions kept by orthomin",
      "N is at least 1. The memory for N vectors, for fgmres twice as many, is taken at set-up. With solver auto, gmres "
-     "keeps 100 vectors whatever N is."},
+     "keeps 100 vectors unless the option is given."},
     {"orthogonalise", KARST_OPTION_NAME, false, offsetof(karst_basis, passes), passes_name, 0, "auto",
      "passes of Gram-Schmidt in gmres, fgmres and orthomin",
      "auto makes a second pass where the first one has lost digits that matter, once never does, and twice always "

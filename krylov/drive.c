@@ -57,8 +57,8 @@ static karst_status check_decision(const karst_krylov *k)
   if (k->monitor.decision == KARST_GO_ON || k->monitor.decision == KARST_ACCEPT || k->monitor.decision == KARST_STOP)
     return KARST_SUCCESS;
   return karst_fail(k->context, KARST_ERROR_ARGUMENT,
-                    "the monitor returned %d after iteration %d, which is no karst_decision", (int)k->monitor.decision,
-                    k->iterations);
+                    "the monitor returned %d after iteration %d, which is not a karst_decision",
+                    (int)k->monitor.decision, k->iterations);
 }
 
 /* Keeps in k->fault where a NaN or an infinity was first seen; iteration 0: before the first. */

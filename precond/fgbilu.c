@@ -111,7 +111,8 @@ static const karst_option fgbilu_rows[] = {
     {"fgbilu-style", KARST_OPTION_NAME, true, offsetof(struct settings, style), style_name, 0, "auto",
      "the way of fgbilu through the grid",
      "On a CPU it is sequential (LU factors of the diagonal blocks instead of inverses), wavefront or lines, on a GPU "
-     "acc, cl, mixed or tiles. auto chooses one that suits the device; style_used in the report says which."},
+     "acc or tiles, and cl or mixed if the library was configured with --enable-baselines. auto chooses one that suits "
+     "the device; style_used in the report says which."},
     {"pivoting", KARST_OPTION_NAME, false, offsetof(struct settings, pivoting), karst_no_or_yes, 0, "yes",
      "whether fgbilu exchanges rows when it inverts a block",
      "With no, a block that needs row exchanges counts as singular."},

@@ -338,7 +338,7 @@ static const karst_option rrb_rows[] = {
      "numbers in which rrb stores its factors after the first elimination", "Vectors are double with either."},
     {"rrb-grids", KARST_OPTION_INTEGER, true, offsetof(struct settings, grids), NULL, 0, "64",
      "grids that rrb stores in four groups of nodes; the others node by node",
-     "Grids that are stored node by node need rrb-precision double."},
+     "Grids that are stored node by node need rrb-precision double and a library configured with --enable-baselines."},
     {0},
 };
 

@@ -25,7 +25,7 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   karst_methods_read(own, &(*solver)->chosen);
   karst_options_read(own, limit_rows, &(*solver)->limits);
   karst_count_object(context, 1);
-  status = karst_choice_check(*solver);
+  status = karst_setup_check(*solver);
   if (!status && karst_auto_is_chosen(context, &(*solver)->chosen))
     status = karst_options_copy(context, own, &(*solver)->given);
   if (!status) return KARST_SUCCESS;
@@ -57,7 +57,7 @@ void karst_solver_destroy(karst_solver *solver)
 {
   if (!solver) return;
   karst_context *context = solver->context;
-  karst_choice_clear(solver);
+  karst_setup_clear(solver);
   karst_options_destroy(solver->options);
   karst_options_destroy(solver->given);
   karst_release(context, solver);
@@ -75,7 +75,7 @@ karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_func
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
   const karst_status status = karst_solver_check_idle(solver);
-  return status ? status : karst_choice_set_operator(solver, multiply, user);
+  return status ? status : karst_setup_set_operator(solver, multiply, user);
 }
 
 static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)
@@ -91,7 +91,7 @@ karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
   karst_status status = check_setup(solver, A);
   if (status) return status;
   solver->busy = "a set-up";
-  status = karst_choice_setup(solver, A);
+  status = karst_setup_all(solver, A);
   solver->busy = NULL;
   return status;
 }
@@ -102,7 +102,7 @@ karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
   if (status) return status;
   solver->busy = "a set-up";
-  status = karst_choice_setup_with(solver, A, analysis);
+  status = karst_setup_with(solver, A, analysis);
   solver->busy = NULL;
   return status;
 }
@@ -138,7 +138,7 @@ karst_status karst_solver_update(karst_solver *solver)
   if (!status) status = karst_solver_check_idle(solver);
   if (status) return status;
   solver->busy = "an update";
-  status = karst_choice_update(solver);
+  status = karst_setup_update(solver);
   solver->busy = NULL;
   return status;
 }
@@ -152,7 +152,7 @@ karst_status karst_solver_keep(karst_solver *solver)
   if (!solver->factored)
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
-  return karst_choice_keep(solver);
+  return karst_setup_keep(solver);
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)

@@ -4,7 +4,7 @@
 #include "lib/base/clock.h"
 #include "solver/auto/order.h"
 
-karst_status karst_choice_check(const karst_solver *solver)
+karst_status karst_setup_check(const karst_solver *solver)
 {
   const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
   const struct karst_precond_ops *precond = karst_precond_at(solver->context, (size_t)solver->chosen.precond);
@@ -26,7 +26,7 @@ static void forget(karst_solver *solver)
   solver->norm2 = solver->residual = solver->size = NULL;
 }
 
-void karst_choice_clear(karst_solver *solver)
+void karst_setup_clear(karst_solver *solver)
 {
   karst_krylov_destroy(solver->krylov);
   karst_krylov_destroy(solver->next);
@@ -107,7 +107,7 @@ static karst_status change_driver(karst_solver *solver)
   return KARST_SUCCESS;
 }
 
-karst_status karst_choice_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
+karst_status karst_setup_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
 {
   karst_status status =
       multiply && solver->krylov ? karst_product_prepare(&solver->product, &solver->system) : KARST_SUCCESS;
@@ -215,13 +215,13 @@ static karst_status make(karst_solver *solver, const karst_matrix *A, const kars
   karst_status status = make_system(solver, A, analysis);
   if (!status) status = make_krylov(solver);
   if (!status) status = factor(solver);
-  if (status) karst_choice_clear(solver);
+  if (status) karst_setup_clear(solver);
   return status;
 }
 
 static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  karst_choice_clear(solver);
+  karst_setup_clear(solver);
   return make(solver, A, analysis);
 }
 
@@ -266,7 +266,7 @@ static void adopt(karst_solver *solver, const struct choice *choice)
   solver->automatic = choice->automatic;
 }
 
-karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A)
+karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
 {
   struct choice choice;
   karst_status status = choose(solver, A, NULL, &choice);
@@ -293,7 +293,7 @@ static karst_status choose_of(const karst_solver *solver, const karst_analysis *
   return read_choice(solver->context, choice);
 }
 
-karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   struct choice choice;
   karst_status status = choose(solver, A, analysis, &choice);
@@ -308,7 +308,7 @@ karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A
   adopt(solver, &choice);
   status = set_up(solver, A, analysis);
   const bool refused = status == KARST_ERROR_MATRIX && choice.options;
-  return refused ? karst_choice_setup(solver, A) : status; /* auto chooses for these values */
+  return refused ? karst_setup_all(solver, A) : status; /* auto chooses for these values */
 }
 
 /* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
@@ -322,7 +322,7 @@ static karst_status exchange(karst_solver *solver)
     karst_methods_read(solver->options, &solver->chosen);
     status = make(solver, A, NULL);
     if (!status) {
-      karst_choice_clear(&before);
+      karst_setup_clear(&before);
       karst_options_destroy(before.options);
       return KARST_SUCCESS;
     }
@@ -350,19 +350,16 @@ static karst_status update_choice(karst_solver *solver)
   return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
 }
 
-karst_status karst_choice_change(karst_solver *solver, int before, bool *other)
+karst_status karst_setup_change(karst_solver *solver, int before, bool *other)
 {
   const karst_status status = exchange(solver);
   *other = status == KARST_SUCCESS;
   return *other || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
 }
 
-karst_status karst_choice_update(karst_solver *solver)
-{
-  return solver->given ? update_choice(solver) : factor(solver);
-}
+karst_status karst_setup_update(karst_solver *solver) { return solver->given ? update_choice(solver) : factor(solver); }
 
-karst_status karst_choice_keep(karst_solver *solver)
+karst_status karst_setup_keep(karst_solver *solver)
 {
   karst_status status = take_values(solver);
   if (!status) status = karst_precond_keep(solver->precond);

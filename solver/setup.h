@@ -10,26 +10,26 @@
 #include "solver/solver.h"
 
 /* Refuses options that are valid each, but not for the methods chosen. */
-karst_status karst_choice_check(const karst_solver *solver);
+karst_status karst_setup_check(const karst_solver *solver);
 
 /* Makes everything for A, the second with what the analysis has. Where that fails, the solver is not set up; where
  * nothing could be chosen, or the analysis is for another matrix or choice, it is as it was. */
-karst_status karst_choice_setup(karst_solver *solver, const karst_matrix *A);
-karst_status karst_choice_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis);
+karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A);
+karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis);
 
 /* Of auto, in the middle of a solve: makes the choice that auto has moved to, from the rung before, for the values at
  * hand. *other: whether it is there; if not, the one before still is. */
-karst_status karst_choice_change(karst_solver *solver, int before, bool *other);
+karst_status karst_setup_change(karst_solver *solver, int before, bool *other);
 
 /* Takes the new values of the matrix and factors them, or keeps the factors. */
-karst_status karst_choice_update(karst_solver *solver);
-karst_status karst_choice_keep(karst_solver *solver);
+karst_status karst_setup_update(karst_solver *solver);
+karst_status karst_setup_keep(karst_solver *solver);
 
 /* The caller's function takes the matrix's place in the Krylov method, or with NULL the matrix its own again. Where it
  * fails, nothing has changed. */
-karst_status karst_choice_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user);
+karst_status karst_setup_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user);
 
 /* Gives back what set-up has made: the state after create. */
-void karst_choice_clear(karst_solver *solver);
+void karst_setup_clear(karst_solver *solver);
 
 #endif

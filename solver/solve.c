@@ -199,7 +199,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   if (status || !solver->given || solver->system.reason != KARST_SOUND) return status;
   sample = sample_of(solver, result, karst_clock() - begin);
   if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
-  status = karst_choice_change(solver, rung, goes_on);
+  status = karst_setup_change(solver, rung, goes_on);
   if (*goes_on || status) return status;
   solver->automatic.due = false; /* so that it is not broken off again */
   *goes_on = solver->allowed.max_iterations < most && result->reason == KARST_ITERATION_LIMIT;

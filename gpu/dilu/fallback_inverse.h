@@ -4,7 +4,7 @@
 
 #include "gpu/dilu/dilu_cuda.h"
 
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 #include "gpu/ilu/warp_inverse.h"
 
 /* Reports the row of a block outside the diagonal that has a NaN or infinite entry; then nonfinite is not 0. */

@@ -5,7 +5,7 @@
 
 #include "gpu/block_inverse.h"
 #include "gpu/reduce.h"
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 
 namespace
 {

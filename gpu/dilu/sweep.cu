@@ -16,7 +16,7 @@
  * these by shuffles. */
 #include "lib/backend/dense.h"
 #include "gpu/dilu/stage.h"
-#include "gpu/ilu/sweeps/parts.h"
+#include "gpu/ilu/sweeps/sweep_parts.h"
 
 namespace
 {

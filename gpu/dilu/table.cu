@@ -1,6 +1,6 @@
 /* table.cu - the CUDA instance of the DILU kernels. */
 #include "gpu/dilu/dilu_cuda.h"
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 
 namespace
 {

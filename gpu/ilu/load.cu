@@ -1,7 +1,7 @@
 /* load.cu - brings factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
  * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i stands for A_ii - sum_k L_ik U_ki and is judged as that
  * sum. Rows need nothing of each other's results. */
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 
 #include "gpu/block_inverse.h"
 

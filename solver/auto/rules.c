@@ -95,7 +95,7 @@ static struct rule choose_on_device(const struct subject *s)
   const double growth = s->look.growth;
   struct rule rule = ILUK(0, little_fill, "some rows couple to very many others");
   if (has_gaps(s)) return GAPS;
-  if (suits_fgbilu(s)) return IN_PLACE_OF_ILU0(fgbilu, "a 7-point grid, of which fgbilu knows the level sets");
+  if (suits_fgbilu(s)) return IN_PLACE_OF_ILU0(fgbilu, "a 7-point grid, whose level sets fgbilu knows");
   if (growth < CUBIC)
     rule = ILUK(3, little_fill, "higher levels are cheap, with few level sets");
   else if (growth < DENSE)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # No two parts of the library define types of the same name. In C++, the language of gpu/, this is undefined behaviour
-# even in separate sources (the one-definition rule).
+# even in separate sources (the one-definition rule). And no two headers have one name.
 cd "$srcdir" || exit 1
 rooms=''
 for room in lib format matrices symbolic precond cpu krylov solver gpu baselines; do [ -d $room ] && rooms="$rooms $room"; done
@@ -13,7 +13,7 @@ report()
     echo "$2" | sed 's/^/# /'
   fi
 }
-echo 1..2
+echo 1..3
 report "1 - a type has a name of its own among the headers" "$(
   find $rooms -name '*.h' | sort | xargs awk '
     match($0, /^(typedef )?(struct|enum|union|class) ([a-z(]+[^ ]*\) )?[A-Za-z_0-9]+ {/) {
@@ -30,3 +30,5 @@ report "2 - what a CUDA source alone uses is in an anonymous namespace: types, c
     /^} \/\/ namespace/ { hidden = 0 }
     hidden || /;$/ { next }
     /^(struct|enum|union|class|typedef|using|constexpr|template) / { print FILENAME ":" FNR ": " $0 }')"
+report "3 - a header has a name of its own" "$(
+  find $rooms support tools tests -name '*.h' | sed 's|.*/||' | sort | uniq -d)"

@@ -1,6 +1,6 @@
 /* What an operation of a solve has taken, by its name: karst_context_profile counts the calls that the methods make and
  * the bytes that they move, and disturbs no result. */
-#include "tests/support/profile.h"
+#include "tests/support/profile_rows.h"
 
 /* What each method does in an iteration. The residuals before and after are operations of other names. Right
  * preconditioning applies once more for the x of each cycle, of which there is one. */

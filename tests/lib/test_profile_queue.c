@@ -1,7 +1,7 @@
 /* A profile divides the time of a device with a queue between operations that call each other. Such a device is played
  * by a copy of the CPU's table, whose marks are times of a clock that goes as the test says. */
 #include "lib/backend/backend.h"
-#include "tests/support/profile.h"
+#include "tests/support/profile_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

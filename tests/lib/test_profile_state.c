@@ -2,7 +2,7 @@
  * context, and needs no memory but its own. */
 #include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/profile.h"
+#include "tests/support/profile_rows.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* profile.c - rows of a profile by their names, and a solve with one; see profile.h. */
-#include "tests/support/profile.h"
+/* profile.c - rows of a profile by their names, and a solve with one; see profile_rows.h. */
+#include "tests/support/profile_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 #define KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 
 #include "gpu/block_inverse.h"
 #include "gpu/reduce.h"

@@ -11,7 +11,7 @@
  * so that blocks are fetched in the shape in which they are used, and sums are stored as they are. Beyond the block a
  * tile is 0. Four lanes for each row of a block instead of one make the chain of a level a quarter as long: a wait, the
  * products of the diagonal block, an inversion, one product. */
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 
 #include "gpu/block_inverse.h"
 #include "gpu/size.h"

@@ -32,7 +32,7 @@
  * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
  * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
  * Between the last wait of a row and its U' nothing is loaded but shared memory. */
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 #include "gpu/ilu/warp_inverse.h"
 
 namespace

@@ -8,7 +8,7 @@
  * complete, each is summed up over its own list of products (lists.cu).
  *
  * Lane q b + r holds scalar row r of the blocks of block row q; the rows of other blocks come by shuffles. */
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 #include "gpu/ilu/warp_inverse.h"
 
 namespace

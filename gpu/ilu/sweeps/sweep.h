@@ -13,7 +13,7 @@
 #include "lib/backend/dense.h"
 #include "gpu/ilu/ilu_cuda.h"
 #include "gpu/ilu/sweeps/long.h"
-#include "gpu/ilu/sweeps/parts.h"
+#include "gpu/ilu/sweeps/sweep_parts.h"
 
 namespace
 {

@@ -3,7 +3,7 @@
 #ifndef KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 #define KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 
-#include "gpu/ilu/pivot.h"
+#include "gpu/ilu/pivot_repair.h"
 #include "gpu/ilu/warp_inverse.h"
 #include "gpu/ilu/tiles/tile_factor.h"
 #include "gpu/ilu/tiles/tile_steps.h"

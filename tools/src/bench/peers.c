@@ -1,5 +1,5 @@
 /* peers.c - reads the option --peer of bench: programs that time other libraries. */
-#include "tools/src/bench/settings.h"
+#include "tools/src/bench/bench_settings.h"
 #include "config.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* place.c - a linear system in the memory of a device, where bench times what is done with it. */
-#include "tools/src/bench/place.h"
+#include "tools/src/bench/bench_place.h"
 
 #include <stdlib.h>
 

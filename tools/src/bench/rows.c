@@ -1,5 +1,5 @@
 /* rows.c - the rows of a table: each preconditioner on each device and number of threads that it is for. */
-#include "tools/src/bench/rows.h"
+#include "tools/src/bench/bench_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* settings.c - reads the command line of bench; each thing that bench does checks its own options. */
-#include "tools/src/bench/settings.h"
+#include "tools/src/bench/bench_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static void list_measures(bench_settings *settings, struct tool_option *row)
        {.text = &settings->threads_text}},
       {{"restart", "M", "20", "restart length m of GMRES(m)", NULL}, TOOL_COUNT, {.count = &settings->restart}},
       {{"iterations", "N", "60", "iterations to time", NULL}, TOOL_COUNT, {.count = &settings->iterations}},
-      {{"repeat", "N", "3", "repetitions, of which the median counts", NULL}, TOOL_COUNT, {.count = &settings->repeat}},
+      {{"repeat", "N", "3", "repetitions, and take the median", NULL}, TOOL_COUNT, {.count = &settings->repeat}},
       {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual",
         "With --solves it is the residual to reach, 1e-6 by default."},
        TOOL_REAL,

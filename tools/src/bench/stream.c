@@ -1,6 +1,6 @@
 /* stream.c - measures the memory bandwidth as the STREAM benchmark defines it (J. D. McCalpin, 1995): the copy c
  * = a counts 16 bytes an entry, the triad a = b + s c counts 24. The result is the best of a few passes. */
-#include "tools/src/bench/place.h"
+#include "tools/src/bench/bench_place.h"
 
 #include <stdlib.h>
 

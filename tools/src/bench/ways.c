@@ -1,5 +1,5 @@
 /* ways.c - reads the option --precond of bench: preconditioners with options of their own. */
-#include "tools/src/bench/settings.h"
+#include "tools/src/bench/bench_settings.h"
 #include "tools/src/peers/cusparse.h"
 
 #include <stdio.h>

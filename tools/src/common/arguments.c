@@ -45,7 +45,7 @@ static void print_help(const struct tool_option_list *list)
 static int fail_unknown_option(const struct tool_option_list *list, const char *argument)
 {
   const char *near = tool_option_nearest(list, argument);
-  if (near) return tool_fail(TOOL_FAILED, "unknown option %s: did you mean --%s?", argument, near);
+  if (near) return tool_fail(TOOL_FAILED, "unknown option %s; did you mean --%s?", argument, near);
   char names[1024] = "";
   size_t used = 0;
   for (size_t i = 0; i < list->count && used < sizeof names; i++)

@@ -61,6 +61,7 @@ static void put_word(struct page *page, const char *word, size_t length)
 
 static void put_words(struct page *page, const char *text)
 {
+  text += strspn(text, " ");
   for (size_t length; *text; text += length + strspn(text + length, " ")) {
     length = strcspn(text, " ");
     put_word(page, text, length);

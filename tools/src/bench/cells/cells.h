@@ -2,7 +2,7 @@
 #ifndef KARST_TOOLS_SRC_BENCH_CELLS_CELLS_H
 #define KARST_TOOLS_SRC_BENCH_CELLS_CELLS_H
 
-#include "tools/src/bench/rows.h"
+#include "tools/src/bench/bench_rows.h"
 
 /* Steps of the correction for one factorization, in what a row takes in all; paper 4.2. */
 enum { BENCH_STEPS = 3 };

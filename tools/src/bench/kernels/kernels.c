@@ -2,7 +2,7 @@
  *
  * The variants (Karst on each number of threads, on the GPU with and without cuSPARSE, and the peer) run in turn, so
  * that a drift of the machine's speed affects all of them equally. Each figure is the median of its repetitions. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/bench/peer.h"
 
 #include <math.h>

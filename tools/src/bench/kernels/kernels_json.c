@@ -1,5 +1,5 @@
 /* kernels_json.c - prints the figures of one case as lines of JSON. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* kernels_report.c - prints the figures of one case as a table; kernels_json.c prints them as lines of JSON. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/common/text.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * The order is made inside a solver. A method that is registered with the context takes the preconditioner's place in
  * one: it is given the ordered matrix, and makes on it the preconditioner that is asked for. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 
 #include <stddef.h>
 #include <stdio.h>

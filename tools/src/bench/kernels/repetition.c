@@ -1,6 +1,6 @@
 /* repetition.c - runs one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
  * iterations of GMRES(m), kernels, whole solves. Measures Karst's peak memory. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/peers/cusparse.h"
 #include "tools/src/common/reported_values.h"
 

@@ -18,7 +18,7 @@
  *                    all of it once in m iterations
  *
  * A vector that is written counts once; a processor's read of a cache line before it writes the line is not counted. */
-#include "tools/src/bench/kernels/kernels.h"
+#include "tools/src/bench/kernels/bench_kernels.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define KARST_TOOLS_SRC_BENCH_SOLVES_SOLVES_H
 
 #include "tools/src/bench/peer.h"
-#include "tools/src/bench/rows.h"
+#include "tools/src/bench/bench_rows.h"
 
 /* The figures of a row of the table of rows.h, or of a peer. */
 typedef struct bench_solve {

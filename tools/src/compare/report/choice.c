@@ -48,4 +48,7 @@ void compare_dates(const struct compare_table *table, const char **first, const 
     if (strcmp(started, *last) > 0) *last = started;
   }
 }
+
+const char *compare_host_of(const struct compare_row *row) { return row->host; }
+const char *compare_version_of(const struct compare_row *row) { return row->version; }
 #endif

@@ -119,6 +119,9 @@ struct compare_choice {
 struct compare_choice compare_choose(const struct compare_table *table, size_t matrix);
 /* The text that all rows have, but for those that have none; "" where two differ. */
 const char *compare_common(const struct compare_table *table, const char *(*text)(const struct compare_row *row));
+/* The texts of a row that it may be asked for: the machine, and Karst's version. */
+const char *compare_host_of(const struct compare_row *row);
+const char *compare_version_of(const struct compare_row *row);
 /* The first and the last moment at which a case began, or "". */
 void compare_dates(const struct compare_table *table, const char **first, const char **last);
 

@@ -24,9 +24,6 @@ static size_t note_of(struct notes *notes, const struct compare_row *row)
   return n + 1;
 }
 
-static const char *host_of(const struct compare_row *row) { return row->host; }
-static const char *version_of(const struct compare_row *row) { return row->version; }
-
 static void print_outcomes(FILE *file, const struct compare_table *table)
 {
   fprintf(file, "%zu case%s of %zu matri%s", table->rows, table->rows == 1 ? "" : "s", table->matrices,
@@ -41,7 +38,8 @@ static void print_outcomes(FILE *file, const struct compare_table *table)
 /* "Karst 0.2.0 on HOST, 2026-11-23", as far as the lines agree. */
 static void print_origin(FILE *file, const struct compare_table *table)
 {
-  const char *version = compare_common(table, version_of), *host = compare_common(table, host_of), *first, *last;
+  const char *version = compare_common(table, compare_version_of), *host = compare_common(table, compare_host_of),
+             *first, *last;
   compare_dates(table, &first, &last);
   fputs("Karst ", file);
   compare_print_markdown(file, *version ? version : "of several versions");

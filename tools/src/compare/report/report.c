@@ -107,8 +107,6 @@ static void set_case(struct page *page, const char *name, const char *time_name,
   set(page, time_name, "%s", time);
 }
 
-static const char *host_of(const struct compare_row *row) { return row->host; }
-static const char *version_of(const struct compare_row *row) { return row->version; }
 static const char *device_of(const struct compare_row *row) { return row->device_name; }
 
 /* Sets what the whole page has. */
@@ -125,8 +123,8 @@ static void set_page(struct page *page)
       fprintf(outcomes, "%s%zu %s", some++ ? ", " : "", table->outcomes[i],
               compare_outcome_word((enum compare_outcome)i));
   if (outcomes) fclose(outcomes);
-  set_texts(page, "versions", version_of);
-  set_texts(page, "hosts", host_of);
+  set_texts(page, "versions", compare_version_of);
+  set_texts(page, "hosts", compare_host_of);
   set_texts(page, "devices", device_of);
   set(page, "dates", "%s%s%s", first, strcmp(first, last) ? " to " : "", strcmp(first, last) ? last : "");
   set_shared(page, "common", NULL);

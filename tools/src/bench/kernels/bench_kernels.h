@@ -1,10 +1,10 @@
-/* kernels.h - what bench does without --grids, --correction and --solves: the times of set-up, update, an
+/* bench_kernels.h - what bench does without --grids, --correction and --solves: the times of set-up, update, an
  * iteration and its kernels, for Karst on each number of threads and on a GPU, and for peers, in turn. */
-#ifndef KARST_TOOLS_SRC_BENCH_KERNELS_KERNELS_H
-#define KARST_TOOLS_SRC_BENCH_KERNELS_KERNELS_H
+#ifndef KARST_TOOLS_SRC_BENCH_KERNELS_BENCH_KERNELS_H
+#define KARST_TOOLS_SRC_BENCH_KERNELS_BENCH_KERNELS_H
 
-#include "tools/src/bench/place.h"
-#include "tools/src/bench/settings.h"
+#include "tools/src/bench/bench_place.h"
+#include "tools/src/bench/bench_settings.h"
 
 enum {
   BENCH_PLACES = 2,                   /* devices */

@@ -1,10 +1,10 @@
-/* rows.h - preconditioners side by side on one system: a row is a way of settings.h on a device and a number of
+/* bench_rows.h - preconditioners side by side on one system: a row is a way of settings.h on a device and a number of
  * threads. */
-#ifndef KARST_TOOLS_SRC_BENCH_ROWS_H
-#define KARST_TOOLS_SRC_BENCH_ROWS_H
+#ifndef KARST_TOOLS_SRC_BENCH_BENCH_ROWS_H
+#define KARST_TOOLS_SRC_BENCH_BENCH_ROWS_H
 
-#include "tools/src/bench/place.h"
-#include "tools/src/bench/settings.h"
+#include "tools/src/bench/bench_place.h"
+#include "tools/src/bench/bench_settings.h"
 
 /* What is timed of a row. BENCH_BOTH_SWEEPS are both triangles together, z = M^-1 r. */
 enum bench_task { BENCH_FACTORIZATION, BENCH_BOTH_SWEEPS, BENCH_RESIDUAL, BENCH_TASKS };

@@ -1,8 +1,8 @@
-/* pivot.h - how a factorization reports rows that fail, and what replaces a pivot block that has no inverse: with a
+/* pivot_repair.h - how a factorization reports rows that fail, and what replaces a pivot block that has no inverse: with a
  * shift R a multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A where
  * the row has none but zeros. */
-#ifndef KARST_GPU_ILU_PIVOT_H
-#define KARST_GPU_ILU_PIVOT_H
+#ifndef KARST_GPU_ILU_PIVOT_REPAIR_H
+#define KARST_GPU_ILU_PIVOT_REPAIR_H
 
 #include "gpu/ilu/ilu_cuda.h"
 

@@ -1,7 +1,7 @@
-/* place.h - a linear system in the memory of a device, where bench times what is done with it, and the bandwidth
+/* bench_place.h - a linear system in the memory of a device, where bench times what is done with it, and the bandwidth
  * there. */
-#ifndef KARST_TOOLS_SRC_BENCH_PLACE_H
-#define KARST_TOOLS_SRC_BENCH_PLACE_H
+#ifndef KARST_TOOLS_SRC_BENCH_BENCH_PLACE_H
+#define KARST_TOOLS_SRC_BENCH_BENCH_PLACE_H
 
 #include "tools/src/bench/bench.h"
 #include "tools/src/bench/bench_cuda.h"

@@ -1,6 +1,6 @@
-/* profile.h - rows of a profile by their names, for its tests, and a solve with one. */
-#ifndef KARST_TESTS_SUPPORT_PROFILE_H
-#define KARST_TESTS_SUPPORT_PROFILE_H
+/* profile_rows.h - rows of a profile by their names, for its tests, and a solve with one. */
+#ifndef KARST_TESTS_SUPPORT_PROFILE_ROWS_H
+#define KARST_TESTS_SUPPORT_PROFILE_ROWS_H
 
 #include "tests/support/problem.h"
 

@@ -1,6 +1,6 @@
-/* settings.h - what the command line of bench asks for. */
-#ifndef KARST_TOOLS_SRC_BENCH_SETTINGS_H
-#define KARST_TOOLS_SRC_BENCH_SETTINGS_H
+/* bench_settings.h - what the command line of bench asks for. */
+#ifndef KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
+#define KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
 
 #include "tools/src/common/common.h"
 

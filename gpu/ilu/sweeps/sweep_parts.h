@@ -1,7 +1,7 @@
-/* parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h, and
+/* sweep_parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h, and
  * gpu/dilu/sweep.cu. */
-#ifndef KARST_GPU_ILU_SWEEPS_PARTS_H
-#define KARST_GPU_ILU_SWEEPS_PARTS_H
+#ifndef KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
+#define KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 
 #include "gpu/ilu/ilu_cuda.h"
 
