@@ -105,35 +105,35 @@ KARST_INLINE void karst_block_add_size(int b, const double *restrict a, double *
 
 /* When a block is singular.
  *
- * A pivot block is judged by what rounding can have left of it, which is not its own size: 7 - 35 / 5 is 0, and -4e-15
- * in doubles. So the block comes with its size, an array like it. Where nothing was summed, size is the block itself.
- * Where it is the sum of a block and n products, size is the sum of the absolute values of all n + 1 partial sums, of
- * which the last is the block. Half an epsilon times this, times a small constant, bounds the rounding errors of the
- * sum however many products there are (Higham: Accuracy and Stability of Numerical Algorithms, section 3.3, running
- * error analysis), and it is not finite where an entry is not. Errors that the products bring along, because a pivot
- * before this one had lost digits, are not in it.
+ * A pivot block is compared with the rounding errors in it, not with its own size: 7 - 35 / 5 is 0, and -4e-15 in
+ * doubles. So the block comes with its size, an array like it. If nothing was summed, size is the block itself. If the
+ * block is the sum of a block and n products, size is the sum of the absolute values of all n + 1 partial sums, the
+ * last of which is the block. Half an epsilon times this, times a small constant, bounds the rounding errors of the sum
+ * for any number of products (Higham: Accuracy and Stability of Numerical Algorithms, section 3.3, running error
+ * analysis). It is not finite if an entry is not. It does not include errors in the products themselves, from an
+ * earlier pivot that had lost digits.
  *
  * A block is singular if a pivot of its elimination is lost in these errors: with its rows scaled as below, no
  * candidate in column c exceeds 16 b epsilon times the largest scaled size in the column. The constant below is the 16.
- * For b = 1 this is |d| <= 16 epsilon size, so that only 0 is singular where nothing was summed. The test does not
- * depend on the units of the equations or of the unknowns.
+ * For b = 1 this is |d| <= 16 epsilon size, so that only 0 is singular if nothing was summed. The test does not depend
+ * on the units of the equations or of the unknowns.
  *
- * Rows can be scaled in two ways, and one that keeps all pivots is enough: first by their largest entries, and then
- * balanced (karst_block_balance). Where the columns differ much in size, the largest entry of a row, which is that of
- * one column in nearly all rows, tells nothing of the others, and an entry there that is 0 or close to it spoils the
- * row. Balanced, rows and columns count alike; but so does each entry other than 0. Blocks of simulators have pressures
- * and saturations 2^20 to 2^56 apart, and beside 1e-3 an entry of 1e-35, which is a derivative that is 0 but for
- * rounding.
+ * Rows are scaled in two ways, and a block is sound if either keeps all pivots: first by their largest entries, and
+ * then balanced (karst_block_balance). If the columns differ much in size, the largest entry of a row is in the same
+ * column in nearly all rows and does not show the size of the others; an entry near 0 in that column spoils the row.
+ * Balancing treats rows and columns equally, but each nonzero entry counts equally too. Blocks of simulators have
+ * pressures and saturations 2^20 to 2^56 apart, and beside 1e-3 an entry of 1e-35, which is a zero derivative with
+ * rounding errors.
  *
- * All inversions judge by these numbers. They are one algorithm, karst_block_inverse below, which the threads of a GPU
- * run that have a block each. For threads that share a block gpu/block_inverse.h has it as a template, and
- * gpu/ilu/warp_inverse.h once more for the lanes of a warp. */
+ * All inversions use these numbers and the same algorithm: karst_block_inverse below, for GPU threads with a block each
+ * too. gpu/block_inverse.h has it as a template for threads that share a block, and gpu/ilu/warp_inverse.h for the
+ * lanes of a warp. */
 enum { KARST_PIVOT_ROUNDINGS = 16 };
 
 KARST_INLINE double karst_block_rounding(int b) { return KARST_PIVOT_ROUNDINGS * b * DBL_EPSILON; }
 
-/* Whether a pivot can be divided by. candidate: its absolute value times its row's scale. column_size: that of its
- * column. */
+/* Whether a pivot is large enough to divide by. candidate: its absolute value times its row's scale. column_size: that
+ * of its column. */
 KARST_INLINE bool karst_block_pivot_stands(int b, double candidate, double column_size)
 {
   return candidate > karst_block_rounding(b) * column_size;
@@ -141,8 +141,8 @@ KARST_INLINE bool karst_block_pivot_stands(int b, double candidate, double colum
 
 enum { KARST_BLOCK_ATTEMPTS = 2 };
 
-/* Makes mean[i] = the mean of the binary exponents of the entries in line i of size that are not 0, less those of
- * other. The entries of a line are step apart, the lines are next apart. */
+/* mean[i] = the mean of the binary exponents of the nonzero entries in line i of size, minus those in other. The
+ * entries of a line are step apart, the lines are next apart. */
 KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next, int step, const double *other,
                                              double *mean)
 {
@@ -159,15 +159,15 @@ KARST_INLINE void karst_block_mean_exponents(int b, const double *size, int next
   }
 }
 
-/* What the second attempt multiplies the threshold by: a block that it rescues has sound pivots, while one that is
- * singular leaves more of its last pivot than the threshold where another one is small, and does so in two attempts
- * more often than in one. */
+/* The second attempt multiplies the threshold by this margin. A block that only this attempt accepts has clear pivots.
+ * A singular block with a small pivot can leave its last pivot above the plain threshold, and two attempts would accept
+ * it more often than one. */
 #define KARST_BLOCK_MARGIN 0x1p10
 
-/* Scales the rows of a block whose columns may differ much in size: by their largest entry with the columns scaled,
- * and columns by the geometric means of their entries, which do not depend on the units of the rows: columns, rows, and
- * columns again, since entries of 0 have no part in a mean. Scales are powers of 2. On entry row_scale has the
- * reciprocals of the largest entries. The sizes of columns come with the margin. */
+/* Scales the rows of a block whose columns may differ much in size: rows by their largest entry after the columns are
+ * scaled; columns by the geometric means of their entries, which do not depend on the units of the rows: columns, rows,
+ * and columns again, because entries of 0 are left out of a mean. Scales are powers of 2. On entry row_scale has the
+ * reciprocals of the largest entries. column_size includes the margin. */
 KARST_RARE void karst_block_balance(int b, const double *size, double *row_scale, double *column_size)
 {
   enum { LARGEST = 1022 };
@@ -232,11 +232,11 @@ KARST_INLINE karst_reason karst_block_measure(int b, int attempt, const double *
   return reason;
 }
 
-/* What is wrong with a block of finite entries whose pivots stand and whose inverse has an entry that is not finite. */
+/* The reason for a block of finite entries with accepted pivots whose inverse has an entry that is not finite. */
 KARST_INLINE karst_reason karst_block_overflow(int b) { return b == 1 ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK; }
 
-/* Exchanges row c, and its scale, with the one that has the largest scaled entry in column c among the rows from c on.
- * Returns that row, or -1 where the entry is lost in rounding. column_size: that of column c. */
+/* Exchanges row c, and its scale, with the row from c on that has the largest scaled entry in column c. Returns that
+ * row, or -1 if the entry is lost in rounding. column_size: that of column c. */
 KARST_INLINE int karst_block_pivot(int b, int c, double *a, double *row_scale, double column_size)
 {
   int best = c;
@@ -310,9 +310,9 @@ KARST_INLINE karst_reason karst_block_invert_unpivoted(int b, double *a, const d
   return KARST_SOUND;
 }
 
-/* Makes inverse = a^-1, which overlaps neither a nor size, with or without row exchanges. size: [b*b] see above; it may
- * be a. row_scale, column_size: work space of b scalars each, pivot: b integers. Returns KARST_SOUND, or
- * KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with inverse in an undefined state. */
+/* Computes inverse = a^-1, with or without row exchanges. inverse overlaps neither a nor size. size: [b*b] see above;
+ * it may be a. row_scale, column_size: work space of b scalars each; pivot: b integers. Returns KARST_SOUND, or
+ * KARST_SINGULAR_BLOCK or KARST_NOT_FINITE with inverse undefined. */
 KARST_INLINE karst_reason karst_block_inverse_by(int b, bool pivoting, const double *a, const double *size,
                                                  double *inverse, double *row_scale, double *column_size, int *pivot)
 {
@@ -335,9 +335,9 @@ KARST_INLINE karst_reason karst_block_inverse(int b, const double *a, const doub
   return karst_block_inverse_by(b, true, a, size, inverse, work, work + b, pivot);
 }
 
-/* Replaces a, of which only the lower triangle is read, by its Cholesky factor C, a = C C^T, with zeros above the
- * diagonal. Returns false if a is not finite, or not positive definite beyond the rounding errors of its elimination; a
- * is then in an undefined state. */
+/* Replaces a by its Cholesky factor C, a = C C^T, with zeros above the diagonal; only the lower triangle is read.
+ * Returns false, with a undefined, if a is not finite, or not positive definite beyond the rounding errors of its
+ * elimination. */
 KARST_INLINE bool karst_block_cholesky(int b, double *restrict a)
 {
   for (int c = 0; c < b; c++) {

@@ -1,4 +1,4 @@
-/* dilu_kernels.h - the typed kernel table of DILU, block ILU that changes the diagonal blocks alone. Every backend has
+/* dilu_kernels.h - the typed kernel table of DILU, block ILU that changes only the diagonal blocks. Every backend has
  * an instance; the CPU's is the reference that others are tested against. */
 #ifndef KARST_LIB_BACKEND_DILU_KERNELS_H
 #define KARST_LIB_BACKEND_DILU_KERNELS_H
@@ -6,42 +6,40 @@
 #include "lib/backend/factor_outcome.h"
 #include "lib/matrix/matrix.h"
 
-/* What follows from the pattern alone; shared as karst_ilu_analysis is. */
+/* The analysis of pattern and options; shared as karst_ilu_analysis is. */
 typedef struct karst_dilu_analysis {
   karst_index rows;
   int block_size;
-  karst_index levels_lower; /* how many level sets each triangle has */
+  karst_index levels_lower; /* number of level sets of each triangle */
   karst_index levels_upper;
-  bool modified;       /* set before analyse: the factorizations are with an R that is not 0 */
-  bool by_tiles;       /* set by analyse: the sweeps go by tiles */
+  bool modified;       /* set before analyse: the factorizations use an R other than 0 */
+  bool by_tiles;       /* set by analyse: the sweeps use tiles */
   void *plan;          /* the backend's schedules */
-  int64_t plan_memory; /* bytes of it */
+  int64_t plan_memory; /* its bytes */
 } karst_dilu_analysis;
 
-/* The factorization: one block a row. The analysis outlives it. */
+/* The factorization: one block per row. The analysis outlives it. */
 typedef struct karst_dilu {
   const karst_dilu_analysis *analysis;
-  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: it is among
-                    * what plan has */
+  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: in plan */
   void *plan;          /* the backend's work space */
   int64_t plan_memory; /* bytes of it and of the inverse blocks */
 } karst_dilu;
 
 struct karst_dilu_kernels {
-  /* Finds level sets and schedules for matrices on the pattern of A. What an analyse that fails has taken,
-   * analysis_destroy gives back. */
+  /* Finds level sets and schedules for matrices on the pattern of A. After a failure analysis_destroy frees what it
+   * took. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_dilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the inverse blocks and work space; analysis is set by the caller. What a
-   * plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
+  /* Takes memory for the inverse blocks and work space; the caller has set analysis. After a failure plan_destroy
+   * releases what it took; plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_dilu *dilu);
   void (*plan_destroy)(karst_context *context, karst_dilu *dilu);
-  /* Makes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj) with j > k, where R, the option modified,
-   * adds what the other products drop to the diagonal; shift is that of the ILU kernels. Waits for the device. */
+  /* Computes D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R sum_{j != i} F_kj) with j > k. R, the option modified, adds
+   * the other, dropped products to the diagonal; shift is that of the ILU kernels. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
                          karst_factor_outcome *outcome);
-  /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, whose values are those that were factored. r and z do not
-   * overlap. */
+  /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, with the factored values. r and z do not overlap. */
   void (*solve)(karst_context *context, const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z);
 };
 

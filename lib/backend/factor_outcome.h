@@ -4,7 +4,7 @@
 
 #include "karst.h"
 
-/* reason is KARST_SOUND or says why there are no factors. block_row is then the first bad block row in the order of
+/* reason is KARST_SOUND, or the cause of a failure. block_row is then the first bad block row in the order of
  * elimination, else -1. */
 typedef struct karst_factor_outcome {
   karst_reason reason;

@@ -7,47 +7,46 @@
 #include "lib/grid/grid.h"
 #include "lib/base/inline.h"
 
-/* The ways to go through the grid. The first three are the CPU's, the others a GPU's. */
+/* The orders of work in the grid. The first three are the CPU's, the others a GPU's. */
 typedef enum karst_fgbilu_style {
   KARST_FGBILU_AUTO,
   KARST_FGBILU_SEQUENTIAL, /* cell after cell, the diagonal blocks kept as LU factors in place */
-  KARST_FGBILU_WAVEFRONT,  /* hyperplane after hyperplane, the cells of each shared out among threads */
-  KARST_FGBILU_LINES,      /* lines of cells along x, shared out among threads */
-  KARST_FGBILU_ACC,        /* hyperplane after hyperplane, a launch for each step */
-  KARST_FGBILU_CL,         /* hyperplane after hyperplane, a launch for each */
+  KARST_FGBILU_WAVEFRONT,  /* hyperplane after hyperplane, with its cells divided among threads */
+  KARST_FGBILU_LINES,      /* lines of cells along x, divided among threads */
+  KARST_FGBILU_ACC,        /* hyperplane after hyperplane, one launch per step */
+  KARST_FGBILU_CL,         /* hyperplane after hyperplane, one launch each */
   KARST_FGBILU_MIXED,      /* CL to factor, ACC to solve */
-  KARST_FGBILU_TILES       /* one launch for all */
+  KARST_FGBILU_TILES       /* one launch for everything */
 } karst_fgbilu_style;
 
-/* The cells of a 7-point grid, and where the blocks of each stand in A. Cells, faces and their numbers are those of
- * grid.h. */
+/* The cells of a 7-point grid, and the place of the blocks of each cell in A. grid.h numbers cells and faces. */
 typedef struct karst_structured {
   karst_index size[3]; /* nx, ny, nz */
-  karst_index rows;    /* block rows of the matrix: the cells that are there */
-  karst_index *row;    /* [nx ny nz] the block row of each cell, -1 for a hole, host; NULL: it is the cell's number */
-  uint32_t *place;     /* [nx ny nz] where the cell's blocks stand in its row, host; see karst_place */
+  karst_index rows;    /* block rows of the matrix: the active cells */
+  karst_index *row;    /* [nx ny nz] the block row of each cell, -1 if inactive, host; NULL: the cell's number */
+  uint32_t *place;     /* [nx ny nz] the places of the cell's blocks in its row, host; see karst_place */
 } karst_structured;
 
 enum { KARST_PLACE_DIAGONAL = KARST_FACES, KARST_PLACES, KARST_PLACE_NONE = 7, KARST_PLACE_BITS = 3 };
 
-/* The number, from 0, of the block in its row that couples a cell with the one behind a face, or of the diagonal
- * block; KARST_PLACE_NONE where there is none. A hole has none at all. */
+/* The number, from 0 in its row, of the block that couples a cell with its neighbour across a face, or of the diagonal
+ * block; KARST_PLACE_NONE if there is no block, as always in an inactive cell. */
 KARST_INLINE int karst_place(uint32_t place, int face)
 {
   return (int)(place >> (KARST_PLACE_BITS * face) & ((1U << KARST_PLACE_BITS) - 1));
 }
 
-/* What follows from the pattern and the options alone; shared as karst_ilu_analysis is. */
+/* The analysis of pattern and options; shared as karst_ilu_analysis is. */
 typedef struct karst_fgbilu_analysis {
   karst_structured cells; /* the caller's, host memory */
   int block_size;
   karst_index hyperplanes; /* nx + ny + nz - 2 */
-  const char *style;       /* the way chosen by analyse: the value style_used */
+  const char *style;       /* the style chosen by analyse: the value style_used */
   void *plan;              /* the backend's schedules */
-  int64_t plan_memory;     /* bytes of it */
+  int64_t plan_memory;     /* its bytes */
 } karst_fgbilu_analysis;
 
-/* The factorization: one block a cell, D^-1, or its LU factors for the style sequential. The analysis outlives it. */
+/* The factorization: one block per cell, D^-1, or its LU factors for the style sequential. The analysis outlives it. */
 typedef struct karst_fgbilu {
   const karst_fgbilu_analysis *analysis;
   bool pivoting;       /* whether the inversion exchanges rows */
@@ -58,19 +57,19 @@ typedef struct karst_fgbilu {
 
 struct karst_fgbilu_kernels {
   /* Chooses the style and makes its schedules for matrices on the pattern of A. KARST_ERROR_OPTION for a style that the
-   * backend has not. What an analyse that fails has taken, analysis_destroy gives back; the cells stay the caller's. */
+   * backend does not have. After a failure analysis_destroy releases what it took; the caller keeps the cells. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,
                           karst_fgbilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_fgbilu_analysis *analysis);
-  /* Begins a factorization: takes memory for the factor and work space. analysis and pivoting are set by the caller.
-   * What a plan that fails has taken, plan_destroy gives back, which also accepts a factorization that is zero. */
+  /* Takes memory for the factor and work space; the caller has set analysis and pivoting. After a failure plan_destroy
+   * releases what it took; plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
   void (*plan_destroy)(karst_context *context, karst_fgbilu *fgbilu);
-  /* Makes the diagonal blocks D of M = (D + E) D^-1 (D + F). Waits for the device. The block row of the outcome is that
-   * of the first bad cell, by cell numbers. */
+  /* Computes the diagonal blocks D of M = (D + E) D^-1 (D + F). Waits for the device. The outcome has the block row of
+   * the first bad cell, by cell numbers. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu,
                          karst_factor_outcome *outcome);
-  /* z = M^-1 r with E and F of A, whose values are those that were factored. r and z do not overlap. */
+  /* z = M^-1 r with E and F of A, whose values are the factored ones. r and z do not overlap. */
   void (*solve)(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z);
 };
 

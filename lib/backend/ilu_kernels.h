@@ -1,5 +1,5 @@
-/* ilu_kernels.h - the typed kernel table of block ILU and its triangular solves, for iluk and for what ends in the same
- * solves. Every backend has an instance; the CPU's is the reference that others are tested against. */
+/* ilu_kernels.h - the typed kernel table of block ILU and its triangular solves, for iluk and for methods that end in
+ * the same solves. Every backend has an instance; the CPU's is the reference that others are tested against. */
 #ifndef KARST_LIB_BACKEND_ILU_KERNELS_H
 #define KARST_LIB_BACKEND_ILU_KERNELS_H
 
@@ -7,9 +7,9 @@
 #include "lib/matrix/matrix.h"
 #include "lib/backend/tiling.h"
 
-enum { KARST_ILU_SLICE_LARGEST = 6 }; /* block size up to which a GPU factors by slices and by tiles */
+enum { KARST_ILU_SLICE_LARGEST = 6 }; /* largest block size that a GPU factors by slices and by tiles */
 
-/* How the triangles are to be solved. */
+/* Methods for the triangular solves. */
 typedef enum karst_trisolve {
   KARST_TRISOLVE_AUTO,
   KARST_TRISOLVE_LEVEL,
@@ -18,9 +18,8 @@ typedef enum karst_trisolve {
   KARST_TRISOLVE_JACOBI
 } karst_trisolve;
 
-/* What follows from the pattern and the options alone: nothing of it changes once it is made, so that any number of
- * factorizations share it, in several threads too. The pattern is in host memory, unless the analysis takes that of the
- * matrix itself. */
+/* The analysis of pattern and options. It never changes after it is made, so any number of factorizations share it, in
+ * several threads too. The pattern is in host memory, unless the analysis uses that of the matrix itself. */
 typedef struct karst_ilu_analysis {
   karst_index rows;
   int block_size;
@@ -30,21 +29,21 @@ typedef struct karst_ilu_analysis {
   karst_index *upper_column; /* [upper_start[rows]] */
   int64_t lower_blocks;      /* of the strict triangles */
   int64_t upper_blocks;
-  karst_index levels_lower; /* how many level sets each triangle has */
+  karst_index levels_lower; /* number of level sets of each triangle */
   karst_index levels_upper;
-  const karst_tiling *tiling; /* set before analyse: tiles that the rows are sorted by, used during it; NULL: none */
-  bool modified;              /* set before analyse: the factorizations are with an R that is not 0 */
-  bool loads;                 /* set before analyse: the factorizations may be loaded, too */
-  bool diagonal_alone;        /* the products change the diagonal blocks alone, for DILU by tiles on a GPU */
-  const char *trisolve;       /* how the triangles are solved, chosen by analyse: the value trisolve_used */
-  bool by_tiles;              /* set by analyse: by tiles on a GPU */
+  const karst_tiling *tiling; /* set before analyse, used during it: tiles that sort the rows; NULL: no tiles */
+  bool modified;              /* set before analyse: the factorizations use an R other than 0 */
+  bool loads;                 /* set before analyse: the factorizations may also be loaded */
+  bool diagonal_alone;        /* the products change only the diagonal blocks, for DILU by tiles on a GPU */
+  const char *trisolve;       /* the method chosen by analyse: the value trisolve_used */
+  bool by_tiles;              /* set by analyse: the sweeps use tiles on a GPU */
   void *plan;                 /* the backend's schedules */
-  int64_t plan_memory;        /* bytes of it */
+  int64_t plan_memory;        /* its bytes */
 } karst_ilu_analysis;
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
- * columns ascending. The pattern is the analysis's, which outlives the factorization; the plan holds the values, in
- * whatever order its kernels like best. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+ * columns ascending. The pattern belongs to the analysis, which outlives the factorization. The plan holds the values
+ * in its kernels' own order. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
 typedef struct karst_ilu {
   karst_index rows;
   int block_size;
@@ -55,11 +54,11 @@ typedef struct karst_ilu {
   double *lower;            /* [b*b*lower_start[rows]] */
   double *upper;            /* [b*b*upper_start[rows]] */
   double *inverse_diagonal; /* [b*b*rows] */
-  void *plan;               /* the backend's work space, and what it needs of the analysis */
+  void *plan;               /* the backend's work space and its data from the analysis */
   int64_t plan_memory;      /* bytes of the work space and the values */
 } karst_ilu;
 
-/* Returns a factorization on an analysed pattern that has no memory of its own yet. */
+/* Returns a factorization on an analysed pattern, without memory of its own. */
 static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
 {
   karst_ilu ilu = {0};
@@ -73,32 +72,29 @@ static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
 }
 
 struct karst_ilu_kernels {
-  /* Where the analysis has no pattern, which is for level 0, analyse takes the triangles of A itself and counts their
-   * blocks. */
+  /* For an analysis without a pattern (level 0) analyse takes the triangles of A itself and counts their blocks. */
   bool splits;
-  /* Finds the level sets and the schedules of both sweeps, for factorizations of matrices on the pattern of A, from the
-   * pattern that the analysis has. What an analyse that fails has taken, analysis_destroy gives back; the pattern stays
-   * the caller's. */
+  /* Finds the level sets and the schedules of both sweeps from the pattern in analysis, for factorizations of matrices
+   * on the pattern of A. After a failure analysis_destroy releases what it took; the caller keeps the pattern. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                           karst_ilu_analysis *analysis);
   void (*analysis_destroy)(karst_context *context, karst_ilu_analysis *analysis);
-  /* Begins a factorization on the pattern of the analysis: takes memory for the values and work space. trisolve_sweeps:
-   * how many sweeps solve a triangle where these are Jacobi's. What a plan that fails has taken, plan_destroy gives
-   * back, which also accepts a factorization that is zero. */
+  /* Takes memory for values and work space of a factorization on the pattern of the analysis. trisolve_sweeps: number
+   * of Jacobi sweeps for each triangle, if these solve it. After a failure plan_destroy releases what it took;
+   * plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
-  /* Makes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by shift times
-   * the largest entry of its row, or of A where that row is zero, times the identity. modified
-   * is R of the option: so many times the products that the pattern has no place for are added to the diagonal block of
-   * their row. Waits for the device. */
+  /* Computes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by the
+   * identity times shift times the largest entry of its row, or of A if that row is zero. modified, the option's R,
+   * adds R times the products outside the pattern to the diagonal block of their row. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
-  /* Makes the same, on an analysis that loads, from a factorization that exists: value [b*b*blocks of A], device
-   * memory, is ordered as A, whose pattern is that of ilu with the diagonal; strictly lower blocks are L, the others
-   * U = D U'. Waits for the device. */
+  /* Makes the same from an existing factorization, on an analysis with loads set. value [b*b*blocks of A], device
+   * memory, is ordered as A, whose pattern is that of ilu with the diagonal; strictly lower blocks are L, the others U
+   * = D U'. Waits for the device. */
   karst_status (*load)(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                        karst_factor_outcome *outcome);
-  /* Computes z = (L D U')^-1 r, or with trisolve "jacobi" an approximation of it. */
+  /* z = (L D U')^-1 r, or with trisolve "jacobi" an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu *ilu, const double *r, double *z);
 };
 

@@ -1,5 +1,5 @@
-/* ilu_residual.h - the ILU residual norm |A - L U|_F over all entries of the product, a diagnosis for which there is an
- * option. It needs the pattern of the product, and the CPU backend computes it wherever the factors are. */
+/* ilu_residual.h - the ILU residual norm |A - L U|_F over all entries of the product, a diagnostic option. It needs the
+ * pattern of the product, and the CPU backend computes it for the factors of every backend. */
 #ifndef KARST_LIB_BACKEND_ILU_RESIDUAL_H
 #define KARST_LIB_BACKEND_ILU_RESIDUAL_H
 
@@ -11,7 +11,7 @@ typedef struct karst_ilu_residual {
   double *row;              /* [b*b*widest row of the product] */
   karst_index *column;      /* [widest row of the product] */
   karst_index *diagonal;    /* [rows] number of each diagonal block */
-  karst_index *position;    /* [rows] where a column's block is in row, or -1 */
+  karst_index *position;    /* [rows] the place of a column's block in row, or -1 */
 } karst_ilu_residual;
 
 struct karst_ilu_residual_kernels {

@@ -1,7 +1,7 @@
 /* grid.h - the grid of a matrix, its cells and their neighbours.
  *
  * Cell (x, y, z) of an nx-by-ny-by-nz grid has number x + nx (y + ny z). The six faces are numbered so that the
- * neighbours behind them ascend: 0 at -z, 1 at -y, 2 at -x, 3 at +x, 4 at +y, 5 at +z; the cell itself comes between 2
+ * neighbours across them ascend: 0 at -z, 1 at -y, 2 at -x, 3 at +x, 4 at +y, 5 at +z; the cell itself comes between 2
  * and 3. */
 #ifndef KARST_LIB_GRID_GRID_H
 #define KARST_LIB_GRID_GRID_H
@@ -23,7 +23,7 @@ static inline karst_cell karst_grid_cell(const karst_index size[3], karst_index 
   return (karst_cell){number, {number - row * size[0], row % size[1], row / size[1]}};
 }
 
-/* Returns along how many axes two cells are one apart, or -1 where they are farther apart along any. */
+/* Returns along how many axes two cells are one apart, or -1 if they are farther apart along any axis. */
 static inline int karst_cells_apart(const karst_cell *a, const karst_cell *b)
 {
   int axes = 0;
@@ -39,7 +39,7 @@ static inline int karst_face_axis(int face) { return face < KARST_FACES_BELOW ? 
 
 static inline int karst_face_side(int face) { return face < KARST_FACES_BELOW ? -1 : 1; }
 
-/* Returns the number of the cell behind a face, or -1 at the boundary of the grid. */
+/* Returns the number of the neighbour across a face, or -1 at the boundary of the grid. */
 static inline karst_index karst_grid_neighbour(const karst_index size[3], const karst_cell *cell, int face)
 {
   int axis = karst_face_axis(face), side = karst_face_side(face);
@@ -58,40 +58,39 @@ bool karst_grid_is_valid(const karst_index size[3], karst_index *cells, char fau
 karst_status karst_grid_check_cells(karst_context *context, const karst_index size[3], karst_index block_rows,
                                     const karst_index *cell, char fault[KARST_FAULT_SIZE]);
 
-/* Replaces the grid of the matrix by one that is known to fit. The matrix takes over cell, a map allocated with
- * karst_allocate or NULL. */
+/* Replaces the grid of the matrix by one that is known to fit. It takes over cell, a map from karst_allocate or
+ * NULL. */
 void karst_matrix_adopt_grid(karst_matrix *matrix, const karst_index size[3], karst_index *cell);
 
 /* Gives the grid of a matrix, if it has one, to a matrix whose block row i is block row permutation[i] (NULL: i) of it.
- * The permutation has to stay as long as that matrix has the grid, whose map it may be. */
+ * The permutation may become the map, and must stay as long as that matrix has the grid. */
 karst_status karst_matrix_copy_grid(const karst_matrix *from, const karst_index *permutation, karst_matrix *to);
 
 /* Returns whether each coupling joins neighbours of the grid. If not, misfit is the first block row with another
  * coupling, and its column. *stencil: the stencil that the couplings need; stencil may be NULL. */
 bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil, karst_index misfit[2]);
 
-/* Returns the first of the block rows begin .. end - 1, begin > 0, that does not have the columns of the block row
- * before, each one further, or end. */
+/* Returns the first of the block rows begin .. end - 1, begin > 0, whose columns are not those of the block row before
+ * plus one; end if there is no such row. */
 karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end);
 
-/* Does so for some rows that are spread over the matrix. */
+/* The same for a sample of rows spread over the matrix. */
 bool karst_grid_fits_samples(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil);
 
 /* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
 bool karst_grid_search(const karst_matrix *matrix, karst_grid *grid);
 
-/* Guesses by some rows: returns whether they fit the matrix's own grid, or where it has none, one in natural order. */
+/* Guesses from a sample of rows whether they fit the matrix's own grid or, without one, a grid in natural order. */
 bool karst_grid_guess(const karst_matrix *matrix, karst_grid *grid, karst_stencil *stencil);
 
-/* Does the same. KARST_ERROR_MATRIX, with the first coupling that does
- * not fit, where there is none. */
+/* As karst_grid_search, but without a grid KARST_ERROR_MATRIX, with the first coupling that does not fit. */
 karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid);
 
-/* Says that the block in this block row and column joins cells of a grid of these sizes that have no face in common.
- * Returns KARST_ERROR_MATRIX. */
+/* Returns KARST_ERROR_MATRIX with the sentence that the block in this block row and column joins cells of a grid of
+ * these sizes that have no common face. */
 karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2]);
 
-/* Fails with KARST_ERROR_MATRIX where the matrix has a grid and a block that joins cells without a common face. */
+/* KARST_ERROR_MATRIX if the matrix has a grid and a block that joins cells without a common face. */
 karst_status karst_grid_check_faces(const karst_matrix *matrix);
 
 #endif

@@ -1,7 +1,7 @@
 /* layout.h - which scalars of a vector belong to which block row.
  *
- * Every block row has the same number of scalars. What maps between scalars and block rows outside a kernel asks here,
- * so that blocks of several sizes are a matter of this header and the kernels. */
+ * Every block row has the same number of scalars. All code outside the kernels maps between scalars and block rows with
+ * these functions, so that blocks of several sizes would change only this header and the kernels. */
 #ifndef KARST_LIB_MATRIX_LAYOUT_H
 #define KARST_LIB_MATRIX_LAYOUT_H
 
@@ -12,15 +12,14 @@ typedef struct karst_layout {
   int block_size;
 } karst_layout;
 
-/* The layout of as many block rows of one size as hold so many scalars; the last one may have some more. */
+/* The layout of the smallest number of block rows that holds the given scalars. */
 static inline karst_layout karst_layout_over(int64_t scalars, int block_size)
 {
   const karst_layout layout = {(karst_index)(scalars / block_size + (scalars % block_size > 0)), block_size};
   return layout;
 }
 
-/* The first scalar of a block row, whose last one stands before the first of the next; of block_rows: the number of
- * scalars in all. */
+/* The first scalar of a block row, after the last one of the row before; for block_rows: the number of scalars. */
 static inline int64_t karst_layout_first(karst_layout layout, karst_index block_row)
 {
   return (int64_t)block_row * layout.block_size;

@@ -1,5 +1,4 @@
-/* matrix_sums.h - the sums of lib/vector/sums.h that a product with a matrix computes along, in the order of the
- * stream. */
+/* matrix_sums.h - sums (lib/vector/sums.h) computed along with a product with a matrix, in the order of the stream. */
 #ifndef KARST_LIB_MATRIX_MATRIX_SUMS_H
 #define KARST_LIB_MATRIX_MATRIX_SUMS_H
 

@@ -7,7 +7,7 @@
 /* The parts of NAME:SIZES[,key=value...]. */
 typedef struct karst_gallery_spec {
   karst_index size[3];    /* nx, ny, nz; 1 for the dimensions that the problem does not have */
-  int block_size;         /* requested unknowns a cell; 0: the problem's own number */
+  int block_size;         /* requested unknowns per cell; 0: the problem's own number */
   const char *parameters; /* the text after the sizes, "key=value,key=value", or "" */
 } karst_gallery_spec;
 
@@ -18,8 +18,7 @@ struct karst_generator {
   /* Builds the matrix, and unless rhs is NULL the right-hand side. *rhs stays NULL if the problem has none. */
   karst_status (*build)(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
                         karst_vector **rhs);
-  /* Makes the exact solution of the problem with its own right-hand side, a scalar for each row; NULL: it is not
-   * known. */
+  /* Makes the exact solution of the problem with its own right-hand side, one scalar per row; NULL: unknown. */
   karst_status (*exact)(karst_context *context, const karst_gallery_spec *spec, karst_vector **exact);
 };
 
