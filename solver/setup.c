@@ -146,7 +146,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
                                     .settings = solver->chosen.of_ordering};
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
-  karst_order_needs needs;
+  karst_order_needs needs = {.distance = 1};
   karst_status status = karst_precond_check(precond, solver->options, A);
   if (!status) status = karst_order_find_needs(context, precond, solver->options, &needs);
   if (!status) ordering.distance = needs.distance;
