@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-double karst_ilu_measure(const karst_matrix *A, karst_ilu_finding *f)
+double karst_ilu_measure(const karst_matrix *A, karst_thread_outcome *f)
 {
   const int64_t entries = karst_entries(A);
   for (int64_t v = 0; v < entries && !f->measured; v++) f->matrix_norm = fmax(f->matrix_norm, fabs(A->value[v]));

@@ -8,15 +8,15 @@
 #include "lib/matrix/matrix.h"
 
 /* What one thread has found out about the rows that it made. */
-typedef struct karst_ilu_finding {
+typedef struct karst_thread_outcome {
   karst_reason reason;
   karst_index block_row; /* the first bad one, or rows */
   int64_t shifted;
   bool measured;      /* whether the matrix was measured, which only the shift of a row of zeros asks for */
   double matrix_norm; /* its largest absolute entry */
-} karst_ilu_finding;
+} karst_thread_outcome;
 
-static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, karst_index i)
+static inline void karst_thread_report(karst_thread_outcome *f, karst_reason reason, karst_index i)
 {
   if (i >= f->block_row) return;
   f->reason = reason;
@@ -24,7 +24,8 @@ static inline void karst_ilu_find(karst_ilu_finding *f, karst_reason reason, kar
 }
 
 /* Turns what all threads have found into an outcome. */
-static inline void karst_ilu_conclude(karst_index rows, const karst_ilu_finding *all, karst_factor_outcome *outcome)
+static inline void karst_thread_conclude(karst_index rows, const karst_thread_outcome *all,
+                                         karst_factor_outcome *outcome)
 {
   outcome->reason = all->block_row < rows ? all->reason : KARST_SOUND;
   outcome->block_row = outcome->reason == KARST_SOUND ? -1 : all->block_row;
@@ -32,13 +33,13 @@ static inline void karst_ilu_conclude(karst_index rows, const karst_ilu_finding 
 }
 
 /* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
-double karst_ilu_measure(const karst_matrix *A, karst_ilu_finding *f);
+double karst_ilu_measure(const karst_matrix *A, karst_thread_outcome *f);
 
 /* Deals with the pivot block of row i, whose inversion failed for a reason: a singular one is replaced where shift > 0,
  * by shift times largest, the largest entry of the row, or of A where that is 0. inverse: [b*b], then zero where it was
  * not replaced. */
-KARST_INLINE void karst_ilu_mend_pivot(int b, const karst_matrix *A, karst_index i, karst_reason reason, double shift,
-                                       double largest, double *inverse, karst_ilu_finding *f)
+KARST_INLINE void karst_ilu_shift_pivot(int b, const karst_matrix *A, karst_index i, karst_reason reason, double shift,
+                                        double largest, double *inverse, karst_thread_outcome *f)
 {
   bool replace = reason == KARST_SINGULAR_BLOCK && shift > 0;
   if (replace && largest == 0) largest = karst_ilu_measure(A, f);
@@ -47,7 +48,7 @@ KARST_INLINE void karst_ilu_mend_pivot(int b, const karst_matrix *A, karst_index
   if (replace)
     for (int r = 0; r < b; r++) inverse[r * b + r] = 1 / (shift * largest);
   f->shifted += replace;
-  if (!replace) karst_ilu_find(f, reason, i);
+  if (!replace) karst_thread_report(f, reason, i);
 }
 
 #endif

@@ -68,14 +68,14 @@ KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_i
 
 /* Inverts D_i. The row of a singular one is that of E, D_i and F. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, karst_index diagonal, double shift,
-                               const struct room *room, double *inverse, karst_ilu_finding *f)
+                               const struct room *room, double *inverse, karst_thread_outcome *f)
 {
   const karst_reason reason = karst_block_inverse(b, room->pivot_block, room->size, inverse, room->scale, room->pivot);
   if (reason == KARST_SOUND) return;
   double largest = karst_block_norm(b, room->pivot_block);
   for (karst_index e = A->row_start[i]; e < A->row_start[i + 1]; e++)
     if (e != diagonal) largest = fmax(largest, karst_block_norm(b, A->value + karst_block_offset(b, e)));
-  karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
+  karst_ilu_shift_pivot(b, A, i, reason, shift, largest, inverse, f);
 }
 
 KARST_INLINE void sum_row(int b, const karst_matrix *A, karst_index i, karst_index diagonal, double *row_sum)
@@ -87,10 +87,10 @@ KARST_INLINE void sum_row(int b, const karst_matrix *A, karst_index i, karst_ind
 }
 
 typedef void dilu_rows_function(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,
-                                double shift, double modified, int thread, karst_ilu_finding *f);
+                                double shift, double modified, int thread, karst_thread_outcome *f);
 
 KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,
-                              double shift, double modified, const struct room *room, karst_ilu_finding *f)
+                              double shift, double modified, const struct room *room, karst_thread_outcome *f)
 {
   const int64_t bb = (int64_t)b * b;
   const karst_dilu_runs *runs = karst_dilu_runs_of(dilu);
@@ -100,14 +100,14 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, ka
     make_pivot(b, modified, A, dilu, row_sum, i, runs->mirror + runs->lower[i], diagonal, room);
     invert_pivot(b, A, i, diagonal, shift, room, dilu->inverse + i * bb, f);
     if (modified != 0) sum_row(b, A, i, diagonal, row_sum + i * bb);
-    if (!is_finite(b, A, i, diagonal)) karst_ilu_find(f, KARST_NOT_FINITE, i);
+    if (!is_finite(b, A, i, diagonal)) karst_thread_report(f, KARST_NOT_FINITE, i);
   }
 }
 
 /* Two instances for each block size: one of them knows that R is 0. */
 #define INSTANCE(NAME, B, MODIFIED)                                                                                    \
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,          \
-                                double shift, double modified, int thread, karst_ilu_finding *f)                       \
+                                double shift, double modified, int thread, karst_thread_outcome *f)                    \
   {                                                                                                                    \
     double memory[4 * (B) * (B) + 2 * (B)];                                                                            \
     int pivot[B];                                                                                                      \
@@ -121,7 +121,7 @@ KARST_BLOCK_SIZES(INSTANCES)
 #undef INSTANCE
 
 KARST_KERNEL static void dilu_rows_any(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,
-                                       double shift, double modified, int thread, karst_ilu_finding *f)
+                                       double shift, double modified, int thread, karst_thread_outcome *f)
 {
   const karst_dilu_work *work = dilu->plan;
   const int64_t b = dilu->analysis->block_size;
@@ -144,13 +144,13 @@ karst_status karst_dilu_factor_cpu(karst_context *context, const karst_matrix *A
   const karst_schedule *schedule = &runs->forward;
   const karst_index n = A->block_rows;
   dilu_rows_function *rows = instance(A->block_size, modified != 0);
-  karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = n};
+  karst_thread_outcome all = {.reason = KARST_SOUND, .block_row = n};
   karst_piece piece = karst_schedule_begin(context, KARST_KIND_FACTOR, A->block_size, runs->threads, schedule);
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, n);
-    karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = n};
+    karst_thread_outcome mine = {.reason = KARST_SOUND, .block_row = n};
     if (karst_team() == 1) rows(A, dilu, 0, n, shift, modified, 0, &mine);
     for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
       karst_index run, end;
@@ -162,11 +162,11 @@ karst_status karst_dilu_factor_cpu(karst_context *context, const karst_matrix *A
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_dilu_factor)
     {
-      karst_ilu_find(&all, mine.reason, mine.block_row);
+      karst_thread_report(&all, mine.reason, mine.block_row);
       all.shifted += mine.shifted;
     }
   }
   karst_end(context, &piece);
-  karst_ilu_conclude(n, &all, outcome);
+  karst_thread_conclude(n, &all, outcome);
   return KARST_SUCCESS;
 }

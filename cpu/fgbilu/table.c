@@ -3,7 +3,7 @@
 
 /* Lines are the choice for every grid. Their boxes keep the order of the matrix in memory, and there are as many levels
  * as lines side by side; hyperplanes jump about in memory, and have three times as many levels. */
-static karst_status choose(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
+static karst_status choose_style_cpu(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
 {
   static const char *const names[] = {[KARST_FGBILU_AUTO] = "lines",
                                       [KARST_FGBILU_SEQUENTIAL] = "sequential",
@@ -40,7 +40,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
                             karst_fgbilu_analysis *analysis)
 {
   karst_fgbilu_schedule *schedule;
-  karst_status status = choose(context, style, analysis);
+  karst_status status = choose_style_cpu(context, style, analysis);
   if (!status) status = karst_allocate_zero(context, &schedule, 1, sizeof *schedule, "fgbilu");
   if (status) return status;
   analysis->plan = schedule;

@@ -169,7 +169,7 @@ KARST_INLINE void subtract_dropped(int b, double modified, const karst_ilu *ilu,
 
 /* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, karst_index i, karst_index width,
-                               double shift, karst_ilu_workspace *w, karst_ilu_finding *f)
+                               double shift, karst_ilu_workspace *w, karst_thread_outcome *f)
 {
   const int64_t bb = (int64_t)b * b;
   const double *diagonal = w->row + (ilu->lower_start[i + 1] - ilu->lower_start[i]) * bb;
@@ -178,11 +178,11 @@ KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, kar
   karst_reason reason = karst_block_inverse(b, diagonal, size, inverse, size + bb, w->pivot);
   if (reason == KARST_SOUND) return;
   for (karst_index k = 0; k < width; k++) largest = fmax(largest, karst_block_norm(b, w->row + k * bb));
-  karst_ilu_mend_pivot(b, A, i, reason, shift, largest, inverse, f);
+  karst_ilu_shift_pivot(b, A, i, reason, shift, largest, inverse, f);
 }
 
 /* Stores L_ip = a_ip D_p^-1 and U'_ij = D_i^-1 a_ij. */
-KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_ilu_workspace *w, karst_ilu_finding *f)
+KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_ilu_workspace *w, karst_thread_outcome *f)
 {
   const int64_t bb = (int64_t)b * b;
   const double *entry = w->row;
@@ -198,7 +198,7 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
     karst_block_multiply(b, ilu->inverse_diagonal + i * bb, entry, stored);
     for (int64_t v = 0; v < bb; v++) not_finite += stored[v] * 0;
   }
-  if (not_finite != 0) karst_ilu_find(f, KARST_NOT_FINITE, i);
+  if (not_finite != 0) karst_thread_report(f, KARST_NOT_FINITE, i);
 }
 
 /* Sums row i of U' where other rows may want the sum. */
@@ -213,11 +213,11 @@ KARST_INLINE void sum_row(int b, karst_ilu *ilu, karst_index i)
 }
 
 typedef void factor_rows_function(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,
-                                  double shift, double modified, karst_ilu_workspace *w, karst_ilu_finding *f);
+                                  double shift, double modified, karst_ilu_workspace *w, karst_thread_outcome *f);
 
 KARST_INLINE void factor_rows(int b, bool searching, const karst_matrix *A, karst_ilu *ilu, karst_index first,
                               karst_index last, double shift, double modified, karst_ilu_workspace *w,
-                              karst_ilu_finding *f)
+                              karst_thread_outcome *f)
 {
   for (karst_index i = first; i < last; i++) {
     karst_index width = number_columns(ilu, i, w);
@@ -235,7 +235,7 @@ KARST_INLINE void factor_rows(int b, bool searching, const karst_matrix *A, kars
  * to know that R is 0 keeps what is dropped out of the loops. */
 #define INSTANCE(NAME, B, SEARCHING, MODIFIED)                                                                         \
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,            \
-                                double shift, double modified, karst_ilu_workspace *w, karst_ilu_finding *f)           \
+                                double shift, double modified, karst_ilu_workspace *w, karst_thread_outcome *f)        \
   {                                                                                                                    \
     (void)modified;                                                                                                    \
     factor_rows(B, SEARCHING, A, ilu, first, last, shift, MODIFIED, w, f);                                             \
@@ -266,13 +266,13 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
   const karst_ilu_plan *plan = ilu->plan;
   const karst_schedule *schedule = &plan->lower;
   factor_rows_function *rows = instance(ilu->block_size, plan->searching, modified != 0);
-  karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = ilu->rows};
+  karst_thread_outcome all = {.reason = KARST_SOUND, .block_row = ilu->rows};
   karst_piece piece = karst_ilu_begin(context, KARST_KIND_FACTOR, ilu, schedule);
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, ilu->rows);
-    karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
+    karst_thread_outcome mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
     if (karst_team() == 1) rows(A, ilu, 0, ilu->rows, shift, modified, &plan->workspace[0], &mine);
     for (karst_index level = 0; level < schedule->levels && karst_team() > 1; level++) {
       karst_index run, end;
@@ -285,11 +285,11 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_ilu_factor)
     {
-      karst_ilu_find(&all, mine.reason, mine.block_row);
+      karst_thread_report(&all, mine.reason, mine.block_row);
       all.shifted += mine.shifted;
     }
   }
   karst_end(context, &piece);
-  karst_ilu_conclude(ilu->rows, &all, outcome);
+  karst_thread_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

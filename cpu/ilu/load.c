@@ -10,7 +10,7 @@
 /* Loads rows first .. last - 1. The blocks of A and of value are those of a matrix on the pattern of ilu, so that row i
  * begins with block number lower_start[i] + i + upper_start[i]. */
 typedef void load_rows_function(const double *A, const double *value, karst_ilu *ilu, karst_index first,
-                                karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f);
+                                karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f);
 
 /* Makes the size of U_ii, which is pivot (lib/backend/dense.h). The last of the partial sums is pivot itself. sum:
  * [b*b] */
@@ -33,7 +33,7 @@ KARST_INLINE void measure_pivot(int b, const double *A, const double *value, con
 }
 
 KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_ilu *ilu, karst_index first,
-                            karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)
+                            karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)
 {
   const int64_t bb = (int64_t)b * b;
   for (karst_index i = first; i < last; i++) {
@@ -54,13 +54,13 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
       for (int64_t v = 0; v < bb; v++) not_finite += to[v] * 0;
     }
     if (reason != KARST_SOUND || not_finite != 0)
-      karst_ilu_find(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
+      karst_thread_report(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
   }
 }
 
 #define INSTANCE(B)                                                                                                    \
   KARST_KERNEL static void load_rows_##B(const double *A, const double *value, karst_ilu *ilu, karst_index first,      \
-                                         karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)               \
+                                         karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)            \
   {                                                                                                                    \
     load_rows(B, A, value, ilu, first, last, w, f);                                                                    \
   }
@@ -68,7 +68,7 @@ KARST_BLOCK_SIZES(INSTANCE)
 #undef INSTANCE
 
 KARST_KERNEL static void load_rows_any(const double *A, const double *value, karst_ilu *ilu, karst_index first,
-                                       karst_index last, karst_ilu_workspace *w, karst_ilu_finding *f)
+                                       karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)
 {
   load_rows(ilu->block_size, A, value, ilu, first, last, w, f);
 }
@@ -81,18 +81,18 @@ karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, c
 #undef ENTRY
   const karst_ilu_plan *plan = ilu->plan;
   load_rows_function *rows = instance[ilu->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? ilu->block_size : 0];
-  karst_ilu_finding all = {.reason = KARST_SOUND, .block_row = ilu->rows};
+  karst_thread_outcome all = {.reason = KARST_SOUND, .block_row = ilu->rows};
   karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, karst_entries(A), plan->threads);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, ilu->rows, A->row_start);
-    karst_ilu_finding mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
+    karst_thread_outcome mine = {.reason = KARST_SOUND, .block_row = ilu->rows};
     rows(A->value, value, ilu, part.first, part.last, &plan->workspace[karst_thread()], &mine);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_ilu_load)
-    karst_ilu_find(&all, mine.reason, mine.block_row);
+    karst_thread_report(&all, mine.reason, mine.block_row);
   }
   karst_end(context, &piece);
-  karst_ilu_conclude(ilu->rows, &all, outcome);
+  karst_thread_conclude(ilu->rows, &all, outcome);
   return KARST_SUCCESS;
 }

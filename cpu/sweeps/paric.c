@@ -16,7 +16,7 @@ KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_ind
   for (karst_index i = first; i < last; i++) {
     const int64_t at = s->diagonal[i] * bb;
     for (int64_t v = at; v < at + bb; v++) s->value[v] = s->F->value[v];
-    if (!karst_block_cholesky(b, s->value + at)) karst_parilu_poison(bb, s->value + at);
+    if (!karst_block_cholesky(b, s->value + at)) karst_parilu_fill_nan(bb, s->value + at);
   }
 }
 
@@ -28,7 +28,7 @@ KARST_INLINE void invert(int b, const karst_parilu_pass *pass, karst_index first
   (void)w;
   for (karst_index i = first; i < last; i++)
     if (!karst_block_invert_lower(b, s->value + s->diagonal[i] * bb, s->inverse + i * bb))
-      karst_parilu_poison(bb, s->inverse + i * bb);
+      karst_parilu_fill_nan(bb, s->inverse + i * bb);
 }
 
 KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
@@ -68,8 +68,8 @@ KARST_INLINE double measure(int b, const karst_parilu *s, karst_index i, karst_i
 
 /* Finishes block number k, which is block (i,j), from its sum in w->block, and stores it in to. A racing diagonal block
  * gets its inverse too. */
-KARST_INLINE void finish(int b, bool racing, const karst_parilu *s, karst_index i, karst_index k, double *to,
-                         karst_ilu_workspace *w)
+KARST_INLINE void finish_block(int b, bool racing, const karst_parilu *s, karst_index i, karst_index k, double *to,
+                               karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
   const karst_index j = s->F->column[k];
@@ -80,10 +80,10 @@ KARST_INLINE void finish(int b, bool racing, const karst_parilu *s, karst_index 
     karst_parilu_publish(racing, bb, made, to + k * bb);
     return;
   }
-  if (!karst_block_cholesky(b, sum)) karst_parilu_poison(bb, sum);
+  if (!karst_block_cholesky(b, sum)) karst_parilu_fill_nan(bb, sum);
   karst_parilu_publish(racing, bb, sum, to + k * bb);
   if (!racing) return;
-  if (!karst_block_invert_lower(b, sum, made)) karst_parilu_poison(bb, made);
+  if (!karst_block_invert_lower(b, sum, made)) karst_parilu_fill_nan(bb, made);
   karst_parilu_publish(true, bb, made, s->inverse + i * bb);
 }
 
@@ -134,7 +134,7 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
     else
       subtract_rows(b, in_place, s, start, j, w, sum);
     if (pass->row_sum) square += measure(b, s, i, k, w);
-    if (pass->to) finish(b, in_place, s, i, k, pass->to, w);
+    if (pass->to) finish_block(b, in_place, s, i, k, pass->to, w);
   }
   for (karst_index k = start; k < diagonal; k++) w->position[F->column[k]] = -1;
   if (pass->row_sum) pass->row_sum[i] = square;
@@ -166,7 +166,7 @@ static void update(const karst_parilu *s, karst_index i, karst_index k, karst_il
       karst_block_subtract_multiply_transposed(b, left, right, sum);
     }
   }
-  finish(b, true, s, i, k, s->value, w);
+  finish_block(b, true, s, i, k, s->value, w);
 }
 
 /* Makes a unit lower and an upper triangle of the factors: L_ij L_jj^-1 below the diagonal, L_ii L_ji^T from it on. */

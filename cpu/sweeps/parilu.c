@@ -28,7 +28,7 @@ KARST_INLINE void invert_block(int b, const double *block, double *inverse, kars
 {
   const int64_t bb = (int64_t)b * b;
   if (karst_block_inverse(b, block, block, inverse, w->block + 2 * bb, w->pivot) != KARST_SOUND)
-    karst_parilu_poison(bb, inverse);
+    karst_parilu_fill_nan(bb, inverse);
 }
 
 KARST_INLINE void invert(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,

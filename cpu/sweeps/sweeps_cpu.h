@@ -83,7 +83,7 @@ KARST_INLINE double karst_parilu_square(int b, const double *block, const double
   return sum;
 }
 
-KARST_INLINE void karst_parilu_poison(int64_t bb, double *block)
+KARST_INLINE void karst_parilu_fill_nan(int64_t bb, double *block)
 {
   for (int64_t v = 0; v < bb; v++) block[v] = NAN;
 }
