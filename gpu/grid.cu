@@ -12,14 +12,14 @@ struct grid_size {
 };
 
 /* What is found, in the work space of the reductions. */
-struct finding {
+struct grid_survey {
   unsigned long long axes, row;
 };
 
 __device__ __forceinline__ bool is_near(karst_index a, karst_index b) { return a - b <= 1 && b - a <= 1; }
 
-__global__ void __launch_bounds__(THREADS)
-    look_at_rows(karst_index rows, grid_size size, const karst_index *start, const karst_index *column, finding *found)
+__global__ void __launch_bounds__(THREADS) look_at_rows(karst_index rows, grid_size size, const karst_index *start,
+                                                        const karst_index *column, grid_survey *found)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
   if (i >= rows) return;
@@ -45,7 +45,7 @@ karst_status karst_grid_reach_cuda(karst_context *context, const karst_matrix *A
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   if (cudaPeekAtLastError() != cudaSuccess) return KARST_ERROR_DEVICE;
-  finding *place = reinterpret_cast<finding *>(cuda->partial), found = {0, (unsigned long long)A->block_rows};
+  grid_survey *place = reinterpret_cast<grid_survey *>(cuda->partial), found = {0, (unsigned long long)A->block_rows};
   karst_status status = context->backend->upload(context, place, &found, sizeof found);
   if (status) return status;
   look_at_rows<<<karst_cuda_grid(A->block_rows, THREADS), THREADS, 0, cuda->stream>>>(

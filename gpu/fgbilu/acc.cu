@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) subtract(const karst_fgbilu_view m, c
 
 /* Chooses the pivot of column r of a block, the first of the largest scaled entries among the rows without a step, or
  * row r where there is no pivoting, and judges it. */
-__device__ void choose(int n, const factor_work &w, bool pivoting, int64_t q, int r)
+__device__ void choose_pivot(int n, const factor_work &w, bool pivoting, int64_t q, int r)
 {
   const double *column = w.d + karst_cuda_offset(n, q) + r * n, *scale = w.row_scale + q * n;
   int best = r;
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(THREADS)
   __syncwarp();
   if (lane > 0) return;
   w.again[q] = 0;
-  choose(n, w, pivoting, q, 0);
+  choose_pivot(n, w, pivoting, q, 0);
 }
 
 /* Step r: divides the column, which changes its sign, and the pivot row by the pivot. The n - 1 threads from 0 have an
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(THREADS)
   if (q >= p.count) return;
   double *pivot = w.d + karst_cuda_offset(m.b, q) + r * m.b + w.pivot[q * m.b + r];
   *pivot = 1 / *pivot;
-  choose(m.b, w, pivoting, q, r + 1);
+  choose_pivot(m.b, w, pivoting, q, r + 1);
 }
 
 /* Inverts a block by one thread, from the copy of it. */

@@ -39,8 +39,9 @@ typedef struct karst_fgbilu_cuda {
 
 /* The plan of a factorization. */
 typedef struct karst_fgbilu_work_cuda {
-  unsigned long long *finding; /* the first bad cell times 4 plus a karst_fgbilu_fault, device memory; all ones: none */
-  void *factor, *sweep;        /* the variant's work space */
+  unsigned long long *first_fault; /* [1] device memory: the first bad cell times 4 plus its karst_fgbilu_fault; all
+                                      ones: none */
+  void *factor, *sweep;            /* the variant's work space */
 } karst_fgbilu_work_cuda;
 
 static inline karst_fgbilu_cuda *karst_fgbilu_cuda_of(const karst_fgbilu_analysis *analysis)
@@ -59,7 +60,7 @@ static inline karst_fgbilu_work_cuda *karst_fgbilu_work_of(const karst_fgbilu *f
 typedef struct karst_fgbilu_factor_variant {
   karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
   void (*destroy)(karst_context *context, karst_fgbilu *fgbilu);
-  /* Queues the factorization, which reports into finding. */
+  /* Queues the factorization, which reports into first_fault. */
   void (*launch)(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu);
 } karst_fgbilu_factor_variant;
 
@@ -141,7 +142,7 @@ typedef struct karst_fgbilu_view {
   const karst_index *row_start;
   const double *value;
   double *factor;
-  unsigned long long *finding;
+  unsigned long long *first_fault;
   int b;
 } karst_fgbilu_view;
 
@@ -163,7 +164,7 @@ static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const ka
   karst_fgbilu_view view = karst_fgbilu_see(A, fgbilu->analysis);
   view.value = A->value;
   view.factor = fgbilu->factor;
-  view.finding = karst_fgbilu_work_of(fgbilu)->finding;
+  view.first_fault = karst_fgbilu_work_of(fgbilu)->first_fault;
   return view;
 }
 
@@ -194,7 +195,7 @@ static __device__ __forceinline__ int karst_fgbilu_opposite(int face) { return K
 static __device__ __forceinline__ void karst_fgbilu_report(const karst_fgbilu_view &m, karst_index cell,
                                                            enum karst_fgbilu_fault fault)
 {
-  atomicMin(m.finding, (unsigned long long)cell * 4 + fault);
+  atomicMin(m.first_fault, (unsigned long long)cell * 4 + fault);
 }
 
 /* karst_block_inverse_by, for blocks that the first attempt of many threads does not serve. It takes no registers from

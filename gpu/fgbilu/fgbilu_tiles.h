@@ -84,7 +84,7 @@ typedef struct karst_fgbilu_march {
   double *factor;
   double *inbox;
   unsigned long long *ticket;
-  unsigned long long *finding;
+  unsigned long long *first_fault;
 } karst_fgbilu_march;
 
 /* tiles.cu: lets a kernel take so many bytes of dynamic shared memory, or fewer where the GPU has no more. The limit is

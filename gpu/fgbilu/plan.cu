@@ -43,7 +43,8 @@ const karst_fgbilu_variant *find(karst_fgbilu_style style)
   return nullptr;
 }
 
-karst_status choose(karst_context *context, karst_fgbilu_style style, int b, const karst_fgbilu_variant **chosen)
+karst_status choose_variant(karst_context *context, karst_fgbilu_style style, int b,
+                            const karst_fgbilu_variant **chosen)
 {
   if (style == KARST_FGBILU_AUTO) {
     *chosen = variants;
@@ -93,7 +94,7 @@ karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matri
   analysis->plan = plan;
   analysis->block_size = A->block_size;
   analysis->hyperplanes = size[0] - 1 + (size[1] - 1) + size[2];
-  status = choose(context, style, A->block_size, &plan->variant);
+  status = choose_variant(context, style, A->block_size, &plan->variant);
   if (status) {
     plan->variant = nullptr;
     return status;
@@ -128,7 +129,7 @@ karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu
   if (status) return status;
   fgbilu->plan = work;
   status = karst_fgbilu_take(context, entries, "the factor of fgbilu", &fgbilu->factor, bytes);
-  if (!status) status = karst_fgbilu_take(context, 1, "fgbilu", &work->finding, bytes);
+  if (!status) status = karst_fgbilu_take(context, 1, "fgbilu", &work->first_fault, bytes);
   if (!status && variant->factor->plan) status = variant->factor->plan(context, fgbilu);
   if (!status && variant->sweep->plan) status = variant->sweep->plan(context, fgbilu);
   return status;
@@ -141,7 +142,7 @@ void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu
   const karst_fgbilu_variant *variant = karst_fgbilu_cuda_of(fgbilu->analysis)->variant;
   if (variant->factor->destroy) variant->factor->destroy(context, fgbilu);
   if (variant->sweep->destroy) variant->sweep->destroy(context, fgbilu);
-  context->backend->release(context, work->finding);
+  context->backend->release(context, work->first_fault);
   context->backend->release(context, fgbilu->factor);
   karst_release(context, work);
   fgbilu->plan = nullptr;

@@ -4,14 +4,14 @@
 namespace
 {
 
-void report(const karst_fgbilu *fgbilu, unsigned long long finding, karst_factor_outcome *outcome)
+void report(const karst_fgbilu *fgbilu, unsigned long long first_fault, karst_factor_outcome *outcome)
 {
   const karst_index *row = fgbilu->analysis->cells.row;
   *outcome = {KARST_SOUND, -1, 0};
-  if (finding == ~0ULL) return;
-  const karst_index cell = (karst_index)(finding / 4);
+  if (first_fault == ~0ULL) return;
+  const karst_index cell = (karst_index)(first_fault / 4);
   outcome->block_row = row ? row[cell] : cell;
-  switch (static_cast<karst_fgbilu_fault>(finding % 4)) {
+  switch (static_cast<karst_fgbilu_fault>(first_fault % 4)) {
   case KARST_FGBILU_NOT_FINITE:
     outcome->reason = KARST_NOT_FINITE;
     break;
@@ -27,16 +27,16 @@ void report(const karst_fgbilu *fgbilu, unsigned long long finding, karst_factor
 karst_status factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu, karst_factor_outcome *outcome)
 {
   const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(fgbilu->analysis);
-  unsigned long long *finding = karst_fgbilu_work_of(fgbilu)->finding, found = ~0ULL;
+  unsigned long long *first_fault = karst_fgbilu_work_of(fgbilu)->first_fault, found = ~0ULL;
   karst_status status = KARST_SUCCESS;
   if (fgbilu->analysis->cells.rows > 0) {
-    cudaMemsetAsync(finding, 0xff, sizeof *finding, karst_cuda_of(context)->stream);
+    cudaMemsetAsync(first_fault, 0xff, sizeof *first_fault, karst_cuda_of(context)->stream);
     plan->variant->factor->launch(context, A, fgbilu);
     if (plan->one_sided) karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
-    status = context->backend->download(context, &found, finding, sizeof found);
+    status = context->backend->download(context, &found, first_fault, sizeof found);
     if (!status && found != ~0ULL && !plan->one_sided) {
       karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
-      status = context->backend->download(context, &found, finding, sizeof found);
+      status = context->backend->download(context, &found, first_fault, sizeof found);
     }
   }
   report(fgbilu, found, outcome);

@@ -149,6 +149,6 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
   m.factor = fgbilu->factor;
   m.inbox = own->inbox;
   m.ticket = own->ticket;
-  m.finding = karst_fgbilu_work_of(fgbilu)->finding;
+  m.first_fault = karst_fgbilu_work_of(fgbilu)->first_fault;
   return m;
 }

@@ -388,7 +388,7 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
     for (int k = 0; k < N; k++)
       if (real) karst_publish(to + (int)(inverse.columns >> 3 * k & 7U) * N + inverse.row, d[k]);
     if (real && inverse.fault != NONE)
-      atomicMin(m.finding, (unsigned long long)(l.first + (s - l.a - l.b) * m.step) * 4 + inverse.fault);
+      atomicMin(m.first_fault, (unsigned long long)(l.first + (s - l.a - l.b) * m.step) * 4 + inverse.fault);
     now = fetch<N>(m, l, next, own, d, along, a, b);
     next = load_cells(m, l, s + 2 * W);
   }

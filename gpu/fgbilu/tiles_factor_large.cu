@@ -212,7 +212,7 @@ __device__ __forceinline__ void make_block(int n, int apart, double *before, con
 __device__ __forceinline__ void report(const karst_fgbilu_march &m, int64_t cell, karst_reason reason)
 {
   const karst_fgbilu_fault fault = reason == KARST_NOT_FINITE ? KARST_FGBILU_NOT_FINITE : KARST_FGBILU_SINGULAR;
-  atomicMin(m.finding, (unsigned long long)cell * 4 + fault);
+  atomicMin(m.first_fault, (unsigned long long)cell * 4 + fault);
 }
 
 template <bool even, bool pivoting>

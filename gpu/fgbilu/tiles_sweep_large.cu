@@ -284,7 +284,7 @@ template <int LINES, int WIDTH, bool exact = false> instance instance_of(int n)
           warps_of_tile<WIDTH>, shared_of_tile<LINES, WIDTH>(n), shared_of_tile<LINES, WIDTH>(WIDTH)};
 }
 
-instance choose(int n)
+instance choose_instance(int n)
 {
   if (n == 16) return instance_of<2, 16, true>(n);
   if (n == 32) return instance_of<1, 32, true>(n);
@@ -297,11 +297,11 @@ bool aligned(const void *address) { return (uintptr_t)address % 16 == 0; }
 
 } // namespace
 
-size_t karst_fgbilu_sweep_large_shared_cuda(int n) { return choose(n).shared + STATIC; }
+size_t karst_fgbilu_sweep_large_shared_cuda(int n) { return choose_instance(n).shared + STATIC; }
 
 karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 {
-  const instance chosen = choose(n);
+  const instance chosen = choose_instance(n);
   cudaError_t error = cudaSuccess;
   for (const void *kernel : {chosen.downward, chosen.upward}) {
     if (!error) error = karst_fgbilu_allow_shared_cuda(context, kernel, chosen.largest);
@@ -315,7 +315,7 @@ karst_status karst_fgbilu_plan_sweep_large_cuda(karst_context *context, int n)
 void karst_fgbilu_sweep_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool upward,
                                    const double *in, double *out)
 {
-  const instance chosen = choose(march->n);
+  const instance chosen = choose_instance(march->n);
   karst_fgbilu_march m = *march;
   bool wide = m.n % 2 == 0 && aligned(m.value) && aligned(m.factor);
   void *arguments[] = {&m, &wide, &in, &out};

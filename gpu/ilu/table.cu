@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 }
 
 /* Queues what follows the values of the triangles, and reports on them. */
-karst_status finish(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
+karst_status report_outcome(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
 {
   if (plan->sweep->load) plan->sweep->load(context, plan);
   return karst_ilu_report_cuda(context, plan->statistics, outcome);
@@ -42,7 +42,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
   return plan->factor->by_tiles ? karst_ilu_report_cuda(context, plan->statistics, outcome)
-                                : finish(context, plan, outcome);
+                                : report_outcome(context, plan, outcome);
 }
 
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
@@ -53,7 +53,7 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
   const karst_status status = karst_ilu_start_statistics_cuda(context, A, 0, plan->statistics);
   if (status) return status;
   karst_ilu_load_cuda(context, A->value, value, plan);
-  return finish(context, plan, outcome);
+  return report_outcome(context, plan, outcome);
 }
 
 void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)

@@ -35,7 +35,8 @@ KARST_INLINE void put_factor(const karst_rrb_nodes *nodes, bool there, int level
   const bool kept = inverse > 0 && karst_rrb_is_finite(inverse); /* a float may have underflowed */
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) at[c * apart] = kept ? (T)(a[c] * (1 / d)) : (T)0;
   at[KARST_RRB_INVERSE * apart] = kept ? inverse : (T)0;
-  if (there && !kept) karst_rrb_find(nodes->finding, karst_rrb_finding(level, node, !sound && karst_rrb_is_finite(d)));
+  if (there && !kept)
+    karst_rrb_keep_least(nodes->fault, karst_rrb_encode_pivot(level, node, !sound && karst_rrb_is_finite(d)));
 }
 
 KARST_INLINE int64_t node_of(const karst_rrb_nodes *nodes, int m, karst_index i, karst_index j)

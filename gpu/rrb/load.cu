@@ -130,7 +130,7 @@ KARST_INLINE void put_red(const target &t, const row_values &r, karst_index node
   to[2 * apart] = r.a[SOUTH] * inverse;
   to[3 * apart] = r.a[NORTH] * inverse;
   to[KARST_RRB_INVERSE * apart] = inverse;
-  if (!sound) karst_rrb_find(t.nodes.finding, karst_rrb_finding(1, node, karst_rrb_is_finite(d)));
+  if (!sound) karst_rrb_keep_least(t.nodes.fault, karst_rrb_encode_pivot(1, node, karst_rrb_is_finite(d)));
 }
 
 template <bool NINE> KARST_INLINE void put_black(const target &t, const row_values &r, karst_index i, karst_index j)
@@ -147,8 +147,8 @@ template <bool NINE> KARST_INLINE void load_row(const matrix &A, const target &t
 {
   const karst_index node = node_of(A, row), j = node / A.nx, i = node - j * A.nx;
   const row_values r = read_row<NINE>(A, row, node, i);
-  if (!r.finite) karst_rrb_find(t.nodes.finding, karst_rrb_finding(0, node, false));
-  if (!r.symmetric) karst_rrb_find(t.unsymmetric, (unsigned long long)row);
+  if (!r.finite) karst_rrb_keep_least(t.nodes.fault, karst_rrb_encode_pivot(0, node, false));
+  if (!r.symmetric) karst_rrb_keep_least(t.unsymmetric, (unsigned long long)row);
   if ((i + j) % 2 != 0)
     put_red<NINE>(t, r, node, i, j);
   else
@@ -179,16 +179,16 @@ karst_status karst_rrb_inspect_cuda(karst_context *context, const karst_matrix *
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
   unsigned long long found[2] = {~0ULL, ~0ULL}; /* the first entry that joins no neighbours; 0: some cross corners */
-  unsigned long long *finding = reinterpret_cast<unsigned long long *>(cuda->partial);
+  unsigned long long *misfit = reinterpret_cast<unsigned long long *>(cuda->partial);
   karst_index *cell = nullptr;
   karst_status status = KARST_SUCCESS;
   *pattern = {false, {-1, -1}};
   if (A->block_rows == 0) return KARST_SUCCESS;
   if (rrb->cell) status = karst_device_indices(context, A->block_rows, rrb->cell, "the cells of rrb", &cell);
   if (status) return status;
-  cudaMemsetAsync(finding, 0xff, sizeof found, cuda->stream);
-  inspect_rows<<<karst_cuda_grid(A->block_rows, THREADS), THREADS, 0, cuda->stream>>>(see(A, rrb, cell), finding);
-  status = context->backend->download(context, found, finding, sizeof found);
+  cudaMemsetAsync(misfit, 0xff, sizeof found, cuda->stream);
+  inspect_rows<<<karst_cuda_grid(A->block_rows, THREADS), THREADS, 0, cuda->stream>>>(see(A, rrb, cell), misfit);
+  status = context->backend->download(context, found, misfit, sizeof found);
   if (cell) context->backend->release(context, cell);
   if (status) return status;
   pattern->nine_point = found[1] == 0;
@@ -204,7 +204,7 @@ void karst_rrb_load_cuda(karst_context *context, const karst_matrix *A, const ka
   if (A->block_rows == 0) return;
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   double *stencil = rrb->levels > 0 ? plan->arrays.schur : plan->arrays.straight[0];
-  const target t = {rrb->shape[0], plan->arrays.first, stencil, karst_rrb_nodes_of(rrb), plan->finding};
+  const target t = {rrb->shape[0], plan->arrays.first, stencil, karst_rrb_nodes_of(rrb), plan->faults};
   const matrix seen = see(A, rrb, plan->cell);
   const unsigned blocks = karst_cuda_grid(A->block_rows, THREADS);
   const cudaStream_t stream = karst_cuda_of(context)->stream;

@@ -23,8 +23,8 @@ static __device__ double karst_rrb_invert_pivot(const karst_rrb_rest_view &v, in
 {
   const double inverse = 1 / rest, d = karst_rrb_sum(rest, fabs(diagonal) + fabs(diagonal - rest));
   if (karst_rrb_is_pivot(d)) return inverse;
-  if (reports && *v.nodes.finding >> KARST_RRB_LEVEL_SHIFT > (unsigned)v.levels + 1)
-    *v.nodes.finding = karst_rrb_finding(v.levels + 1, q, karst_rrb_is_finite(d));
+  if (reports && *v.nodes.fault >> KARST_RRB_LEVEL_SHIFT > (unsigned)v.levels + 1)
+    *v.nodes.fault = karst_rrb_encode_pivot(v.levels + 1, q, karst_rrb_is_finite(d));
   return 0;
 }
 

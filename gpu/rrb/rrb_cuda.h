@@ -16,26 +16,26 @@ enum { KARST_RRB_DENSE = 1024 /* nodes: what is left is kept as a dense inverse 
 
 /* How kernels that check pivots name nodes, and where they report the first bad one. */
 typedef struct karst_rrb_nodes {
-  karst_index size[2];         /* of grid 0 */
-  const unsigned char *there;  /* [nodes of grid 0] whether a block row is its, in device memory; NULL: all are there */
-  unsigned long long *finding; /* the least karst_rrb_finding; all ones: none */
+  karst_index size[2];        /* of grid 0 */
+  const unsigned char *there; /* [nodes of grid 0] whether a block row is its, in device memory; NULL: all are there */
+  unsigned long long *fault;  /* the least karst_rrb_encode_pivot; all ones: none */
 } karst_rrb_nodes;
 
 typedef struct karst_rrb_cuda {
   karst_rrb_arrays arrays;
-  karst_index *cell;           /* [rows] rrb->cell in device memory, or NULL */
-  unsigned char *there;        /* as in karst_rrb_nodes */
-  unsigned long long *finding; /* [2] device memory: the first unsymmetric block row, all ones where there is none; and
+  karst_index *cell;          /* [rows] rrb->cell in device memory, or NULL */
+  unsigned char *there;       /* as in karst_rrb_nodes */
+  unsigned long long *faults; /* [2] device memory: the first unsymmetric block row, all ones where there is none; and
                                 * what karst_rrb_nodes has */
-  int64_t *place;              /* [rest] the element of vector[levels / 2] that each node left is */
-  double *dense;               /* rest <= KARST_RRB_DENSE: [rest rest] W = L^-1, unit lower triangular, row after row */
-  double *band;                /* [rest (rest_band + 1)] as in cpu/rrb/rrb_cpu.h */
-  double *inverse;             /* [rest] 1 / d where dense; M^-1 = W^T D^-1 W on what is left */
-  double *left;                /* [rest] work space */
-  double *memory;              /* finding to left: one allocation */
-  double *nodes;               /* what baselines/rrb_nodes.cu stores, zero at first, or NULL */
-  int64_t shared;              /* elements that the vectors of coarse.cu may have */
-  bool overlaps;               /* whether kernels wait for the one before themselves, so that launches may overlap */
+  int64_t *place;             /* [rest] the element of vector[levels / 2] that each node left is */
+  double *dense;              /* rest <= KARST_RRB_DENSE: [rest rest] W = L^-1, unit lower triangular, row after row */
+  double *band;               /* [rest (rest_band + 1)] as in cpu/rrb/rrb_cpu.h */
+  double *inverse;            /* [rest] 1 / d where dense; M^-1 = W^T D^-1 W on what is left */
+  double *left;               /* [rest] work space */
+  double *memory;             /* faults to left: one allocation */
+  double *nodes;              /* what baselines/rrb_nodes.cu stores, zero at first, or NULL */
+  int64_t shared;             /* elements that the vectors of coarse.cu may have */
+  bool overlaps;              /* whether kernels wait for the one before themselves, so that launches may overlap */
 } karst_rrb_cuda;
 
 static inline karst_rrb_cuda *karst_rrb_cuda_of(const karst_rrb *rrb)
@@ -46,14 +46,14 @@ static inline karst_rrb_cuda *karst_rrb_cuda_of(const karst_rrb *rrb)
 static inline karst_rrb_nodes karst_rrb_nodes_of(const karst_rrb *rrb)
 {
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
-  return {{rrb->size[0], rrb->size[1]}, plan->there, plan->finding + 1};
+  return {{rrb->size[0], rrb->size[1]}, plan->there, plan->faults + 1};
 }
 
 /* What a bad pivot is reported as: the least of several is that to be named. Level 0 is for entries of A that are not
  * finite; the nodes that are left, on level levels + 1, go by their numbers in the order of karst_rrb_rest_node. */
 enum { KARST_RRB_LEVEL_SHIFT = 56 };
 
-KARST_INLINE unsigned long long karst_rrb_finding(int level, int64_t node, bool finite)
+KARST_INLINE unsigned long long karst_rrb_encode_pivot(int level, int64_t node, bool finite)
 {
   return (unsigned long long)level << KARST_RRB_LEVEL_SHIFT | (unsigned long long)node << 1 |
          (unsigned long long)finite;
@@ -63,12 +63,12 @@ KARST_INLINE bool karst_rrb_is_finite(double d) { return fabs(d) <= DBL_MAX; }
 
 KARST_INLINE bool karst_rrb_is_pivot(double d) { return d > 0 && d <= DBL_MAX; }
 
-KARST_INLINE void karst_rrb_find(unsigned long long *finding, unsigned long long found)
+KARST_INLINE void karst_rrb_keep_least(unsigned long long *least, unsigned long long found)
 {
 #ifdef __CUDA_ARCH__
-  atomicMin(finding, found);
+  atomicMin(least, found);
 #else
-  if (found < *finding) *finding = found;
+  if (found < *least) *least = found;
 #endif
 }
 

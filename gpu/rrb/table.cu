@@ -5,7 +5,7 @@
 namespace
 {
 
-/* What is left, and the findings: one allocation of doubles. */
+/* Allocates the arrays from faults to left together, as doubles. */
 karst_status take_rest(karst_context *context, karst_rrb *rrb, karst_rrb_cuda *plan)
 {
   const int64_t rest = rrb->rest, width = (int64_t)rrb->rest_band + 1;
@@ -18,7 +18,7 @@ karst_status take_rest(karst_context *context, karst_rrb *rrb, karst_rrb_cuda *p
   if (status) return status;
   rrb->plan_memory += count * (int64_t)sizeof(double);
   context->backend->fill(context, count, 0, plan->memory);
-  plan->finding = reinterpret_cast<unsigned long long *>(plan->memory);
+  plan->faults = reinterpret_cast<unsigned long long *>(plan->memory);
   plan->place = reinterpret_cast<int64_t *>(plan->memory + 2);
   plan->inverse = plan->memory + 2 + rest;
   plan->left = plan->inverse + rest;
@@ -117,12 +117,12 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_rrb *rr
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   unsigned long long found[2] = {~0ULL, ~0ULL};
   *outcome = {KARST_SOUND, 0, -1, -1};
-  cudaMemsetAsync(plan->finding, 0xff, sizeof found, karst_cuda_of(context)->stream);
+  cudaMemsetAsync(plan->faults, 0xff, sizeof found, karst_cuda_of(context)->stream);
   karst_rrb_load_cuda(context, A, rrb);
   karst_rrb_eliminate_cuda(context, rrb);
   karst_rrb_rest_factor_cuda(context, rrb);
   if (rrb->grouped < rrb->grids) karst_rrb_nodes_kernels_cuda.spread(context, rrb);
-  const karst_status status = context->backend->download(context, found, plan->finding, sizeof found);
+  const karst_status status = context->backend->download(context, found, plan->faults, sizeof found);
   if (!status) report(rrb, found, outcome);
   return status;
 }

@@ -90,8 +90,8 @@ __device__ double measure(const karst_parilu_pass_cuda &p, int64_t t, const elem
 
 /* Makes count rows of L_ij, from row first on, from those of S_ij in line [b][count]. */
 template <bool symmetric, bool racing>
-__device__ void finish(const karst_parilu_pass_cuda &p, karst_index block, int b, int first, int count,
-                       const double *line)
+__device__ void finish_rows(const karst_parilu_pass_cuda &p, karst_index block, int b, int first, int count,
+                            const double *line)
 {
   const double *inverse = p.inverse + karst_cuda_offset(b, p.S.column[block]);
   __syncthreads();
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(THREADS) pass_large(const karst_parilu_pass_cu
         else if (update)
           karst_parilu_store<racing>(p.to + karst_cuda_offset(b, block) + at.c * b + at.r, sum);
       }
-      if (update && lower) finish<symmetric, racing>(p, block, b, first, count, line);
+      if (update && lower) finish_rows<symmetric, racing>(p, block, b, first, count, line);
     }
   }
   if constexpr ((how & KARST_PARILU_MEASURE) != 0) karst_parilu_sum(square, p.partial + blockIdx.x);

@@ -94,13 +94,13 @@ __device__ __forceinline__ void subtract_element(const large_call &f, bool diago
 __device__ block_view find_block(const search_call &call, const search_row &row, karst_index j)
 {
   const large_call &f = call.f;
-  if (j == row.number) return view(f.upper, f.b, row.at.upper);
+  if (j == row.number) return block_at(f.upper, f.b, row.at.upper);
   if (j < row.number) {
     const karst_index k = karst_find_column(call.lower.column, row.lower_begin, row.lower_end, j);
-    return k < 0 ? block_view{NULL, 0} : view(f.lower, f.b, block_of_lower(call, row, k));
+    return k < 0 ? block_view{NULL, 0} : block_at(f.lower, f.b, block_of_lower(call, row, k));
   }
   const karst_index k = karst_find_column(call.upper.column, row.upper_begin, row.upper_end, j);
-  return k < 0 ? block_view{NULL, 0} : view(f.upper, f.b, block_of_upper(call, row.at.upper, row.upper_end, k));
+  return k < 0 ? block_view{NULL, 0} : block_at(f.upper, f.b, block_of_upper(call, row.at.upper, row.upper_end, k));
 }
 
 /* Fetches the blocks of A. Where size is not NULL, the first is the diagonal one. */
@@ -109,7 +109,7 @@ __device__ void start_blocks(const large_call &f, const karst_triangle &t, int64
   const int64_t bb = (int64_t)f.b * f.b;
   for (int64_t number = threadIdx.x; number < length * bb; number += THREADS) {
     const int64_t block = first + number / bb * t.group, v = number % bb;
-    const block_view to = view(t, f.b, block);
+    const block_view to = block_at(t, f.b, block);
     const karst_index source = t.source[block];
     const double element = source >= 0 ? f.A[source * bb + v] : 0;
     to.at[v / f.b * to.stride + v % f.b] = element;
@@ -144,7 +144,7 @@ __device__ void subtract_by_pivot(const search_call &call, const search_row &row
   const large_call &f = call.f;
   const int b = B ? B : f.b;
   const int64_t bb = (int64_t)b * b, elements = (pivot.end - pivot.begin) * bb;
-  const block_view left = view(f.lower, b, pivot.left);
+  const block_view left = block_at(f.lower, b, pivot.left);
   bool ready = false;
   for (int64_t number = threadIdx.x; number < elements; number += THREADS) {
     const int64_t v = B == 1 ? 0 : number % bb, r = v % b, c = v / b;
@@ -153,7 +153,7 @@ __device__ void subtract_by_pivot(const search_call &call, const search_row &row
     if (!to.at) continue;
     await_pivot(f, pivot, ready);
     subtract_element(f, call.upper.column[k] == row.number, to, r, c,
-                     product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
+                     product<B>(b, left, block_at(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
   }
 }
 
@@ -166,7 +166,7 @@ __device__ void subtract_by_row(const search_call &call, const search_row &row, 
   const large_call &f = call.f;
   const int b = B ? B : f.b;
   const int64_t bb = (int64_t)b * b, lower = row.lower_end - next, upper = row.upper_end - row.upper_begin;
-  const block_view left = view(f.lower, b, pivot.left);
+  const block_view left = block_at(f.lower, b, pivot.left);
   bool ready = false;
   for (int64_t number = threadIdx.x; number < (lower + 1 + upper) * bb; number += THREADS) {
     const int64_t n = number / bb, v = number % bb, r = v % b, c = v / b;
@@ -176,11 +176,12 @@ __device__ void subtract_by_row(const search_call &call, const search_row &row, 
     const karst_index k = karst_find_column(call.upper.column, pivot.begin, pivot.end, j);
     if (k < 0) continue;
     const block_view to =
-        is_lower ? view(f.lower, b, block_of_lower(call, row, own))
-                 : view(f.upper, b, n == lower ? row.at.upper : block_of_upper(call, row.at.upper, row.upper_end, own));
+        is_lower
+            ? block_at(f.lower, b, block_of_lower(call, row, own))
+            : block_at(f.upper, b, n == lower ? row.at.upper : block_of_upper(call, row.at.upper, row.upper_end, own));
     await_pivot(f, pivot, ready);
     subtract_element(f, n == lower, to, r, c,
-                     product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
+                     product<B>(b, left, block_at(f.upper, b, block_of_upper(call, pivot.right, pivot.end, k)), r, c));
   }
 }
 
@@ -227,17 +228,17 @@ __device__ void subtract_dropped(const search_call &call, const search_row &row,
   const int b = B ? B : f.b, t = (int)threadIdx.x;
   const int64_t bb = (int64_t)b * b;
   const int at_once = bb < THREADS ? (int)bb : (int)THREADS, shares = THREADS / at_once, share = t / at_once;
-  const block_view to = view(f.upper, b, row.at.upper);
+  const block_view to = block_at(f.upper, b, row.at.upper);
   for (int64_t first = 0; first < bb; first += at_once) {
     const int64_t v = first + t % at_once, r = v % b, c = v / b;
     double sum = 0, sizes = 0;
     each_pivot(call, row, some, [&](const pivot_row &pivot, karst_index) {
       if (v >= bb || share >= shares) return;
-      const block_view left = view(f.lower, b, pivot.left);
+      const block_view left = block_at(f.lower, b, pivot.left);
       for (int64_t k = (int64_t)pivot.begin + share; k < pivot.end; k += shares)
         if (!find_block(call, row, call.upper.column[k]).at) {
-          sum +=
-              product<B>(b, left, view(f.upper, b, block_of_upper(call, pivot.right, pivot.end, (karst_index)k)), r, c);
+          sum += product<B>(b, left, block_at(f.upper, b, block_of_upper(call, pivot.right, pivot.end, (karst_index)k)),
+                            r, c);
           sizes += fabs(sum);
         }
     });

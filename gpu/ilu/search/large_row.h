@@ -50,7 +50,7 @@ struct block_view {
   int64_t stride;
 };
 
-__device__ block_view view(const karst_triangle &t, int b, int64_t block)
+__device__ block_view block_at(const karst_triangle &t, int b, int64_t block)
 {
   int64_t stride = (int64_t)t.group * b, entry = block / t.group, q = block % t.group;
   return {t.value + entry * b * stride + q * b, stride};
@@ -113,7 +113,7 @@ __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t firs
   const int64_t bb = (int64_t)b * b;
   double largest = 0;
   for (int64_t number = threadIdx.x; number < count * bb; number += blockDim.x) {
-    const block_view block = view(t, b, first + number / bb * t.group);
+    const block_view block = block_at(t, b, first + number / bb * t.group);
     const int64_t v = number % bb;
     largest = fmax(largest, fabs(block.at[v / b * block.stride + v % b]));
   }
@@ -177,13 +177,13 @@ __device__ double finish_upper(const large_call &f, const large_row &row, block_
   double bad = 0;
   if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
     for (int64_t number = threadIdx.x; number < (row.upper_length - 1) * b; number += blockDim.x) {
-      const block_view block = view(f.upper, f.b, row.upper + (1 + number / b) * f.upper.group);
+      const block_view block = block_at(f.upper, f.b, row.upper + (1 + number / b) * f.upper.group);
       bad += multiply_line(f.b, block.at + number % b * block.stride, 1, inverse.at, inverse.stride, 1);
     }
     return bad;
   }
   for (int64_t e = 1; e < row.upper_length; e++)
-    bad += multiply_from_left(f.b, inverse, view(f.upper, f.b, row.upper + e * f.upper.group), line);
+    bad += multiply_from_left(f.b, inverse, block_at(f.upper, f.b, row.upper + e * f.upper.group), line);
   return bad;
 }
 
@@ -191,12 +191,12 @@ __device__ double finish_lower(const large_call &f, const large_row &row, double
 {
   const int64_t b = f.b;
   double bad = 0;
-  const auto divisor = [&](int64_t block) { return view(f.upper, f.b, first_of_upper(f, f.lower.column[block])); };
+  const auto divisor = [&](int64_t block) { return block_at(f.upper, f.b, first_of_upper(f, f.lower.column[block])); };
   if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
     for (int64_t number = threadIdx.x; number < row.lower_length * b; number += blockDim.x) {
       const int64_t block = row.lower + number / b * f.lower.group;
       if (f.lower.column[block] == f.lower.slots) continue;
-      const block_view to = view(f.lower, f.b, block), right = divisor(block);
+      const block_view to = block_at(f.lower, f.b, block), right = divisor(block);
       bad += multiply_line(f.b, to.at + number % b, to.stride, right.at, 1, right.stride);
     }
     return bad;
@@ -204,7 +204,7 @@ __device__ double finish_lower(const large_call &f, const large_row &row, double
   for (int64_t e = 0; e < row.lower_length; e++) {
     const int64_t block = row.lower + e * f.lower.group;
     if (f.lower.column[block] == f.lower.slots) continue;
-    bad += multiply_from_right(f.b, view(f.lower, f.b, block), divisor(block), line);
+    bad += multiply_from_right(f.b, block_at(f.lower, f.b, block), divisor(block), line);
   }
   return bad;
 }
@@ -212,7 +212,7 @@ __device__ double finish_lower(const large_call &f, const large_row &row, double
 /* Makes D^-1, U' and L of a row whose blocks are those of A less the products. */
 __device__ void finish_row(const large_call &f, const large_row &row, double *line)
 {
-  const block_view inverse = view(f.upper, f.b, row.upper);
+  const block_view inverse = block_at(f.upper, f.b, row.upper);
   invert_pivot(f, row, inverse, line);
   double bad = finish_upper(f, row, inverse, line);
   mark_done(f.done, row.slot);

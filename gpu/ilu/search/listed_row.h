@@ -15,13 +15,13 @@ __device__ void accumulate(const karst_triangle &lower, const karst_triangle &up
                            const double *A, int64_t number, double *size)
 {
   const int64_t bb = (int64_t)b * b;
-  const block_view to = view(t, b, number);
+  const block_view to = block_at(t, b, number);
   const karst_index source = t.source[number];
   for (int64_t v = threadIdx.x; v < bb; v += LISTED_THREADS) {
     const int64_t r = v % b, c = v / b;
     double sum = source >= 0 ? A[source * bb + v] : 0, sizes = fabs(sum);
     for (karst_index n = t.list[number]; n < t.list[number + 1]; n++) {
-      const block_view left = view(lower, b, t.product[n].left), right = view(upper, b, t.product[n].right);
+      const block_view left = block_at(lower, b, t.product[n].left), right = block_at(upper, b, t.product[n].right);
       const double *column = right.at + c * right.stride;
       for (int s = 0; s < b; s++) sum -= left.at[s * left.stride + r] * __ldcg(&column[s]);
       sizes += fabs(sum);
@@ -54,7 +54,8 @@ __device__ void subtract_dropped_listed(const karst_triangle &lower, const karst
     const int64_t r = v % b, c = v / b;
     double sum = 0, sizes = 0;
     for (int64_t n = dropped.list[slot]; n < dropped.list[slot + 1]; n++) {
-      const block_view left = view(lower, b, dropped.product[n].left), right = view(upper, b, dropped.product[n].right);
+      const block_view left = block_at(lower, b, dropped.product[n].left),
+                       right = block_at(upper, b, dropped.product[n].right);
       const double *column = right.at + c * right.stride;
       for (int s = 0; s < b; s++) sum += left.at[s * left.stride + r] * __ldcg(&column[s]);
       sizes += fabs(sum);
@@ -76,7 +77,7 @@ __device__ __forceinline__ void sum_listed(const large_call &f, const large_row 
   for (int64_t e = 0; e < row.upper_length; e++)
     accumulate(f.lower, f.upper, f.upper, f.b, f.A, row.upper + e * f.upper.group, e > 0 ? NULL : size_here(f));
   if (MODIFIED)
-    subtract_dropped_listed(f.lower, f.upper, f.b, row.slot, dropped, f.modified, view(f.upper, f.b, row.upper),
+    subtract_dropped_listed(f.lower, f.upper, f.b, row.slot, dropped, f.modified, block_at(f.upper, f.b, row.upper),
                             size_here(f));
 }
 

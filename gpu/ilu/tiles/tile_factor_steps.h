@@ -329,7 +329,7 @@ invert_with_care(const tile_memory &w, const karst_ilu_making &m, const karst_il
 }
 
 /* Puts the thread's row of an inverse in place of the block, which no lane of the warp reads any more, if wanted. */
-template <int B> __device__ __forceinline__ void put_row(const double (&inverse)[B], double *to, bool wanted)
+template <int B> __device__ __forceinline__ void put_inverse_row(const double (&inverse)[B], double *to, bool wanted)
 {
   __syncwarp();
 #pragma unroll
@@ -359,12 +359,12 @@ __device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_
   sound = sound && !karst_ilu_is_lost<B>(size, row, extent.column) && !lost;
   bool trace = B == 1 || lost, left = __any_sync(~0u, at.active && !sound);
   if (left) sound = !karst_any_of_block<B>(at, !sound);
-  put_row<B>(inverse, block + at.r, at.active && sound);
+  put_inverse_row<B>(inverse, block + at.r, at.active && sound);
 #pragma unroll 1
   while (left) {
     const karst_ilu_place mine = {at.q, at.r, at.active && !sound, at.group};
     const bool right = invert_with_care<B>(w, m, mine, job, size, trace, f, inverse);
-    put_row<B>(inverse, block + at.r, mine.active && right);
+    put_inverse_row<B>(inverse, block + at.r, mine.active && right);
     sound = sound || right;
     left = !trace && __any_sync(~0u, at.active && !sound);
     trace = true;

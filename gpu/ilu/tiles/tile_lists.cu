@@ -268,7 +268,8 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
   karst_ilu_making m = lists.making[n];
   m.record = units[n];
   const writer to = writer_of((char *)(lists.record + m.record), m);
-  const karst_index *wait = (const karst_index *)(record_of(v.lower.tiled, t.tile) + karst_ilu_record_of(t.tile).wait);
+  const karst_index *wait =
+      (const karst_index *)(record_of_tile(v.lower.tiled, t.tile) + karst_ilu_record_of(t.tile).wait);
   write_rows(v, t.tile, m.fill, to);
   __syncwarp();
   write_waves(v, t.tile, m, to);

@@ -136,7 +136,7 @@ struct tile_view {
 __device__ tile_view tile_at(const karst_ilu_products_view &v, int64_t n)
 {
   const karst_ilu_tile tile = v.lower.tiled.tile[n];
-  const char *record = record_of(v.lower.tiled, tile);
+  const char *record = record_of_tile(v.lower.tiled, tile);
   return {tile, (const karst_index *)(record + karst_ilu_record_of(tile).halo), v.used + v.halo[n],
           v.outside + v.halo[n]};
 }

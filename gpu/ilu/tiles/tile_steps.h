@@ -11,7 +11,7 @@ namespace
 /* 2^MOST_SHIFT lanes may share a scalar row, where the rows of a triangle are long on average. */
 enum { MOST_SHIFT = 3 };
 
-__device__ __forceinline__ unsigned look(const unsigned *mark)
+__device__ __forceinline__ unsigned load_mark(const unsigned *mark)
 {
   unsigned value;
 #if __CUDA_ARCH__ >= 700
@@ -268,7 +268,7 @@ __device__ __forceinline__ void fetch_halo(int halos, const karst_index *halo, c
 
 __device__ __forceinline__ void await_mark(const unsigned *mark, unsigned solve)
 {
-  while (__any_sync(~0u, look(mark) != solve)) {}
+  while (__any_sync(~0u, load_mark(mark) != solve)) {}
 }
 
 __device__ __forceinline__ void await_tiles(int waits, const karst_index *wait, const unsigned *done, unsigned solve)

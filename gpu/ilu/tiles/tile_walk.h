@@ -11,19 +11,19 @@ namespace
 /* The tile of this warp, where each has one. */
 __device__ __forceinline__ int64_t tile_of_warp() { return (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32; }
 
-__device__ __forceinline__ const char *record_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
+__device__ __forceinline__ const char *record_of_tile(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
 {
   return (const char *)(tiled.record + tile.record);
 }
 
 __device__ __forceinline__ const karst_ilu_step *steps_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
 {
-  return (const karst_ilu_step *)record_of(tiled, tile);
+  return (const karst_ilu_step *)record_of_tile(tiled, tile);
 }
 
 __device__ __forceinline__ const unsigned short *order_of(const karst_ilu_tiled &tiled, const karst_ilu_tile &tile)
 {
-  return (const unsigned short *)(record_of(tiled, tile) + karst_ilu_record_of(tile).order);
+  return (const unsigned short *)(record_of_tile(tiled, tile) + karst_ilu_record_of(tile).order);
 }
 
 /* Calls visit(step, count, row) for each step of a tile, by a warp whose lanes have the rows of the step or -1. */
