@@ -17,8 +17,8 @@ struct level {
 };
 
 /* The neighbours 0 to 3 of a node that is eliminated, and what parts 1 to 4 of a stencil couple with, in strides. */
-static const int neighbour[2][KARST_RRB_COUPLINGS][2] = {{{-1, 0}, {1, 0}, {0, -1}, {0, 1}},
-                                                         {{-1, -1}, {1, -1}, {-1, 1}, {1, 1}}};
+static const int neighbour_step[2][KARST_RRB_COUPLINGS][2] = {{{-1, 0}, {1, 0}, {0, -1}, {0, 1}},
+                                                              {{-1, -1}, {1, -1}, {-1, 1}, {1, 1}}};
 static const int reach[2][KARST_RRB_PARTS][2] = {{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {-1, 1}},
                                                  {{0, 0}, {1, 1}, {-1, 1}, {2, 0}, {0, 2}}};
 
@@ -35,7 +35,7 @@ KARST_INLINE int64_t first_column(struct level at, bool red, int64_t j)
   return shifted ? at.stride : 0;
 }
 
-KARST_INLINE bool is_inside(const karst_rrb_naive *naive, int64_t i, int64_t j)
+KARST_INLINE bool is_node(const karst_rrb_naive *naive, int64_t i, int64_t j)
 {
   return i >= 0 && j >= 0 && i < naive->size[0] && j < naive->size[1];
 }
@@ -123,13 +123,13 @@ static void destroy(karst_context *context, karst_rrb_naive *naive)
 /* ---- the factorization ---- */
 
 /* The coupling of node (i, j) with the one that is (di, dj) strides away: 0 where there is none. */
-KARST_INLINE double coupling(const karst_rrb_naive *naive, double *const *stencil, struct level at, int64_t i,
-                             int64_t j, int di, int dj)
+KARST_INLINE double coupling_towards(const karst_rrb_naive *naive, double *const *stencil, struct level at, int64_t i,
+                                     int64_t j, int di, int dj)
 {
   const bool down = dj < 0 || (dj == 0 && di < 0);
   const int sign = down ? -1 : 1;
   const int64_t i_low = down ? i + di * at.stride : i, j_low = down ? j + dj * at.stride : j;
-  if (!is_inside(naive, i_low, j_low)) return 0;
+  if (!is_node(naive, i_low, j_low)) return 0;
   for (int part = 1; part < KARST_RRB_PARTS; part++)
     if (reach[at.skew][part][0] == sign * di && reach[at.skew][part][1] == sign * dj)
       return stencil[part][node_at(naive, i_low, j_low)];
@@ -144,7 +144,8 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
   if (!naive->exists[node]) return true;
   for (int part = 3; part < KARST_RRB_PARTS; part++) {
     const int di = reach[at.skew][part][0], dj = reach[at.skew][part][1];
-    const double one = coupling(naive, stencil, at, i, j, di, dj), other = coupling(naive, stencil, at, i, j, -di, -dj);
+    const double one = coupling_towards(naive, stencil, at, i, j, di, dj),
+                 other = coupling_towards(naive, stencil, at, i, j, -di, -dj);
     dropped += one + other;
     size += fabs(one) + fabs(other);
   }
@@ -152,8 +153,8 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
   naive->refused = isfinite(d) ? d : NAN;
   if (!(d > 0) || !isfinite(d)) return false;
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
-    const int *towards = neighbour[at.skew][c];
-    naive->factor[c][node] = coupling(naive, stencil, at, i, j, towards[0], towards[1]) / d;
+    const int *towards = neighbour_step[at.skew][c];
+    naive->factor[c][node] = coupling_towards(naive, stencil, at, i, j, towards[0], towards[1]) / d;
   }
   naive->factor[KARST_RRB_INVERSE][node] = 1 / d;
   return true;
@@ -171,7 +172,7 @@ KARST_INLINE karst_index factor_red(karst_rrb_naive *naive, double *const *stenc
 /* l d l of couplings a and b of a red node, which ties its neighbours a and b, or 0 where there is no such node. */
 KARST_INLINE double fill_between(const karst_rrb_naive *naive, int64_t i, int64_t j, int a, int b)
 {
-  if (!is_inside(naive, i, j)) return 0;
+  if (!is_node(naive, i, j)) return 0;
   const int64_t node = node_at(naive, i, j);
   double *const *factor = naive->factor;
   return naive->exists[node] ? factor[a][node] * factor[b][node] / factor[KARST_RRB_INVERSE][node] : 0;
@@ -237,7 +238,7 @@ static karst_index factor_rest(karst_rrb_naive *naive, double *const *stencil)
       const int64_t di = (naive->node[p] % nx - node % nx) / at.stride;
       const int64_t dj = (naive->node[p] / nx - node / nx) / at.stride;
       if (di >= -2 && di <= 2 && dj >= -2 && dj <= 2)
-        row[k] = coupling(naive, stencil, at, node % nx, node / nx, (int)di, (int)dj);
+        row[k] = coupling_towards(naive, stencil, at, node % nx, node / nx, (int)di, (int)dj);
     }
     row[width] = naive->exists[node] ? stencil[KARST_RRB_CENTRE][node] : 1; /* nothing is coupled with a hole */
   }
@@ -286,7 +287,7 @@ static bool load(const karst_matrix *A, const karst_rrb *rrb, karst_rrb_outcome 
   return not_finite < 0;
 }
 
-static void factor(const karst_rrb *rrb, karst_rrb_outcome *outcome)
+static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
 {
   const karst_rrb_cpu *plan = rrb->plan;
   const int m = rrb->grouped;
@@ -306,9 +307,9 @@ KARST_INLINE double less_neighbours(const karst_rrb_naive *naive, struct level a
                                     int64_t j, double sum)
 {
   for (int c = 0; c < KARST_RRB_COUPLINGS; c++) {
-    const int *towards = neighbour[at.skew][c];
+    const int *towards = neighbour_step[at.skew][c];
     const int64_t i_there = i + towards[0] * at.stride, j_there = j + towards[1] * at.stride;
-    if (!is_inside(naive, i_there, j_there)) continue;
+    if (!is_node(naive, i_there, j_there)) continue;
     const int64_t there = node_at(naive, i_there, j_there);
     const int back = at.skew ? 3 - c : c ^ 1;
     sum -= red ? naive->factor[c][node_at(naive, i, j)] * z[there] : naive->factor[back][there] * z[there];
@@ -368,8 +369,8 @@ KARST_INLINE double multiply_row(const karst_rrb_naive *naive, const double *x, 
   for (int part = 1; part < KARST_RRB_PARTS; part++) {
     const int di = reach[1][part][0], dj = reach[1][part][1];
     const int64_t distance = node_at(naive, di, dj);
-    if (is_inside(naive, i + di, j + dj)) sum += naive->schur[part][node] * x[node + distance];
-    if (is_inside(naive, i - di, j - dj)) sum += naive->schur[part][node - distance] * x[node - distance];
+    if (is_node(naive, i + di, j + dj)) sum += naive->schur[part][node] * x[node + distance];
+    if (is_node(naive, i - di, j - dj)) sum += naive->schur[part][node - distance] * x[node - distance];
   }
   return sum;
 }
@@ -391,7 +392,7 @@ static double multiply(const karst_rrb_naive *naive, const double *x, double *y)
 
 /* Coupling c of a red node times a value of its neighbour or its own: west, east, south or
  * north. */
-static double coupled(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
+static double times_coupling(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
 {
   return naive->factor[coupling][node] * value;
 }
@@ -405,10 +406,10 @@ static void enter(const karst_rrb_naive *naive, const double *b, double *z)
       double sum = 0;
       if ((i + j) % 2 == 0) {
         sum = b[node];
-        if (i > 0) sum -= coupled(naive, 1, node - 1, b[node - 1]);
-        if (i + 1 < nx) sum -= coupled(naive, 0, node + 1, b[node + 1]);
-        if (j > 0) sum -= coupled(naive, 3, node - nx, b[node - nx]);
-        if (j + 1 < ny) sum -= coupled(naive, 2, node + nx, b[node + nx]);
+        if (i > 0) sum -= times_coupling(naive, 1, node - 1, b[node - 1]);
+        if (i + 1 < nx) sum -= times_coupling(naive, 0, node + 1, b[node + 1]);
+        if (j > 0) sum -= times_coupling(naive, 3, node - nx, b[node - nx]);
+        if (j + 1 < ny) sum -= times_coupling(naive, 2, node + nx, b[node + nx]);
       }
       z[node] = sum;
     }
@@ -420,11 +421,11 @@ static void leave(const karst_rrb_naive *naive, const double *x, double *b)
   for (int64_t j = 0; j < ny; j++)
     for (int64_t i = (j + 1) % 2; i < nx; i += 2) {
       const int64_t node = j * nx + i;
-      double sum = coupled(naive, KARST_RRB_INVERSE, node, b[node]);
-      if (i > 0) sum -= coupled(naive, 0, node, x[node - 1]);
-      if (i + 1 < nx) sum -= coupled(naive, 1, node, x[node + 1]);
-      if (j > 0) sum -= coupled(naive, 2, node, x[node - nx]);
-      if (j + 1 < ny) sum -= coupled(naive, 3, node, x[node + nx]);
+      double sum = times_coupling(naive, KARST_RRB_INVERSE, node, b[node]);
+      if (i > 0) sum -= times_coupling(naive, 0, node, x[node - 1]);
+      if (i + 1 < nx) sum -= times_coupling(naive, 1, node, x[node + 1]);
+      if (j > 0) sum -= times_coupling(naive, 2, node, x[node - nx]);
+      if (j + 1 < ny) sum -= times_coupling(naive, 3, node, x[node + nx]);
       b[node] = sum;
     }
 }
@@ -433,7 +434,7 @@ const struct karst_rrb_naive_kernels karst_rrb_naive_kernels = {
     .create = create,
     .destroy = destroy,
     .load = load,
-    .factor = factor,
+    .factor = factor_naive,
     .solve = solve,
     .solve_black = solve_black,
     .multiply = multiply,
