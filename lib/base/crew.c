@@ -47,7 +47,7 @@ int karst_crew_present(const karst_crew *crew, int threads)
   return present > 1 ? present : 1;
 }
 
-static karst_crew_record *record_of(karst_crew *crew, karst_kind kind, int64_t work)
+static karst_crew_record *find_crew_record(karst_crew *crew, karst_kind kind, int64_t work)
 {
   int size = 0;
   while (size < KARST_CREW_SIZES - 1 && work >= (int64_t)KARST_CREW_LEAST << 2 * (size + 1)) size++;
@@ -75,7 +75,7 @@ int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t wo
   int present = karst_crew_present(crew, threads);
   if (kind >= KARST_KIND_FORWARD && kind <= KARST_KIND_FACTOR && now - load(&crew->raised) < settled) present = 1;
   if (present == 1 || kind >= KARST_KIND_FACTOR) return present;
-  return is_trial(__atomic_add_fetch(&record_of(crew, kind, work)->pieces, 1, __ATOMIC_RELAXED)) ? 1 : present;
+  return is_trial(__atomic_add_fetch(&find_crew_record(crew, kind, work)->pieces, 1, __ATOMIC_RELAXED)) ? 1 : present;
 }
 
 /* Updates the smoothed cost of one thread. A piece that is much slower than the record is taken for disturbed, and one
@@ -109,7 +109,7 @@ static double seconds_alone(const karst_crew_record *record, int64_t work, const
 void karst_crew_note(karst_crew *crew, int threads, karst_kind kind, int64_t work, const karst_crew_cost *cost)
 {
   if (karst_crew_worth(crew, threads, kind, work) == 1 || crew->steady) return;
-  karst_crew_record *record = record_of(crew, kind, work);
+  karst_crew_record *record = find_crew_record(crew, kind, work);
   const double seconds = cost->now - cost->start;
   if (cost->used == 1) {
     note_alone(record, seconds / (double)work);

@@ -19,7 +19,7 @@ static karst_status make(karst_context *context, karst_index block_rows, int blo
 }
 
 /* Destroys what was made so far where something failed. */
-static karst_status finish(karst_status status, karst_matrix **matrix)
+static karst_status keep_or_destroy(karst_status status, karst_matrix **matrix)
 {
   if (!status) return KARST_SUCCESS;
   karst_matrix_destroy(*matrix);
@@ -61,7 +61,7 @@ static karst_status adopt_pattern(karst_context *context, karst_index block_rows
   (*matrix)->row_start = row_start;
   (*matrix)->column = column;
   (*matrix)->owns_pattern = true;
-  return finish(place_pattern(*matrix), matrix);
+  return keep_or_destroy(place_pattern(*matrix), matrix);
 }
 
 karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
@@ -73,7 +73,7 @@ karst_status karst_matrix_adopt(karst_context *context, karst_index block_rows, 
     return status;
   }
   (*matrix)->adopted = value;
-  return finish(value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix), matrix);
+  return keep_or_destroy(value ? karst_matrix_place_adopted(*matrix) : karst_matrix_own_values(*matrix), matrix);
 }
 
 karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index block_rows, int block_size,
@@ -107,7 +107,7 @@ karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *
   karst_matrix_widest_row(A);
   if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* should the host look */
   inherit_rows(A, made);
-  return finish(status, pattern);
+  return keep_or_destroy(status, pattern);
 }
 
 karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
@@ -122,7 +122,7 @@ karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_u
   (*matrix)->device_column = pattern->device_column;
   (*matrix)->shape = pattern;
   inherit_rows(pattern, *matrix);
-  return finish(karst_matrix_own_values(*matrix), matrix);
+  return keep_or_destroy(karst_matrix_own_values(*matrix), matrix);
 }
 
 static karst_status check_sizes(karst_context *context, karst_index block_rows, int block_size,
@@ -179,7 +179,7 @@ static karst_status make_on_pattern(karst_context *context, karst_index block_ro
     (*matrix)->column = (karst_index *)column;
   }
   if (!status) status = place_pattern(*matrix);
-  return finish(status, matrix);
+  return keep_or_destroy(status, matrix);
 }
 
 karst_status karst_matrix_create(karst_context *context, karst_index block_rows, int block_size,
@@ -192,7 +192,7 @@ karst_status karst_matrix_create(karst_context *context, karst_index block_rows,
     status = karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
   else
     status = ownership == KARST_COPY ? karst_matrix_copy_values(*matrix, value) : karst_matrix_refer(*matrix, value);
-  return finish(status, matrix);
+  return keep_or_destroy(status, matrix);
 }
 
 karst_status karst_matrix_create_pattern(karst_context *context, karst_index block_rows, int block_size,
@@ -203,7 +203,7 @@ karst_status karst_matrix_create_pattern(karst_context *context, karst_index blo
   if (status) return status;
   status = karst_matrix_own_values(*matrix);
   if (!status) context->backend->fill(context, karst_entries(*matrix), 0, (*matrix)->value);
-  return finish(status, matrix);
+  return keep_or_destroy(status, matrix);
 }
 
 void karst_matrix_destroy(karst_matrix *matrix)

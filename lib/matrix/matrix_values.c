@@ -22,7 +22,7 @@ karst_status karst_matrix_copy_values(karst_matrix *matrix, const double *value)
   return matrix->context->backend->upload(matrix->context, matrix->value, value, bytes_of(matrix));
 }
 
-static karst_status place(karst_matrix *matrix, const double *host)
+static karst_status place_values(karst_matrix *matrix, const double *host)
 {
   void *memory = NULL;
   const struct karst_backend *backend = matrix->context->backend;
@@ -35,12 +35,12 @@ karst_status karst_matrix_refer(karst_matrix *matrix, const double *value)
 {
   matrix->references_value = true;
   matrix->source = value;
-  return place(matrix, value);
+  return place_values(matrix, value);
 }
 
 karst_status karst_matrix_place_adopted(karst_matrix *matrix)
 {
-  karst_status status = place(matrix, matrix->adopted);
+  karst_status status = place_values(matrix, matrix->adopted);
   if (status || matrix->value == matrix->adopted) return status;
   karst_release(matrix->context, matrix->adopted);
   matrix->adopted = NULL;

@@ -20,12 +20,12 @@ static void take(double element, karst_survey *survey, double *square)
 }
 
 /* Looks at count elements on the host, which begin with x[first] and y[first], and says whether to go on. */
-typedef bool look_function(void *user, int64_t first, int64_t count, const double *x, const double *y);
+typedef bool inspect_function(void *user, int64_t first, int64_t count, const double *x, const double *y);
 
-/* Shows n elements of device memory to look, piece by piece. y may be NULL. Each piece waits for the device, so that
+/* Shows n elements of device memory to inspect, piece by piece. y may be NULL. Each piece waits for the device, so that
  * pieces are large if there is memory for it. A refusal is no error, so that karst_allocate is not used. */
 static karst_status show_device(karst_context *context, int64_t n, const double *x, const double *y,
-                                look_function *look, void *user)
+                                inspect_function *inspect, void *user)
 {
   enum { LARGE = 1 << 17, SMALL = 512 };
   const karst_allocator *allocator = &context->allocator;
@@ -45,17 +45,17 @@ static karst_status show_device(karst_context *context, int64_t n, const double 
     double *other = piece + count;
     status = context->backend->download(context, piece, x + first, (size_t)count * sizeof *piece);
     if (!status && y) status = context->backend->download(context, other, y + first, (size_t)count * sizeof *other);
-    if (!status) goes_on = look(user, first, count, piece, y ? other : NULL);
+    if (!status) goes_on = inspect(user, first, count, piece, y ? other : NULL);
   }
   karst_release(context, many);
   return status;
 }
 
-static karst_status show(karst_context *context, int64_t n, const double *x, const double *y, look_function *look,
+static karst_status show(karst_context *context, int64_t n, const double *x, const double *y, inspect_function *inspect,
                          void *user)
 {
-  if (!context->backend->host_memory) return show_device(context, n, x, y, look, user);
-  look(user, 0, n, x, y);
+  if (!context->backend->host_memory) return show_device(context, n, x, y, inspect, user);
+  inspect(user, 0, n, x, y);
   return KARST_SUCCESS;
 }
 
