@@ -199,8 +199,8 @@ static bool has_ended(pid_t pid)
 }
 
 /* Watches the process until it has ended. Returns whether the user has interrupted it. */
-static bool watch(struct child *child, const struct compare_limits *limits, compare_tick *tick, void *user,
-                  struct compare_ended *ended, double began)
+static bool watch_child(struct child *child, const struct compare_limits *limits, compare_tick *tick, void *user,
+                        struct compare_ended *ended, double began)
 {
   bool killed = false, open = true;
   while (!has_ended(child->pid)) {
@@ -220,7 +220,7 @@ static bool watch(struct child *child, const struct compare_limits *limits, comp
 }
 
 /* Ends what is left of the process group, gives back the process, and reads what is in the pipes. */
-static void finish(struct child *child, struct compare_ended *ended, double began)
+static void end_child(struct child *child, struct compare_ended *ended, double began)
 {
   struct rusage usage = {.ru_maxrss = 0};
   kill(-child->pid, SIGKILL); /* before the process is given back, so that its number is nobody else's */
@@ -243,8 +243,8 @@ int compare_run(const char *solve, char *const argv[], const struct compare_limi
   int status = start(&child, solve, argv);
   bool stopped = false;
   if (status == TOOL_GO_ON) {
-    stopped = watch(&child, limits, tick, user, ended, began);
-    finish(&child, ended, began);
+    stopped = watch_child(&child, limits, tick, user, ended, began);
+    end_child(&child, ended, began);
   }
   for (int i = 0; i < STREAMS; i++)
     if (child.from[i] >= 0) close(child.from[i]);
