@@ -67,7 +67,7 @@ static void check_counts(const char *row, double n, double cells, double blocks)
          "a factorization has as many steps as there are hyperplanes, the sweeps twice as many");
 }
 
-/* What is asked for on two threads is left out where there is one. */
+/* A case that needs two threads is skipped on a machine with one. */
 static int has_threads(void) { return strstr(karst_build_features(), "OpenMP") != NULL; }
 
 static void test_grids(void)

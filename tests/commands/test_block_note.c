@@ -1,5 +1,5 @@
-/* A file of scalars that come in blocks gets a note that says their size, where nothing else does; no other file does:
- * not a dense one, a random one, a grid's, one with a header, nor one that is read in blocks already. */
+/* A file of scalars that form blocks gets a note with the block size, if the file does not state it. No other file gets
+ * one: not a dense or random matrix, one with a grid or a header, nor one that is read in blocks already. */
 #include "config.h"
 
 #include "tests/support/refusal.h"

@@ -267,7 +267,7 @@ static long factor_entries(const struct cli_run *run)
   return line ? strtol(line + strlen("factors "), NULL, 10) : -1;
 }
 
-/* --first.level and --first.level=1 alike, to the same effect as the stage's own option. */
+/* --first.level and --first.level=1 are both accepted and act like the stage's own option. */
 static void test_options_inside(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "convdiff:9x9x9", "--precond", "two-stage");

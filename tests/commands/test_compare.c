@@ -233,7 +233,7 @@ static void test_bad_files(void)
 
 static const char tiny[] = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n";
 
-/* A folder's matrices, whatever their names, are sorted, and right-hand sides are none. */
+/* The matrices of a folder are sorted, whatever their names; right-hand sides are not taken for matrices. */
 static void test_folder(void)
 {
   static const char *const names[] = {"-x.mtx", "a b'\"\\.mtx", "n\nl.mtx", "z.mtx"};

@@ -1,7 +1,7 @@
-/* test_compare_resume.c - a plan of 200 cases over 23 matrices, of which one takes too much memory and one is singular
- * with a right-hand side outside its range, so that no method converges. A batch that SIGKILL ends three times, and
- * whose results once lose half a line, has the table of a batch that nothing disturbs, but for times, and runs no case
- * again that has its row. */
+/* test_compare_resume.c - runs a plan of 200 cases over 23 matrices. One case takes too much memory; one matrix is
+ * singular with a right-hand side outside its range, so that no method converges. A batch that is killed by SIGKILL
+ * three times, and once loses half a line of its results, ends with the table of an undisturbed batch except for times.
+ * It runs no case again that has its row. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -67,8 +67,8 @@ static void write_plan(void)
   json_decref(all);
 }
 
-/* A script stands in for solve, notes that it was started, and becomes solve. */
-static void write_stand_in(const char *folder)
+/* A script replaces solve: it records that it was started, and then runs solve. */
+static void write_fake_solve(const char *folder)
 {
   char script[2048];
   const char *known = getenv("KARST_SOLVE");
@@ -80,7 +80,7 @@ static void write_stand_in(const char *folder)
   setenv("KARST_SOLVE", path, 1);
 }
 
-/* Lines of a file that are whole; 0 where there is none. */
+/* The number of complete lines of a file; 0 without the file. */
 static long count_lines(const char *path)
 {
   char piece[4096];
@@ -92,8 +92,8 @@ static long count_lines(const char *path)
   return lines;
 }
 
-/* Waits until nobody has the results locked: where compare is killed as it starts a case, that process may hold the
- * file a moment longer, before the system ends it. */
+/* Waits until the results are unlocked. If compare is killed while it starts a case, that process may hold the file a
+ * moment longer, before the system ends it. */
 static void wait_for_lock(void)
 {
   const int file = open(disturbed, O_RDWR);
@@ -264,7 +264,7 @@ static void test_all(void)
   snprintf(disturbed, sizeof disturbed, "%s", tap_scratch("disturbed.jsonl"));
   write_never();
   write_plan();
-  write_stand_in(folder);
+  write_fake_solve(folder);
   test_resume();
 }
 #else

@@ -1,6 +1,6 @@
-/* test_compare_run.c - the command compare where something goes wrong: cases that crash, hang or take too much, a batch
- * that is killed or interrupted and goes on, and results files that are damaged, locked or full. In some tests a script
- * stands in for solve. */
+/* test_compare_run.c - the command compare where something fails: cases that crash, hang or take too much; a batch that
+ * is killed or interrupted, and resumed; results files that are damaged, locked or full. Some tests replace solve by a
+ * script. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -49,8 +49,8 @@ static bool has_one_row(const char *outcome, const char *words)
   return fine;
 }
 
-/* Makes a script stand in for solve; NULL: solve is itself again. */
-static void stand_in(const char *script)
+/* Replaces solve by a script; NULL restores solve. */
+static void replace_solve(const char *script)
 {
   if (script) {
     const char *path = tap_write("solve", script, -1);
@@ -84,14 +84,14 @@ static void test_outcomes(void)
 #endif
   check(run, run->status == 0 && has_one_row("no device", ""), "so is one without its device");
   begin();
-  stand_in("#!/bin/sh\n" GREEDY);
+  replace_solve("#!/bin/sh\n" GREEDY);
   run = COMPARE("poisson2d:4x4", "--memory-limit=60M");
   check(run, run->status == 0 && has_one_row("out of memory", "the limit of 60 MiB"),
         "so is one over the memory limit");
   begin();
   run = COMPARE("poisson2d:4x4", "--time-limit=0.1", "--memory-limit=100G");
   check(run, run->status == 0 && has_one_row("out of time", "the limit of 0.1 s"), "so is one over the time limit");
-  stand_in(NULL);
+  replace_solve(NULL);
   run = COMPARE("poisson2d:4x4", "--quiet");
   check(run, run->status == 0 && has_one_row("out of time", ""), "which is not run again");
   run = COMPARE("poisson2d:4x4", "--quiet", "--retry=crashed,no_device");
@@ -144,7 +144,7 @@ static void test_bad_ends(void)
   };
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
     begin();
-    stand_in(ends[i].script);
+    replace_solve(ends[i].script);
     const struct cli_run *run = COMPARE("poisson2d:4x4", "--quiet");
     check(run, run->status == 0 && has_one_row(ends[i].outcome, ends[i].words), "a bad end is a row");
     tap_note("%s: %s", ends[i].outcome, ends[i].words);
@@ -169,7 +169,7 @@ static void test_huge(void)
       "echo '{\"iterations\": 1e300, \"converged\": true, \"rows\": 1e300, \"block\": 1e300, \"fill\": 1e308,'\n"
       "echo '\"times\": {\"order\": 1e308, \"symbolic\": 1e308, \"factor\": -1e300, \"solve\": 1e308}}'\n";
   begin();
-  stand_in(script);
+  replace_solve(script);
   const struct cli_run *run = COMPARE("poisson2d:4x4", "--level=0..3", "--quiet");
   json_t *rows = read_rows(results), *row = json_array_get(rows, 0), *points = json_object_get(row, "history");
   check(run,
@@ -191,7 +191,7 @@ static void test_huge(void)
   run = COMPARE("--tables-only", "--report", tap_scratch("report"));
   check(run, run->status == 0 || (run->status == 2 && strstr(run->err, "gnuplot")), "a page is made of it");
   remove_folder(tap_scratch("report"));
-  stand_in(NULL);
+  replace_solve(NULL);
 }
 
 /* What KARST_SOLVE names is no command: no case has a row of it. */
@@ -200,7 +200,7 @@ static void test_no_solve(void)
   const struct cli_run *run;
   char folder[512];
   begin();
-  stand_in("#!/nowhere/shell\n");
+  replace_solve("#!/nowhere/shell\n");
   run = COMPARE("poisson2d:4x4");
   check(run, run->status == 2 && cli_is_one_sentence(run, "compare") && strstr(run->err, "cannot be started"),
         "a script without its shell cannot be started");
@@ -221,10 +221,10 @@ static void test_no_solve(void)
   json_t *rows = read_rows(results);
   tap_ok(json_array_size(rows) == 0, "and none of them is a row");
   json_decref(rows);
-  stand_in(NULL);
+  replace_solve(NULL);
 }
 
-/* Whether a process runs still; one that has ended and that nobody has asked about does not. */
+/* Whether a process still runs; a zombie does not. */
 static bool runs(long pid)
 {
   char path[64], line[512] = "", *state;
@@ -237,8 +237,8 @@ static bool runs(long pid)
   return state && state[1] && state[2] != 'Z' && state[2] != 'X';
 }
 
-/* Waits up to a minute until a case and its own process, whose numbers are in a file, have ended. That process is
- * killed here where compare itself was killed: the system ends the case, but nobody ends what the case has begun. */
+/* Waits up to a minute until a case and its own process, whose numbers are in a file, have ended. If compare itself was
+ * killed, the system ends the case but not that process: the test kills it. */
 static bool have_ended(const char *path, bool killed)
 {
   long first = 0, second = 0;
@@ -277,17 +277,17 @@ static void test_time_limit(void)
   snprintf(mark, sizeof mark, "KARST_TEST_MARK=%s", value);
   begin();
   setenv("KARST_TEST_MARK", value, 1);
-  stand_in("#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\nwhile :; do wait; done\n");
+  replace_solve("#!/bin/sh\ntrap '' TERM INT HUP\nsleep 1000 &\nwhile :; do wait; done\n");
   const struct cli_run *run = COMPARE("poisson2d:4x4", "--time-limit=0.3");
   check(run, run->status == 0 && has_one_row("out of time", "0.3 s"), "the limit of time ends a case without manners");
   int left = 1;
   for (int i = 0; i < 6000 && (left = count_marked(mark)) > 0; i++) usleep(10000);
   tap_ok(left == 0, "and what it has begun: %d are left", left);
-  stand_in(NULL);
+  replace_solve(NULL);
   unsetenv("KARST_TEST_MARK");
 }
 
-/* The status of a child that has been told to end, and is killed where it has not after a minute. */
+/* Returns the status of a child that was sent a signal; kills it if it has not ended after a minute. */
 static int wait_for(pid_t child)
 {
   int status = 0;
@@ -310,7 +310,7 @@ static void test_interrupted(void)
   char text[2048], pids[512], path[600];
   snprintf(pids, sizeof pids, "%s", tap_scratch("pids"));
   snprintf(text, sizeof text, script, pids, pids, pids);
-  stand_in(text);
+  replace_solve(text);
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     char *argv[] = {path, "poisson2d:4x4", "poisson2d:5x5", "--results", results, NULL};
     char said[512] = "";
@@ -338,7 +338,7 @@ static void test_interrupted(void)
     tap_ok(have_ended(pids, signals[i] == SIGKILL), "signal %d leaves nothing behind", signals[i]);
     json_decref(rows);
   }
-  stand_in(NULL);
+  replace_solve(NULL);
 }
 
 /* Results that are damaged, locked, or on a disk that is full. */

@@ -1,5 +1,5 @@
-/* test_json.c - what solve and bench say with --json: the keys of their objects, errors as objects, and names that are no
- * text; and what only that tells, such as the fill and the reference solution. */
+/* test_json.c - what solve and bench print with --json: the keys of their objects, errors as objects, names that are
+ * not valid text, and values that only --json reports, such as the fill and the reference solution. */
 #include "config.h"
 
 #include "tests/support/cli.h"

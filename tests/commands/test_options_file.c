@@ -1,5 +1,5 @@
-/* The option --options of solve: a file gives options one a line, the command line comes after it, and what is wrong in
- * the file is told with its line. */
+/* The option --options of solve: a file gives one option a line; the command line overrides it; an error in the file is
+ * reported with its line. */
 #include "config.h"
 
 #include "tests/support/cli.h"

@@ -1,5 +1,6 @@
-/* No command writes over what it reads: the matrix, what lies beside it, the files that a problem of the gallery or an
- * option names, and for compare the results and the plan. Each is refused with a sentence, and stays as it is. */
+/* No command overwrites its input: the matrix, the files beside it, the files that a gallery problem or an option
+ * names, and for compare the results and the plan. Each attempt is refused with a sentence and leaves the file
+ * unchanged. */
 #include "config.h"
 
 #include "tests/support/cli.h"

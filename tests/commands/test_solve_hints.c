@@ -1,4 +1,4 @@
-/* A failed solve ends with a line on what to try, and what it says helps: each hint is followed here. */
+/* A failed solve ends with a hint, and the hint helps: each one is followed here. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -167,7 +167,8 @@ static void test_slow(void)
          "try --trisolve auto", LIST("--trisolve", "auto"), "approximate triangular solves");
 }
 
-/* A right-hand side in a row of zeros: what is told first leads to what is told next, and that to a solution. */
+/* A right-hand side that is not zero in a row of zeros: the first hint leads to a second one, and that to a
+ * solution. */
 static void test_no_solution(void)
 {
   char path[512];
@@ -188,8 +189,8 @@ static void test_no_solution(void)
          LIST("--precond", "iluk", "--shift", "1"), "auto's factors");
 }
 
-/* Cells of two unknowns whose equations are exchanged, on a line: no diagonal entry of a scalar or of a block that
- * begins inside a cell. */
+/* Cells on a line, each with two unknowns whose equations are exchanged: scalars have no diagonal entry, and neither do
+ * blocks that begin inside a cell. */
 static void test_block(void)
 {
   enum { CELLS = 49 };

@@ -161,7 +161,7 @@ static void test_options_inside(karst_context *context, struct solve_report repo
 }
 #endif
 
-/* Numbers of which some are not known, as of a GPU that had no memory for the copy. */
+/* Reports some numbers as unknown, such as those of a GPU without memory for the copy. */
 static const struct solve_profile profile = {.copy = 0,
                                              .time_update = 0.25,
                                              .time_solve = 0.75,
@@ -198,7 +198,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
 #endif
 }
 
-/* Values that a method reports which a program registers, of which one has a name of auto's. */
+/* A method that a program registers reports values, one of them under a name that auto uses. */
 static karst_status boast(karst_precond *p)
 {
   return karst_precond_put_text(p, "auto_choice", "--precond jacobi --level 9");

@@ -76,7 +76,7 @@ static void test_view(void)
 #endif
 }
 
-/* With auto the options in effect are told, and which of them it has chosen. */
+/* With auto, solve prints the options in effect and marks those that auto chose. */
 static void test_auto(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson3d:8x8x8", "--precond", "auto", "--view", "--auto-learn", "no");

@@ -1,5 +1,5 @@
-/* What solve --spy hands to gnuplot, for which a script stands in that keeps it: the pattern is that of the factors, in
- * their order, symmetric where the matrix is, and each of its pixels is one of the picture. */
+/* What solve --spy hands to gnuplot, kept by a script that replaces gnuplot. The pattern is that of the factors, in
+ * their order, and symmetric if the matrix is. Each of its pixels is one of the picture. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -15,8 +15,8 @@ enum { BYTES = 1 << 22 };
 static char script[BYTES];
 static long length;
 
-/* Puts a gnuplot that copies its script to a file, and draws nothing, before all others. */
-static void stand_in(char *kept, size_t size)
+/* Puts a fake gnuplot first in PATH: it copies its script to a file and draws nothing. */
+static void replace_gnuplot(char *kept, size_t size)
 {
   char folder[400], path[6000], text[800];
   snprintf(kept, size, "%s", tap_scratch("script"));
@@ -97,7 +97,7 @@ int main(void)
 {
   char kept[400];
   cli_need("solve");
-  stand_in(kept, sizeof kept);
+  replace_gnuplot(kept, sizeof kept);
   check(kept, "poisson2d:12x9", "natural", "in the file''s order");
   check(kept, "poisson2d:30x31", "colour", "in colour''s order");
   check(kept, "poisson2d:53x40", "natural", "in the file''s order");

@@ -256,7 +256,7 @@ static void test_changed(karst_context *context, int width)
   }
 }
 
-/* A file cut anywhere is refused, and so are values of other kinds, and what follows that is none of PETSc's. */
+/* The reader refuses a file cut anywhere, values of other kinds, and trailing bytes that are not a PETSc object. */
 static void test_damaged(karst_context *context, int width)
 {
   bytes good = {.width = width}, vector = {.width = width}, bad;

@@ -25,8 +25,8 @@ static void make_options(fuzz_input *input, karst_options *options)
   }
 }
 
-/* Fills A. The half of it below the diagonal is the mirror image of the other, unless the style says so. In most
- * systems the diagonal dominates its row, so that pivots are positive. */
+/* Fills A. Its lower half mirrors the upper one, unless the style breaks the symmetry. In most systems the diagonal
+ * dominates its row, so that pivots are positive. */
 static void make_values(fuzz_input *input, fuzz_system *s)
 {
   const unsigned style = fuzz_byte(input);
@@ -44,7 +44,7 @@ static void make_values(fuzz_input *input, fuzz_system *s)
   for (int i = 0; i < s->n; i++) s->start_x[i] = style & 32 ? fuzz_value(input, style & 64) : 0;
 }
 
-/* Makes a stencil of 5 or 9 points, of which couplings are missing where the gaps say so. */
+/* Makes a stencil of 5 or 9 points. Gaps remove some of its couplings. */
 static void make_system(fuzz_input *input, fuzz_system *s)
 {
   const karst_index nx = 1 + fuzz_choice(input, MOST), ny = 1 + fuzz_choice(input, MOST / (int)nx);

@@ -75,17 +75,17 @@ static void free_pair(struct pair *p)
   free(p->value);
 }
 
-/* Allocates count scalars of device memory and copies host to them, or poison if host is NULL. */
+/* Allocates count scalars of device memory and copies host to them, or fills it with NaN if host is NULL. */
 static double *on_gpu(int64_t count, const double *host)
 {
-  double *memory, *poison = NULL;
+  double *memory, *nans = NULL;
   if (!host) {
-    host = poison = need(malloc((size_t)(count + 1) * sizeof *poison));
-    for (int64_t i = 0; i < count; i++) poison[i] = NAN;
+    host = nans = need(malloc((size_t)(count + 1) * sizeof *nans));
+    for (int64_t i = 0; i < count; i++) nans[i] = NAN;
   }
   tap_need(gpu, karst_device_doubles(gpu, count, "a vector", &memory), "device memory");
   tap_need(gpu, gpu->backend->upload(gpu, memory, host, (size_t)count * sizeof *host), "upload");
-  free(poison);
+  free(nans);
   return memory;
 }
 

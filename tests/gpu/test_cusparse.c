@@ -26,7 +26,7 @@ static double difference(karst_context *context, const karst_precond *P, const k
   double *z[2], error = 0, size = 0;
   karst_vector *r = vector_random(context, n, tap_seed()), *result = vector_of(context, n, 0);
   for (int i = 0; i < 2; i++) {
-    tap_need(context, karst_vector_fill(result, NAN), "poison");
+    tap_need(context, karst_vector_fill(result, NAN), "fill with NaN");
     tap_need(context, karst_precond_apply(precond[i], r, result), "apply");
     z[i] = malloc((size_t)n * sizeof *z[i]);
     tap_need(context, karst_vector_get(result, n, z[i]), "download");
@@ -155,7 +155,7 @@ static bool is_listed(const karst_context *context)
   return false;
 }
 
-/* Where it was not built nobody knows it, and the tools say why. */
+/* A build without it does not know the name, and the tools say why. */
 static void explains(karst_context *context)
 {
   const char *why = tool_cusparse_explain("precond", "cusparse");

@@ -1,4 +1,4 @@
-/* test_monitor.c - a monitor decides: what it accepts or stops is the iterate at hand, told with its true residual. */
+/* test_monitor.c - a monitor decides: it accepts or stops at the current iterate, and receives its true residual. */
 
 #include "tests/support/problem.h"
 
@@ -15,7 +15,7 @@ static const struct way {
   const char *ordering, *scale, *side;
 } ways[] = {{"natural", "none", "right"}, {"rcm", "none", "left"}, {"rcm", "diagonal", "right"}};
 
-/* Decides at an iteration, or once it is told a residual of at most enough. */
+/* Decides at an iteration, or once the residual is at most enough. */
 struct judge {
   int at;
   double enough;
@@ -154,7 +154,7 @@ static void test_no_decision(const struct problem *p, const char *name, const st
   karst_solver_destroy(solver);
 }
 
-/* Makes another system of the one at hand, and accepts an iterate of the first one. */
+/* Changes the system during the solve, and accepts an iterate of the first system. */
 struct liar {
   karst_matrix *A;
   const double *value;

@@ -489,7 +489,7 @@ static karst_decision meddle_early(void *user, int iteration, double residual)
 
 /* After a wrong claim of convergence, x is a correction. orthomin computes its residual anew to find where an infinity
  * arose, and must find the residual that it had. */
-static void test_blame_in_a_correction(karst_context *context)
+static void test_reason_in_a_correction(karst_context *context)
 {
   struct trial trial = make_trial(context, "orthomin", "none", 4, stiff, load);
   karst_matrix *A = make_matrix(&trial);
@@ -534,7 +534,7 @@ static void test_all(karst_context *context)
   test_recursive_residual_lies(context);
   test_far_start(context);
   test_lying_preconditioner(context);
-  test_blame_in_a_correction(context);
+  test_reason_in_a_correction(context);
 }
 
 int main(void)

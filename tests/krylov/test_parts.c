@@ -241,8 +241,8 @@ static void test_growth(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Without the couplings between parts, what is left of a 7-point grid is one with missing faces: block ILU(0) there
- * changes the diagonal blocks alone, so those who factor nothing else take as many steps. */
+/* Without the couplings between parts, a 7-point grid is one with missing faces. Block ILU(0) changes only the diagonal
+ * blocks there, so methods that factor only those take as many steps. */
 static void test_diagonal_factors(karst_context *context)
 {
   static const char *const preconds[] = {"iluk", "dilu", "fgbilu"};
@@ -350,7 +350,7 @@ static void test_new_values(karst_context *context)
   }
 }
 
-/* An analysis is shared by solvers that cut the grid alike, and refused where they do not. */
+/* Solvers that cut the grid in the same way share an analysis; others are refused it. */
 static void test_analysis(karst_context *context)
 {
   static const karst_index size[3] = {6, 4, 3};

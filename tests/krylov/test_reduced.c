@@ -142,7 +142,8 @@ static void test_starts(karst_context *context)
   problem_destroy(&p);
 }
 
-/* A product that is not S: the recursive residual lies, and the solve ends, with the residual of what it returns. */
+/* The product is not that with S: the recursive residual is wrong, and the solve ends with the true residual of the x
+ * that it returns. */
 static void test_lie(karst_context *context)
 {
   struct problem p = make_problem(context);
@@ -190,12 +191,12 @@ static void test_not_finite(karst_context *context)
                strstr(karst_solver_explain(solver), "the start"),
            "a NaN in the start: %s", karst_solver_explain(solver));
   }
-  script.poison = 4; /* the first is that of the residual of the start */
+  script.nan_product = 4; /* the first is that of the residual of the start */
   result = solve(&p, solver, 0);
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 6 &&
              strstr(karst_solver_explain(solver), "the reduced matrix times a vector of iteration 3"),
          "a NaN in a product: %s", karst_solver_explain(solver));
-  script.poison = 0;
+  script.nan_product = 0;
   set_element(&p, p.b, 7, INFINITY);
   result = solve(&p, solver, 0);
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 7, "an infinity in b: %s",
@@ -204,7 +205,8 @@ static void test_not_finite(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Factors that are not there: the reason, the row and what the preconditioner says of it. New values mend it. */
+/* The factors are missing: the reason, the row and the preconditioner's explanation are reported. New values repair
+ * it. */
 static void test_updates(karst_context *context)
 {
   struct problem p = make_problem(context);

@@ -1,5 +1,5 @@
-/* Richardson's iteration x = x + w M^-1 (b - A x) takes the steps of a dense loop of that formula. It tells the monitor
- * the true residual of each x, and hands back the best x where it diverges. */
+/* Richardson's iteration x = x + w M^-1 (b - A x) takes the steps of a dense loop of that formula. The monitor receives
+ * the true residual of each x. If the iteration diverges, the solve returns the best x. */
 
 #include "tests/support/problem.h"
 
@@ -21,7 +21,7 @@ static tap_settings settings_for(const char *precond, double damping, int steps)
   return settings;
 }
 
-/* What the monitor was told of the start and of each step. */
+/* The norms that the monitor received: of the start and of each step. */
 struct history {
   int count;
   double norm[STEPS + 1];
@@ -94,20 +94,20 @@ static void test_formula(karst_context *context)
   static const int sizes[] = {1, 2, 3, 5, 8};
   for (int c = 0; c < 5 * 3 * 3; c++) {
     struct problem p = problem_of(context, tap_random_matrix(context, ROWS, sizes[c / 9], 3, 1.2), tap_seed());
-    struct history told = {0};
+    struct history seen = {0};
     tap_settings settings = settings_for(preconds[c / 3 % 3], dampings[c % 3], STEPS);
     double norm[STEPS + 1], *x = tap_memory(p.n, sizeof *x), worst = 0, largest = 0;
-    const karst_result result = solve(&p, &settings, &told);
+    const karst_result result = solve(&p, &settings, &seen);
     iterate(&p, &settings, norm, x);
     double *found = vector_on_host(p.x);
     int least = 0;
     for (int i = 0; i <= STEPS; i++) {
       largest = fmax(largest, norm[i]);
-      worst = fmax(worst, fabs(told.norm[i] - norm[i]));
+      worst = fmax(worst, fabs(seen.norm[i] - norm[i]));
       if (norm[i] < norm[least]) least = i;
     }
     const double apart = largest_difference(p.n, found, x);
-    tap_ok(told.count == STEPS + 1 && worst <= agreement * largest && result.iterations == STEPS &&
+    tap_ok(seen.count == STEPS + 1 && worst <= agreement * largest && result.iterations == STEPS &&
                fabs(result.residual - norm[least]) <= agreement * largest &&
                (least < STEPS || apart <= agreement * norm_of(p.n, x)),
            "b = %d, %s, damping %g: the steps of the formula: %.1e", sizes[c / 9], settings.precond, settings.damping,
@@ -118,28 +118,28 @@ static void test_formula(karst_context *context)
   }
 }
 
-/* The norm told after l steps is the true one, in 12 digits, of the x that a solve of l steps leaves. */
+/* The norm reported after l steps is, in 12 digits, the true one of the x that a solve of l steps leaves. */
 static void test_true_norms(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "rcm"};
   for (int o = 0; o < 2; o++) {
     struct problem p = problem_from(context, "poisson3d:7x6x5", 2, tap_seed());
-    struct history told = {0};
+    struct history seen = {0};
     tap_settings settings = settings_for("iluk", 1, STEPS);
     settings.ordering = orderings[o];
     double worst = 0;
     bool falls = true;
-    solve(&p, &settings, &told);
-    for (int l = 0; l < told.count; l++) {
+    solve(&p, &settings, &seen);
+    for (int l = 0; l < seen.count; l++) {
       settings.max_iterations = l;
       solve(&p, &settings, NULL);
       const double norm = tap_residual(p.A, p.b, p.x);
-      worst = fmax(worst, fabs(told.norm[l] - norm) / (norm + 1e-3 * told.norm[0]));
-      if (l > 0) falls = falls && told.norm[l] < told.norm[l - 1];
+      worst = fmax(worst, fabs(seen.norm[l] - norm) / (norm + 1e-3 * seen.norm[0]));
+      if (l > 0) falls = falls && seen.norm[l] < seen.norm[l - 1];
     }
     /* 5e-13 is half a unit of the 12th digit. Fewer digits agree once |r| is a thousandth of the first or less, for the
      * rounding errors of A x do not fall with it. */
-    tap_ok(falls && told.count > 3 && worst < 5e-13, "ordering %s: the norms told are true to 12 digits: %.1e",
+    tap_ok(falls && seen.count > 3 && worst < 5e-13, "ordering %s: the norms told are true to 12 digits: %.1e",
            orderings[o], worst);
     problem_destroy(&p);
   }
@@ -210,22 +210,22 @@ static void test_transient(karst_context *context)
 
 static karst_decision accept_at_three(void *user, int iteration, double residual)
 {
-  double *told = user;
-  *told = residual;
+  double *seen = user;
+  *seen = residual;
   return iteration == 3 ? KARST_ACCEPT : KARST_GO_ON;
 }
 
-/* What is accepted is the x that the monitor was told of. */
+/* When the monitor accepts, the solve returns the x whose norm the monitor received. */
 static void test_accept(karst_context *context)
 {
   struct problem p = problem_of(context, tap_random_matrix(context, ROWS, 2, 3, 1.2), tap_seed());
   tap_settings settings = settings_for("jacobi", 1, 100);
   karst_solver *solver = problem_solver(&p, &settings);
-  double told = 0;
-  karst_solver_monitor(solver, accept_at_three, &told);
+  double seen = 0;
+  karst_solver_monitor(solver, accept_at_three, &seen);
   const karst_result result = problem_solve(&p, solver);
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.iterations == 3 &&
-             fabs(result.residual - told) <= 1e-12 * told,
+             fabs(result.residual - seen) <= 1e-12 * seen,
          "what the monitor accepts has the norm that it was told, but for rounding");
   karst_solver_destroy(solver);
   problem_destroy(&p);

@@ -1,6 +1,6 @@
-/* What a device does in one pass gives what it gives one after another: a product with its dot products, the step and
- * the turn of a method with short recurrences. The sums have the same bits in every run. The methods that use such a
- * device are run with one that is played by the CPU's operations, and go as without it. */
+/* A fused pass of a device gives the results of separate operations: a product with its dot products, and the steps of
+ * methods with short recurrences. The sums have the same bits in every run. Here the CPU's operations play such a
+ * device, and the methods iterate as without it. */
 #include "lib/matrix/matrix.h"
 #include "lib/matrix/matrix_sums.h"
 #include "tests/support/problem.h"

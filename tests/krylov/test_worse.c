@@ -1,6 +1,6 @@
-/* Whatever becomes of a solve, x is no worse than the start, and the residual that is reported is its own: in 113-bit
- * arithmetic, on singular and nearly singular systems, whose x can be so large that rounding hides what a cycle has
- * gained. A start that is the best comes back bit by bit. */
+/* However a solve ends, x is no worse than the start, and the reported residual is that of x. Checked in 113-bit
+ * arithmetic on singular and nearly singular systems; their x can be so large that rounding hides what a cycle has
+ * gained. If the start is best, it is returned bit by bit. */
 #include "tests/support/problem.h"
 
 #include <math.h>

@@ -108,8 +108,9 @@ static bool report_the_same(const karst_solver *one, const karst_solver *other)
   return count > 0 && !karst_solver_report(other, count, &theirs);
 }
 
-/* Two solvers of one pattern and other values, the second with what the first has made: its results are those of a
- * solver that was set up in full, also after the first, its matrix and the analysis are gone, and after an update. */
+/* Two solvers share one pattern; the second has other values and the analysis of the first. Its results are those of a
+ * solver that was set up in full, also after an update and after the first solver, its matrix and the analysis are
+ * destroyed. */
 static void check_sharing(karst_context *context, const tap_settings *options, const struct pattern *pattern, int b,
                           const char *what)
 {

@@ -1,5 +1,5 @@
-/* Memory is allocated for what a file holds, not for what it announces: small files that announce much are refused, or
- * read if they are right, within a few MiB. The library's allocations are counted. */
+/* Memory is allocated for the contents of a file, not for the sizes in its header. A small file with a large header is
+ * refused, or read if it is valid, within a few MiB. The library's allocations are counted. */
 #include "config.h"
 
 #include "tests/support/failing_allocator.h"

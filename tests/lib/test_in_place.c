@@ -94,7 +94,7 @@ static void test_refused(karst_context *context, const karst_vector *vector)
   tap_ok(status == KARST_ERROR_FILE, "a full device: %s", karst_context_error(context));
 }
 
-/* Reads what is in a pipe of which all ends to write to are closed. */
+/* Reads the contents of a pipe whose write ends are all closed. */
 static const char *pour(int from)
 {
   static char text[1 << 16];

@@ -1,5 +1,5 @@
-/* A program whose language has a decimal comma reads and writes files, sets options and is told sentences with a
- * decimal point, and its language stays as it was. */
+/* In a locale with a decimal comma, files, options and messages have a decimal point, and the locale stays as it
+ * was. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for uselocale */
 #include "lib/base/number.h"
 #include "tests/support/problem.h"

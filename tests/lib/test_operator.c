@@ -255,7 +255,7 @@ static void test_same(struct wells *w)
   }
 }
 
-/* What an operator does at a certain call: an error, with or without a sentence, or a number that is none. */
+/* The fault of an operator at a certain call: an error, with or without a sentence, or a NaN. */
 struct trouble {
   struct wells *wells;
   karst_solver *solver;

@@ -134,8 +134,7 @@ static void values_written_in_place(karst_context *context)
   karst_matrix_destroy(copy);
 }
 
-/* Objects made from other values than the matrix has are refused. told: whether karst_matrix_values_changed was
- * called. */
+/* Objects made from earlier values of the matrix are refused. told: whether karst_matrix_values_changed was called. */
 static void stale_values_are_refused(karst_context *context, bool told)
 {
   static const char sentence[] = "the matrix has new values since the ";

@@ -277,7 +277,7 @@ static void test_device(karst_context *context)
   test_apart(context);
 }
 
-/* user: a matrix of another context, whose pattern is ordered and held by nobody in the end. */
+/* user: a matrix of another context. Its pattern is ordered, and has no owner in the end. */
 static karst_status run_order(karst_context *context, void *user)
 {
   const struct pattern *A = user;

@@ -2,8 +2,8 @@
  * the bytes that they move, and disturbs no result. */
 #include "tests/support/profile_rows.h"
 
-/* What each method does in an iteration. The residuals before and after are operations of other names. Right
- * preconditioning applies once more for the x of each cycle, of which there is one. */
+/* The operations of each method in an iteration. The residuals before and after have names of their own. Right
+ * preconditioning applies once more for the x of each cycle; here there is one cycle. */
 static void counts_calls(karst_context *context)
 {
   static const struct {

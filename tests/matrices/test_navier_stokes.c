@@ -1,6 +1,6 @@
-/* ns3d is what its equations say: the matrix agrees with differences of a residual that is written here a second time,
- * face by face, and the right-hand side with minus that residual. Direct sums hold their summands, and steps with block
- * ILU(0) converge as they should. */
+/* ns3d matches its equations. The matrix agrees with differences of a residual that this test computes independently,
+ * face by face, and the right-hand side with minus that residual. Direct sums contain their summands. Steps with block
+ * ILU(0) converge as expected. */
 #include "tests/support/problem.h"
 
 #include <math.h>

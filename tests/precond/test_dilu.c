@@ -353,7 +353,7 @@ static void threads_agree(void)
   }
 }
 
-/* One block a row is kept, and what is told of it is so. */
+/* DILU keeps one block a row, and reports its memory accordingly. */
 static void reports(karst_context *context)
 {
   if (!is_here(context, "reports")) return;

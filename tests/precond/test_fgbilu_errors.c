@@ -1,4 +1,5 @@
-/* fgbilu refuses what is no 7-point grid, styles that the device lacks, and analyses of another grid or style. */
+/* fgbilu refuses patterns that are not 7-point grids, styles that the device lacks, and analyses of another grid or
+ * style. */
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
 #include "tests/support/problem.h"

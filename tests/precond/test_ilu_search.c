@@ -1,6 +1,6 @@
-/* iluk where rows have so many products that a GPU keeps no lists of them and looks for them in each factorization: it
- * applies the factors that the CPU's kernels make, with the same bits in every run; new values, blamed and shifted
- * pivots and dropped products go the same way. The memory is a multiple of that of the factors. */
+/* iluk with so many products a row that a GPU keeps no lists of them, but searches for them in each factorization. Its
+ * M^-1 r agrees with that of the CPU's factors, with the same bits in every run. New values, failed and shifted pivots
+ * and dropped products are covered too. The memory is a multiple of that of the factors. */
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
@@ -65,7 +65,7 @@ static double residual(karst_context *context, const karst_matrix *A, const doub
   return result;
 }
 
-/* A matrix on the device and its copy on the CPU, factored alike. */
+/* A matrix on the device and its copy on the CPU, with factors of the same options. */
 struct pair {
   karst_matrix *A, *copy;
   karst_precond *P, *reference;
@@ -153,7 +153,8 @@ static void compare_all(karst_context *context)
   compare(context, &all, 9, 0, 0);
 }
 
-/* Rows of zeros are blamed, the first of them by its number, or shifted; a NaN and an overflow are blamed. */
+/* Of several rows of zeros the first is reported by its number, or all are shifted. A NaN and an overflow are
+ * reported. */
 static void outcomes(karst_context *context)
 {
   static const struct {

@@ -57,8 +57,8 @@ static karst_precond *factor(karst_context *context, const karst_matrix *A, cons
   return precond_of(context, &options, A);
 }
 
-/* Applies P to r with a NaN at each of a few places, whose bits are those that stand for an unknown that is not there
- * yet: each time a number of z is none. */
+/* Applies P to r with a NaN at each of a few places. The NaN has the bits that mark an absent unknown. Each time z
+ * contains a NaN. */
 static bool nan_comes_through(const karst_precond *P, int64_t n, double *r, double *z)
 {
   const uint64_t payload = UINT64_MAX;

@@ -214,13 +214,13 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
   return A;
 }
 
-/* The first row of an arrow is so long that other rows search it. On the CPU a set-up in O(n^2) would take minutes;
- * M e = A e tells that it is right. */
+/* The first row of an arrow is so long that other rows search it. On the CPU a set-up in O(n^2) would take minutes. M e
+ * = A e shows that the result is right. */
 static void long_rows(karst_context *context)
 {
   const char *const names[] = {"iluk", "dilu"};
   for (int m = 0; m < (context->backend->dilu ? 2 : 1); m++) {
-    /* On a GPU iluk makes all the products that it drops, of which an arrow has n^2. */
+    /* On a GPU iluk computes all dropped products: n^2 for an arrow. */
     const karst_index rows = m == 0 && !context->backend->host_memory ? 50000 : 300000;
     karst_matrix *A = arrow(context, 100, 3), *B = arrow(context, rows, 1);
     const int64_t n = karst_matrix_rows(B);

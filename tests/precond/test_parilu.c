@@ -20,19 +20,19 @@ static tap_settings options_for(const char *precond, int level, int sweeps)
 }
 
 /* What a preconditioner reports; -1 for what it does not. */
-struct told {
+struct report {
   double levels_lower, levels_upper, shifted, fallbacks, sweep_residual_before, sweep_residual_after, ilu_residual;
 };
 
-static struct told told_by(const karst_precond *P)
+static struct report report_of(const karst_precond *P)
 {
-  return (struct told){.levels_lower = tap_precond_number(P, "levels_lower"),
-                       .levels_upper = tap_precond_number(P, "levels_upper"),
-                       .shifted = tap_precond_number(P, "shifted"),
-                       .fallbacks = tap_precond_number(P, "fallbacks"),
-                       .sweep_residual_before = tap_precond_number(P, "sweep_residual_before"),
-                       .sweep_residual_after = tap_precond_number(P, "sweep_residual_after"),
-                       .ilu_residual = tap_precond_number(P, "ilu_residual")};
+  return (struct report){.levels_lower = tap_precond_number(P, "levels_lower"),
+                         .levels_upper = tap_precond_number(P, "levels_upper"),
+                         .shifted = tap_precond_number(P, "shifted"),
+                         .fallbacks = tap_precond_number(P, "fallbacks"),
+                         .sweep_residual_before = tap_precond_number(P, "sweep_residual_before"),
+                         .sweep_residual_after = tap_precond_number(P, "sweep_residual_after"),
+                         .ilu_residual = tap_precond_number(P, "ilu_residual")};
 }
 
 /* Returns the largest difference of P^-1 r and Q^-1 r over the largest entry, or -1 if all bits agree. */
@@ -57,7 +57,7 @@ static void exact_limit(karst_context *context, const char *precond, const char 
   tap_settings options = options_for(precond, level, depth), exact = options_for("iluk", level, 0);
   options.sweep_mode = mode;
   karst_precond *P = precond_of(context, &options, A), *reference = precond_of(context, &exact, A);
-  struct told info = told_by(P);
+  struct report info = report_of(P);
   double error = difference(P, reference);
   tap_ok(error < tolerance && info.sweep_residual_after <= tolerance * sqrt((double)karst_matrix_rows(A)) &&
              info.fallbacks == 0,
@@ -124,7 +124,7 @@ static void compare_sweeps(karst_context *context, const char *precond, const ka
     options.sweep_scale = scaled ? "yes" : "no";
     options.ilu_residual = "yes";
     karst_precond *P = precond_of(context, &options, A);
-    struct told info = told_by(P);
+    struct report info = report_of(P);
     double after = dense_norm(&dense, true), ilu = dense_norm(&dense, false);
     worst = fmax(worst, fabs(info.sweep_residual_before - before) / before);
     worst = fmax(worst, fabs(info.sweep_residual_after - after) / before);
@@ -188,7 +188,7 @@ static void falls_back(karst_context *context, const char *precond, const karst_
   tap_need(context, karst_precond_update(P), "update");
   karst_context_set_message(context, NULL, NULL);
   karst_reason reason = karst_precond_outcome(P, &row), expected = karst_precond_outcome(reference, &expected_row);
-  struct told info = told_by(P), expected_info = told_by(reference);
+  struct report info = report_of(P), expected_info = report_of(reference);
   bool same = reason == expected && row == expected_row && info.shifted == expected_info.shifted;
   if (same && reason == KARST_SOUND) same = difference(P, reference) == -1;
   tap_ok(same && info.fallbacks == 2 && heard.exact == 2 && info.ilu_residual == -1,
@@ -268,9 +268,9 @@ static void last_factors(karst_context *context)
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
     tap_settings options = options_for(preconds[t % 2], level, 2);
     karst_precond *P = precond_of(context, &options, A);
-    struct told first = told_by(P);
+    struct report first = report_of(P);
     tap_need(context, karst_precond_update(P), "update");
-    struct told second = told_by(P);
+    struct report second = report_of(P);
     tap_ok(fabs(second.sweep_residual_before - first.sweep_residual_after) <= 1e-12 * first.sweep_residual_before &&
                second.sweep_residual_after < first.sweep_residual_after,
            "%s, b = %d, level %d: the same values go on from the last factors (%.1e, %.1e, %.1e)", preconds[t % 2], b,
@@ -278,7 +278,7 @@ static void last_factors(karst_context *context)
     multiply_values(context, A, 1 + 1e-5);
     tap_need(context, karst_precond_update(P), "update");
     karst_precond *fresh = precond_of(context, &options, A);
-    struct told third = told_by(P), anew = told_by(fresh);
+    struct report third = report_of(P), anew = report_of(fresh);
     tap_ok(third.sweep_residual_after < anew.sweep_residual_after && third.fallbacks == 0,
            "and new values too: norm %.1e, from the beginning %.1e", third.sweep_residual_after,
            anew.sweep_residual_after);
@@ -307,7 +307,7 @@ static void recovery(karst_context *context)
   tap_need(context, karst_matrix_update_values(A, kept), "update");
   tap_need(context, karst_precond_update(P), "update");
   karst_precond *fresh = precond_of(context, &options, A);
-  tap_ok(difference(P, fresh) == -1 && told_by(P).fallbacks == 1,
+  tap_ok(difference(P, fresh) == -1 && report_of(P).fallbacks == 1,
          "after a fall-back sound values give the bits of a fresh set-up");
   free(kept);
   karst_precond_destroy(P);
@@ -325,14 +325,14 @@ static void same_bits(karst_context *context)
   for (int p = 0; p < 2; p++) {
     tap_settings options = options_for(preconds[p], 0, 3);
     karst_precond *P = precond_of(context, &options, A), *again = precond_of(context, &options, A);
-    struct told info = told_by(P), other = told_by(again);
+    struct report info = report_of(P), other = report_of(again);
     tap_ok(difference(P, again) == -1 && info.sweep_residual_after == other.sweep_residual_after,
            "%s: the same bits twice", preconds[p]);
     karst_precond_destroy(again);
     if (threads > 1) {
       tap_need(context, tap_set_threads(context, 1), "one thread");
       again = precond_of(context, &options, A);
-      other = told_by(again);
+      other = report_of(again);
       tap_ok(difference(P, again) == -1 && info.sweep_residual_before == other.sweep_residual_before &&
                  info.sweep_residual_after == other.sweep_residual_after,
              "%s: the same bits with one thread", preconds[p]);
@@ -353,7 +353,7 @@ static void orders(karst_context *context)
   karst_matrix *A = symmetric_matrix(context, &grid, 2, 1);
   tap_settings exact = options_for("iluk", 1, 0);
   karst_precond *reference = precond_of(context, &exact, A);
-  const int depth = 2 * (int)told_by(reference).levels_lower - 1;
+  const int depth = 2 * (int)report_of(reference).levels_lower - 1;
   for (int t = 0; t < 18; t++) {
     tap_settings options = options_for(t / 9 ? "paric" : "parilu", 1, depth);
     options.sweep_mode = "asynchronous";
@@ -363,7 +363,7 @@ static void orders(karst_context *context)
     options.sweep_limit = t % 2;
     karst_precond *P = precond_of(context, &options, A);
     double error = difference(P, reference);
-    tap_ok(error < tolerance && told_by(P).fallbacks == 0, "%s, tasks %s, chunks %s: as iluk (%.1e)", options.precond,
+    tap_ok(error < tolerance && report_of(P).fallbacks == 0, "%s, tasks %s, chunks %s: as iluk (%.1e)", options.precond,
            options.sweep_order, options.sweep_chunks, error);
     karst_precond_destroy(P);
   }
@@ -410,7 +410,7 @@ static void jacobi(karst_context *context)
     karst_matrix *A = symmetric_matrix(context, &grid, b, 1);
     tap_settings options = options_for(preconds[t % 3], 1, 4);
     karst_precond *exact = precond_of(context, &options, A);
-    struct told info = told_by(exact);
+    struct report info = report_of(exact);
     int enough = (int)(info.levels_lower > info.levels_upper ? info.levels_lower : info.levels_upper) - 1;
     options.trisolve = "jacobi";
     for (int less = 0; less < 3; less++) {

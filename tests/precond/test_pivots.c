@@ -1,8 +1,8 @@
-/* A pivot block that is singular in exact arithmetic is reported, or replaced where shift asks for it, by every
- * factorization that sums it, although rounding leaves something of it; whatever the units. One that keeps a
- * thousand-millionth of what it was summed from is sound, and so is one with entries next to nothing.
+/* A pivot block that is singular in exact arithmetic is reported, or replaced if shift is set, by every factorization
+ * that sums it, in any units, although rounding leaves a remainder. A pivot that keeps 1e-9 of its summands is sound,
+ * and so is one with tiny entries.
  *
- * The systems are stars: arms that are coupled with a centre alone. All blocks are of small integers, scaled by powers
+ * The systems are stars: arms that are coupled only with a centre. All blocks are of small integers, scaled by powers
  * of 2, so that the exact pivot is known:
  *
  *     D_p = 5 P_p    R_p = P_p S    C_p    A_cc = sum_p C_p S / 5 + E, where sum_p C_p is a multiple of 5
@@ -194,8 +194,8 @@ static void make_corner(int b, bool sound, star *s)
   leave(b, sound, false, A);
 }
 
-/* Gives each scalar row a unit, and each column: one of its own, that of the row where the matrix is to stay symmetric,
- * or none. */
+/* Scales each scalar row and each column by a unit of its own. Columns take the unit of the row if the matrix is to
+ * stay symmetric, or none. */
 typedef enum column_units { OWN, SYMMETRIC, NONE } column_units;
 
 static void scale(units kind, column_units columns, star *s)
@@ -231,7 +231,7 @@ static karst_matrix *matrix_of(karst_context *context, const star *s)
   return A;
 }
 
-/* ---- what the factorizations say ---- */
+/* ---- the reports of the factorizations ---- */
 
 /* One of them, and the stars that it is tried with. */
 struct method {

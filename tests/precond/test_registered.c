@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the program tells its method, and what the method counts. */
+/* The instructions of the program to its method, and the counts of the method. */
 static struct script {
   int setups, updates, applies, destroys;
   int fail_setup, fail_update, fail_apply; /* what they return; 0: success */
@@ -95,7 +95,7 @@ static karst_status apply(karst_precond *p, const karst_vector *r, karst_vector 
 {
   struct data *data = karst_precond_data(p);
   script.applies++;
-  karst_precond_set_outcome(p, KARST_NOT_FINITE, 0); /* which is update's to say */
+  karst_precond_set_outcome(p, KARST_NOT_FINITE, 0); /* ignored: only update reports an outcome */
   if (script.fail_apply) return leave(p, script.fail_apply);
   script.wrong |= karst_vector_length(r) != data->rows || karst_vector_length(z) != data->rows ||
                   (karst_context_is_host(karst_precond_context(p)) && !karst_vector_const_values(r));

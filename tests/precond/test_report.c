@@ -1,5 +1,5 @@
-/* Methods report what they have to say as named values: each of Karst's its own, on every device, and one from outside
- * what it likes, up to limits that are told. What set-up has put stays, what an update has put is of that update. */
+/* Methods report named values: Karst's methods each their own, on every device, and a registered method any, up to
+ * limits that are reported. Values of the set-up stay; values of an update belong to that update. */
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
 #include "tests/support/problem.h"
@@ -66,7 +66,7 @@ static void each_method(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* What an application waits for, 15 level sets of each triangle of this grid, is told in numbers, too. */
+/* The number of level sets, 15 for each triangle of this grid, is reported too: an application waits for them. */
 static void waits(karst_context *context)
 {
   static const struct {
@@ -133,7 +133,7 @@ static void of_a_solver(karst_context *context)
   karst_matrix_destroy(bad);
 }
 
-/* ---- a method that says what a test wants ---- */
+/* ---- a method that reports what a test asks for ---- */
 
 static struct {
   int in_setup;     /* values that setup puts */

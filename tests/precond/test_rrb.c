@@ -61,7 +61,7 @@ static double error_of(karst_context *context, const struct rrb_system *system, 
   return error;
 }
 
-/* Compares all storages of one number of levels that this build has. Returns the largest error in units of what is allowed. */
+/* Compares all storages of one number of levels in this build. Returns the largest error over what is allowed. */
 static double check_levels(karst_context *context, const struct rrb_system *system, int levels)
 {
   double *dense = rrb_dense(system, levels), *of_A = tap_dense(system->A), worst = 0;
@@ -109,7 +109,7 @@ static void grids(karst_context *context)
     }
 }
 
-/* Grids with a map of their cells: each place has its node, or some have none. */
+/* Grids with a map of their cells: every place has a node, or some are holes. */
 static void maps(karst_context *context)
 {
   static const karst_index sizes[][2] = {{5, 4}, {9, 9}, {14, 8}, {1, 12}, {17, 3}};

@@ -1,4 +1,4 @@
-/* rrb refuses what it is not for, in one sentence, and names the node of a pivot that fails, in each storage. */
+/* rrb refuses each unsupported matrix in one sentence, and names the node of a pivot that fails, in each storage. */
 #include "config.h"
 
 #include "lib/backend/backend.h"
@@ -191,7 +191,7 @@ static void unsymmetric(karst_context *context)
 
 /* ---- pivots ---- */
 
-/* A node whose diagonal entry is changed, and what is found. */
+/* A node with a changed diagonal entry, and the fault to be reported. */
 struct pivot {
   karst_index i, j; /* from 1 */
   double entry;
@@ -242,7 +242,7 @@ static void pivots(karst_context *context)
   }
 }
 
-/* A coupling that is not finite is of the node in whose row it is, red or black. */
+/* A coupling that is not finite is reported for the node of its row, red or black. */
 static void check_couplings(karst_context *context, int grids)
 {
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 7, false, false});
@@ -275,7 +275,7 @@ static void couplings(karst_context *context)
   if (KARST_BASELINES) check_couplings(context, 0);
 }
 
-/* The block row that is named is the matrix's, also where a map says which node it is. */
+/* Errors name the block row of the matrix, also where a map assigns another node to it. */
 static void maps(karst_context *context)
 {
   const karst_index start[] = {0, 2, 5, 7}, column[] = {0, 1, 0, 1, 2, 1, 2}, cell[] = {6, 7, 8};

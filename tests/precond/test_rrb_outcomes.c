@@ -10,7 +10,7 @@
 #include "tests/support/refusal.h"
 #include "tests/support/rrb_dense.h"
 
-/* Makes rrb with so many levels and one more option, or none where its name is NULL. */
+/* Makes rrb with so many levels and one more option; name NULL: no further option. */
 static karst_status make(karst_context *context, const karst_matrix *A, int levels, const char *name, const char *value,
                          karst_precond **M)
 {
@@ -122,7 +122,7 @@ static void pivots(karst_context *context)
       }
 }
 
-/* A pivot that is sound in double, and whose inverse is none in float. Node (2, 2) is the first of level 2. */
+/* A pivot that is sound in double, and has no finite inverse in float. Node (2, 2) is the first of level 2. */
 static void beyond_float(karst_context *context)
 {
   static const double diagonals[] = {1e50, 1e-42};

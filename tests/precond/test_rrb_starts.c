@@ -1,5 +1,5 @@
-/* test_rrb_starts.c - cg with rrb works on half of the unknowns, and the start has all of them: x and the residual that
- * is told of it belong together, and x is no worse than the start. */
+/* test_rrb_starts.c - cg with rrb works on half of the unknowns, and the start has all of them. The reported residual
+ * is that of x, and x is no worse than the start. */
 #include "lib/backend/backend.h"
 #include "tests/support/problem.h"
 
@@ -30,7 +30,7 @@ static void spoil_eliminated(const struct problem *p, int nx)
   tap_need(p->context, karst_vector_set(p->x, p->n, x), "x");
 }
 
-/* Solves from x, and looks at what is told of it. */
+/* Solves from x and checks the report. */
 static void check(const struct problem *p, karst_solver *solver, const char *what)
 {
   karst_result result;
@@ -87,7 +87,7 @@ static void test_wrong_eliminated(karst_context *context)
     }
 }
 
-/* A NaN in the start is told of, also where the iteration does not see it and any residual would do. */
+/* A NaN in the start is reported, even where the iteration does not read it and any residual would do. */
 static void test_not_finite(karst_context *context)
 {
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "a NaN")) return;

@@ -134,7 +134,7 @@ static void grids(karst_context *context)
       }
 }
 
-/* The solve ends with a NaN in z, and leaves none for the next solve. */
+/* The solve ends with a NaN in z, and the next solve is not affected. */
 static void not_finite(karst_context *context)
 {
   struct pattern grid = pattern_grid(9, 8, 7);

@@ -162,7 +162,7 @@ static void long_rows(karst_context *context)
   }
 }
 
-/* r has NaNs of several payloads. The solve ends with a NaN in z, and leaves none for the next solve. */
+/* r has NaNs of several payloads. The solve ends with a NaN in z, and the next solve is not affected. */
 static void not_finite(karst_context *context)
 {
   const uint64_t payloads[] = {UINT64_MAX, UINT64_C(0x7ff8000000000000), UINT64_C(0xffffffff00000001),

@@ -347,7 +347,7 @@ static bool reports(const karst_precond *M, const char *name)
   return false;
 }
 
-/* A second stage that is not updated, because the first has failed, has nothing to say of its last update. */
+/* If the first stage fails, the second is not updated, and reports nothing of its last update. */
 static void test_report_of_failure(karst_context *context)
 {
   static const karst_index start[] = {0, 1, 2}, column[] = {0, 1};

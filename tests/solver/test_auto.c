@@ -1,4 +1,5 @@
-/* test_auto.c - the preconditioner auto: what it chooses for which pattern, what it respects, and what it says. */
+/* test_auto.c - the preconditioner auto: its choice for each pattern, the options that it respects, and its
+ * messages. */
 #include "config.h"
 
 #include "tests/support/auto_solver.h"
@@ -204,7 +205,7 @@ static void test_device_tiles(void)
   karst_context_destroy(context);
 }
 
-/* The ordering auto leaves it to the preconditioner auto, and sweeps by tiles want tiles. */
+/* The ordering auto leaves the choice to the preconditioner auto, and triangular solves by tiles need tiles. */
 static void test_orders(karst_context *context)
 {
   const char *const by_tiles = "--precond iluk --level 1 --ordering tiles";
@@ -218,7 +219,7 @@ static void test_orders(karst_context *context)
          by_tiles);
 }
 
-/* A file tells no grid; the pattern does, unless it has been renumbered. */
+/* A file holds no grid; Karst finds it in the pattern, unless the pattern was renumbered. */
 static void test_found_grid(void)
 {
   const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
@@ -253,7 +254,7 @@ static void test_found_grid(void)
   karst_context_destroy(context);
 }
 
-/* A tree whose root couples to all others: it is to be eliminated last. */
+/* A tree whose root couples to all other nodes: the root has to be eliminated last. */
 static void test_hub(karst_context *context)
 {
   enum { ROWS = 600 };
@@ -316,7 +317,7 @@ static void test_inside(karst_context *context)
   problem_destroy(&p);
 }
 
-/* rrb wants all values symmetric, and the rules look at some rows, of which 4 and 5 are none. */
+/* rrb needs symmetric values. The rules sample some rows; rows 4 and 5 are not among them. */
 static void test_refusal(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
@@ -393,8 +394,8 @@ static void test_command(void)
   tap_ok(run->status == 2 && strstr(run->err, "iterations|time|no"), "another way to learn is refused: %s", run->err);
 }
 
-/* Beside other preconditioners compare leaves auto what auto chooses: the options of iluk, of which the list is the
- * library's, and the ordering. */
+/* When compare runs auto beside other preconditioners, it sets none of the options that auto chooses: those of iluk,
+ * listed by the library, and the ordering. */
 static void test_left_to_auto(void)
 {
 #ifdef HAVE_JANSSON

@@ -1,4 +1,4 @@
-/* test_auto_learn.c - how auto learns between updates: trials, failures, and what tells nothing of a choice. */
+/* test_auto_learn.c - how auto learns between updates: trials, failures, and solves that say nothing about a choice. */
 #include "config.h"
 
 #include "tests/support/auto_solver.h"
@@ -57,8 +57,8 @@ static void test_learning(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Values that no choice solves with are to blame for it, and not the choices: systems that follow are solved as before.
- */
+/* If no choice solves the system, auto assumes that the values are at fault, not the choices: the next systems are
+ * solved as before. */
 static void test_bad_step(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:30x30", 0, 0);
@@ -110,7 +110,7 @@ static void test_failures(karst_context *context)
   problem_destroy(&p);
 }
 
-/* What a solve that tells nothing of a choice leaves behind. */
+/* The state after a solve that says nothing about a choice. */
 static void expect_no_change(const struct problem *p, karst_solver *solver, const char *why)
 {
   char before[VALUE], after[VALUE];
@@ -194,7 +194,7 @@ static void test_second_chance(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Values of which the upper triangle is another one than the lower. */
+/* Values with different upper and lower triangles. */
 static double *copy_unsymmetric(const karst_matrix *A)
 {
   double *value = copy_values(A, 1, 0);
@@ -223,8 +223,8 @@ static void test_second_chance_unlearnt(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Where values are refused and there is no memory for a stand-in, the update says that it is the memory. */
-static void test_stand_in_without_memory(void)
+/* If values are refused and there is no memory for a fallback, the update reports the lack of memory. */
+static void test_fallback_without_memory(void)
 {
   bool sound = true;
   long n = 0, failed = 0;
@@ -378,8 +378,8 @@ static void test_update_without_memory(void)
          failed);
 }
 
-/* Sets up a solver whose first choice is this preconditioner, as the rules of a GPU may choose where those of a CPU do
- * not: with the analysis of one that was told it. */
+/* Sets up a solver with this preconditioner as its first choice, as the rules of a GPU may choose it and those of a CPU
+ * do not: it takes the analysis of a solver whose options named it. */
 static void set_up_with(const struct problem *p, karst_solver *solver, const char *precond)
 {
   karst_options *options;
@@ -522,6 +522,6 @@ int main(void)
   tap_each_device(test_one_hard, "a hard system among easy ones");
   tap_each_device(test_pause, "a pause");
   test_update_without_memory();
-  test_stand_in_without_memory();
+  test_fallback_without_memory();
   return tap_done();
 }

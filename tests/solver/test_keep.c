@@ -49,7 +49,7 @@ static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
   return karst_matrix_multiply(user, x, y);
 }
 
-/* A solver of the earlier values whose operator is the matrix of the new ones iterates alike. */
+/* A solver of the earlier values with the matrix of the new ones as operator takes the same iterations. */
 static void test_same_as_operator(const struct problem *p, const karst_result *kept)
 {
   karst_matrix *later;
@@ -114,7 +114,7 @@ static void test_precond(const struct problem *p, const char *name)
   karst_precond_destroy(M);
 }
 
-/* Without a factorization there is none to keep, whatever the values are by then. */
+/* Without a factorization there is nothing to keep, whatever the values. */
 static void test_refusals(const struct problem *p)
 {
   karst_solver *solver = make_solver(p, "iluk", "rcm", "none"), *bare;
@@ -147,7 +147,7 @@ static void test_refusals(const struct problem *p)
   karst_solver_destroy(solver);
 }
 
-/* A block scaling that the new values have none for ends the solve, and the factors wait for better ones. */
+/* If the new values have no block scaling, the solve ends, and the factors are kept for later values. */
 static void test_scaling(const struct problem *p)
 {
   karst_solver *solver = make_solver(p, "iluk", "rcm", "block");

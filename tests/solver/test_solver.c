@@ -112,7 +112,7 @@ static void updates(karst_context *context)
   }
 }
 
-/* Block row 3 of a chain is singular. In whatever order the rows are eliminated, the caller is told row 3. */
+/* Block row 3 of a chain is singular. Whatever the elimination order, the error names row 3. */
 static void singular_row_is_the_callers(karst_context *context)
 {
   enum { N = 12, BAD = 3 };

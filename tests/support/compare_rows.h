@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of a file, in its order: an array, which the caller gives back. A file that is not there has none; a line
- * that is no JSON is null. */
+/* Reads the rows of a file, in its order, into an array that the caller frees. A missing file has no rows; a line that
+ * is not JSON becomes null. */
 static inline json_t *read_rows(const char *path)
 {
   json_t *rows = json_array();
@@ -37,7 +37,7 @@ static inline long row_iterations(json_t *row)
   return iterations ? (long)json_integer_value(iterations) : -1;
 }
 
-/* The row of a key; NULL where there is none, or more than one. */
+/* The row of a key; NULL if no row has it, or more than one. */
 static inline json_t *row_of(json_t *rows, const char *key)
 {
   json_t *row, *found = NULL;

@@ -1,4 +1,4 @@
-/* grids.h - what grid a matrix has, for tests of the places that it comes from. */
+/* grids.h - checks the grid of a matrix, wherever it comes from. */
 #ifndef KARST_TESTS_SUPPORT_GRIDS_H
 #define KARST_TESTS_SUPPORT_GRIDS_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Whether the grid has these sizes and this map, [block rows of A] or NULL for none. */
+/* Whether the grid has these sizes and this map, [block rows of A]; NULL: no map. */
 static inline bool has_grid(const karst_matrix *A, karst_index nx, karst_index ny, karst_index nz,
                             const karst_index *cell)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 101, BLACK = (N + 1) / 2, FIRST = 2, SIZE = BLACK + 5 }; /* elements before FIRST and at the end are none */
+enum { N = 101, BLACK = (N + 1) / 2, FIRST = 2, SIZE = BLACK + 5 }; /* padding before FIRST and at the end */
 
 /* What the preconditioner is to do, and what was done with it. One test runs at a time. */
 static struct script {
@@ -18,7 +18,7 @@ static struct script {
   double centre[BLACK], east[BLACK];
   karst_reason reason; /* of an update */
   double lie;          /* S is multiplied by 1 + lie */
-  int poison;          /* the product that makes a NaN in element FIRST + 3 */
+  int nan_product;     /* the product that makes a NaN in element FIRST + 3 */
   int products, applies, general;
 } script;
 
@@ -126,7 +126,7 @@ static void multiply(const karst_precond *p, const double *x, double *y, double 
     if (k > 0) to[FIRST + k] += script.east[k - 1] * at[-1];
     to[FIRST + k] *= 1 + script.lie;
   }
-  if (++script.products == script.poison) to[FIRST + 3] = NAN;
+  if (++script.products == script.nan_product) to[FIRST + 3] = NAN;
   put(p, to, SIZE, y);
   put_dot(p, from, to, dot);
 }

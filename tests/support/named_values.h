@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The number that is reported under a name; -1 where there is none, or a text. */
+/* The number that is reported under a name; -1 if the name is missing or has a text. */
 static inline double tap_precond_number(const karst_precond *precond, const char *name)
 {
   karst_value value;

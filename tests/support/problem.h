@@ -1,5 +1,5 @@
-/* problem.h - what most tests do: make a system, a solver or a preconditioner, solve, apply on the host, and compare. A
- * step that fails here ends the program with the library's error. What is returned is the caller's to free. */
+/* problem.h - steps that most tests share: make a system, a solver or a preconditioner, solve, apply on the host, and
+ * compare. A step that fails ends the program with the library's error. The caller frees what is returned. */
 #ifndef KARST_TESTS_SUPPORT_PROBLEM_H
 #define KARST_TESTS_SUPPORT_PROBLEM_H
 

@@ -4,12 +4,12 @@
 
 #include "tests/support/problem.h"
 
-/* The row of a name, without calls where there is none, and its calls. */
+/* The row of a name (zero calls if missing), and its number of calls. */
 karst_profile row_of(const karst_context *context, const char *name);
 int64_t calls_of(const karst_context *context, const char *name);
 size_t count_rows(const karst_context *context);
 
-/* The same solve twice, the second with a profile that begins after an update; the bits agree. Returns the iterations. */
+/* The same solve twice, the second with a profile that begins after an update; bits agree. Returns the iterations. */
 int solve_profiled(const struct problem *p, karst_solver *solver, const char *what);
 
 #endif

@@ -83,7 +83,7 @@ void tap_settings_default(tap_settings *settings)
   static tap_settings defaults;
   if (!defaults.solver) read_defaults(&defaults);
   *settings = defaults;
-  settings->solver = "gmres"; /* of which tests know that each step lowers the residual */
+  settings->solver = "gmres"; /* every step of these lowers the residual */
 }
 
 static karst_status set(karst_options *options, const struct entry *entry, const void *field)

@@ -46,7 +46,7 @@ static inline void tile_invert(int b, const double *block, double *inverse)
   free(copy);
 }
 
-/* Spreads the blocks of A, whose row permutation[i] is row i here, and finds what ILU(level) keeps. */
+/* Scatters the blocks of A, where row permutation[i] becomes row i, and finds the pattern of ILU(level). */
 static inline void tile_spread(const karst_matrix *A, const karst_index *permutation, int level,
                                struct tile_reference *f)
 {

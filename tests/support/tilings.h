@@ -36,8 +36,7 @@ static inline bool tiled_ascends(karst_index count, const karst_index *start, ka
   return right;
 }
 
-/* Whether it is a permutation, and the tiles are sets of at most most rows, none of them empty, in colours that are not
- * empty either. */
+/* Whether it is a permutation with tiles of 1 to most rows and colours that all have tiles. */
 static inline bool tiled_is_valid(const karst_ordering_pattern *pattern, const struct tiled *made, karst_index most)
 {
   const karst_tiling *t = &made->tiling;

@@ -66,7 +66,7 @@ static void test_grid(karst_context *context)
   pattern_free(&grid);
 }
 
-/* A chain whose first row is coupled to all others: through it all are near each other. */
+/* A chain whose first row is coupled to all others, which brings every pair of rows close together. */
 static void test_hub(karst_context *context)
 {
   enum { ROWS = 500 };

@@ -6,7 +6,7 @@
 
 enum { NX = 600, NY = 500, ROWS = NX * NY }; /* rows of two parts */
 
-/* A 5-point grid, of which a share of the couplings is missing. */
+/* A 5-point grid with a share of its couplings missing. */
 static struct pattern make_plane(karst_index nx, karst_index ny, double missing)
 {
   struct pattern A = pattern_empty(nx * ny, 5 * (int64_t)nx * ny);

@@ -46,7 +46,7 @@ static bool names_dilu(const char *const *given)
   return *given;
 }
 
-/* What each preconditioner says of orders. */
+/* The message of each preconditioner about orderings. */
 static void test_needs(karst_context *context)
 {
   static const struct {

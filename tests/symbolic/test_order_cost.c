@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What natural order and tiles are predicted to take on a GPU, against what they have taken on an H200: M^-1 r of
- * doc/benchmarks.md. The pattern of a 7-point grid with any block size is that of poisson3d. */
+/* Predicted times of natural order and tiles on a GPU, against those measured on an H200: M^-1 r of doc/benchmarks.md.
+ * The pattern of a 7-point grid with any block size is that of poisson3d. */
 static void test_measured(karst_context *context)
 {
   static const struct {
@@ -62,7 +62,8 @@ static karst_ordering_pattern pattern_of(karst_context *context, const karst_mat
                                   .distance = level + 1};
 }
 
-/* The levels that some rows of a grid tell are those of the factors, in the grid's order and in any other. */
+/* The number of levels, estimated from some rows of a grid, is that of the factors, in the grid's order and in any
+ * other. */
 static void test_levels(karst_context *context)
 {
   static const char *const specs[] = {"poisson2d:31x17",  "poisson3d:9x12x7", "laplace27:8x7x9",
@@ -132,7 +133,7 @@ static void test_counted(karst_context *context)
          "and no row has none");
 }
 
-/* A path in an order that is no grid's, of which the levels are counted. */
+/* A path in an order that no grid has: its levels are counted. */
 static karst_status estimate(karst_context *context, void *user)
 {
   enum { ROWS = 1500 };
@@ -178,7 +179,7 @@ static karst_matrix *make_arrow(karst_context *context, karst_index n)
   return A;
 }
 
-/* The cost of an order is told also where there is no memory to count what natural order would have cost. */
+/* The cost of an order is reported even if there is no memory to count the cost of natural order. */
 static void test_too_large(void)
 {
   enum { ROWS = 2000, LARGE = 20000, SPARE = 1 << 20 };

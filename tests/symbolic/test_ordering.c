@@ -335,7 +335,7 @@ static void test_grid_is_seen(karst_context *context)
   pattern_free(&shuffled);
 }
 
-/* A solver tells its order: block rows that come once each, and as they are with natural order. */
+/* A solver reports its order: each block row once, and ascending with natural order. */
 static void test_order_of_solver(karst_context *context)
 {
   static const char *const names[] = {"natural", "rcm", "colour", "tiles"};

@@ -1,7 +1,7 @@
-/* The ordering tiles is a permutation of any pattern, the same in every run, with tiles no larger than asked for, and
- * the factors of ILU(k) couple no two tiles of one colour. Tiles are boxes of a grid, or grow along strong couplings,
- * and are long where couplings are strong. Iterations are about those of the natural order. What an order costs is
- * told. */
+/* The ordering tiles is a permutation of any pattern, the same in every run, with tiles no larger than the option
+ * allows. The factors of ILU(k) couple no two tiles of one colour. Tiles are boxes of a grid, or grow along strong
+ * couplings, and are long in their direction. Iterations are about those of the natural order. The cost of an order is
+ * reported. */
 #include "tests/support/problem.h"
 #include "tests/support/tilings.h"
 
@@ -288,7 +288,7 @@ static void test_shape(karst_context *context)
   pattern_free(&A);
 }
 
-/* The same system in any order, of which nothing tells a grid. */
+/* The same system in an arbitrary order, from which no grid can be found. */
 static void test_growth(karst_context *context)
 {
   enum { WIDTH = 24, ROWS = WIDTH * WIDTH };
