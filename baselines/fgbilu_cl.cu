@@ -1,20 +1,20 @@
 /* fgbilu_cl.cu - fgbilu in the CL style (Luo, Edwards, Luo, Mueller, Algorithms 8 to 10): one launch a hyperplane, for
- * the factorization and for each sweep. Each element of a block has a thread, in all that is done with it; the threads
- * of a thread block ("workgroup") share L = max(1, 288 / n^2) cells, and what they tell each other goes through shared
- * memory. n is the block size, u and v number the rows and columns of a block, q the cells of a hyperplane, qw those of
- * a thread block. 288 is a multiple of the warp's 32 threads and of n^2 for n = 1, 2, 3, 4, 6 and 12.
+ * the factorization and for each sweep. One thread handles an element of a block throughout. The threads of a thread
+ * block ("workgroup") share L = max(1, 288 / n^2) cells and exchange data through shared memory. n is the block size; u
+ * and v number the rows and columns of a block, q the cells of a hyperplane, qw those of a thread block. 288 is a
+ * multiple of the warp's 32 threads and of n^2 for n = 1, 2, 3, 4, 6 and 12.
  *
- * Gauss-Jordan inversion is in place, with two read buffers in turn and one synchronization a step. With pivoting, step
- * r takes the row with the largest scaled entry of column r among those that have not been taken, without exchanging
- * rows; after the last step the thread of (u,v) holds element (step of row u, pivot of column v) of the inverse, where
- * it stores it. The threads of column r vote for their rows in shared memory before the step's synchronization, by the
- * leading 15 bits of the entries, so that the choice costs no other. Without, as in the paper, the pivots are on the
- * diagonal. What singular means does not depend on it.
+ * Gauss-Jordan inversion is in place, with two alternating read buffers and one synchronization a step. With pivoting,
+ * step r takes the row with the largest scaled entry of column r among the rows not yet taken. Rows are not exchanged:
+ * after the last step the thread of (u,v) holds element (step of row u, pivot of column v) of the inverse, and stores
+ * it there. The threads of column r vote for their rows in shared memory before the step's synchronization, by the
+ * leading 15 bits of the entries, so that the choice needs no other synchronization. Without pivoting, as in the paper,
+ * the pivots are on the diagonal. A block is judged singular by the same rule in both cases.
  *
- * A block that this does not serve is inverted once more by one of its threads (lib/backend/dense.h).
+ * If this fails for a block, one of its threads inverts it again (lib/backend/dense.h).
  *
- * Shared memory of a thread block: to factor 8 (3 n^2 + 2 n) L + 4 (n + 1) L bytes, which is 7.7 KiB for n = 6 and
- * 24.6 KiB for n = 32, for a sweep 8 (n^2 + n) L bytes. */
+ * Shared memory of a thread block: 8 (3 n^2 + 2 n) L + 4 (n + 1) L bytes for the factorization, which is 7.7 KiB for n
+ * = 6 and 24.6 KiB for n = 32; 8 (n^2 + n) L bytes for a sweep. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 
 #include "lib/backend/dense.h"
@@ -30,8 +30,8 @@ __host__ __device__ constexpr int cells_of_group(int n) { return n * n < GROUP ?
 /* Threads of a thread block at most, for the instances. */
 template <int B> constexpr int threads_of_group = B ? cells_of_group(B) * (B * B) : GROUP_LARGEST;
 
-/* Where a thread works (Algorithm 8). Threads left over in the last thread block repeat the last cell's work, which
- * they must not store. */
+/* The position of a thread (Algorithm 8). Surplus threads of the last thread block repeat the last cell's work and must
+ * not store it. */
 struct element {
   int qw, u, v;
   bool stores;
@@ -111,7 +111,7 @@ __device__ __forceinline__ double make_block(const karst_fgbilu_view &m, int n, 
   return d;
 }
 
-/* Finds what pivots are judged by, as karst_block_equilibrate does. size: of this thread's element. */
+/* Computes the scales by which pivots are judged, as karst_block_equilibrate does. size: of this thread's element. */
 template <int B>
 __device__ __forceinline__ void measure(const karst_fgbilu_view &m, int n, const element &at, const shared_cell &to,
                                         double size)
@@ -144,8 +144,8 @@ __device__ __forceinline__ unsigned vote_for(int u, double size)
 
 __device__ __forceinline__ int voted(unsigned vote) { return 31 - (int)(vote & 31U); }
 
-/* Inverts the blocks that need it by one thread each, whose sizes are in shared memory still. made: this thread's
- * element. Returns whether its block was one. */
+/* Inverts each block that needs it by one thread. The sizes of the block are still in shared memory. made: this
+ * thread's element. Returns whether its block was inverted here. */
 __device__ __forceinline__ bool invert_again(const karst_fgbilu_view &m, int n, bool pivoting, const element &at,
                                              const shared_cell &to, double made)
 {

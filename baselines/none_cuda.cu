@@ -1,4 +1,4 @@
-/* none_cuda.cu - takes the place of the GPU's baselines in a build without them. */
+/* none_cuda.cu - replaces the GPU's baselines in a build without them. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 #include "gpu/rrb/apply.h"
 

@@ -1,10 +1,10 @@
-/* rrb_naive.c - the repeated red-black method with every node where it is in the grid. See cpu/rrb/naive.h.
+/* rrb_naive.c - the repeated red-black method with every node at its place in the grid. See cpu/rrb/naive.h.
  *
- * A level has a stride s and a direction. Of the nodes whose coordinates are multiples of s, a straight level takes out
- * those with i / s + j / s odd, whose neighbours are s away along an axis; the skew level after it eliminates those of
- * which both are odd, whose neighbours are across the corners. Then s doubles. A red node's couplings of parts 1 and 2
- * are with its neighbours on a straight level, those of parts 3 and 4 are lumped, and a black node's couplings of parts
- * 3 and 4 are those of parts 1 and 2 on the next level; so on both kinds of levels. */
+ * A level has a stride s and a direction, and works on the nodes whose coordinates are multiples of s. A straight level
+ * eliminates those with i / s + j / s odd; their neighbours are s away along an axis. The skew level after it
+ * eliminates those with i / s and j / s both odd; their neighbours are across the corners. Then s doubles. Parts 1 and
+ * 2 of a red node couple it with its neighbours on a straight level; parts 3 and 4 are lumped. Parts 3 and 4 of a black
+ * node become parts 1 and 2 on the next level. The same holds on both kinds of levels. */
 #include "cpu/rrb/naive.h"
 #include "cpu/rrb/rrb_cpu.h"
 
@@ -16,7 +16,8 @@ struct level {
   int64_t stride;
 };
 
-/* The neighbours 0 to 3 of a node that is eliminated, and what parts 1 to 4 of a stencil couple with, in strides. */
+/* In strides: the neighbours 0 to 3 of an eliminated node, and the nodes that parts 1 to 4 of a stencil couple it
+ * with. */
 static const int neighbour_step[2][KARST_RRB_COUPLINGS][2] = {{{-1, 0}, {1, 0}, {0, -1}, {0, 1}},
                                                               {{-1, -1}, {1, -1}, {-1, 1}, {1, 1}}};
 static const int reach[2][KARST_RRB_PARTS][2] = {{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {-1, 1}},
@@ -178,13 +179,13 @@ KARST_INLINE double fill_between(const karst_rrb_naive *naive, int64_t i, int64_
   return naive->exists[node] ? factor[a][node] * factor[b][node] / factor[KARST_RRB_INVERSE][node] : 0;
 }
 
-/* A centre less what red nodes take from it, which is positive where their pivots are. */
+/* Returns a centre minus the contributions of red nodes; these are positive if their pivots are. */
 KARST_INLINE double less(double centre, double taken)
 {
   return karst_rrb_sum(centre - taken, fabs(centre) + fabs(taken));
 }
 
-/* Takes from the parts of a black node's stencil what its red neighbours west, east, south and north of it leave. */
+/* Subtracts from a black node's stencil the contributions of the red nodes west, east, south and north of it. */
 static void fill_straight(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_t j, double part[KARST_RRB_PARTS])
 {
   part[KARST_RRB_SKEW_CENTRE] =
@@ -208,7 +209,7 @@ static void fill_skew(const karst_rrb_naive *naive, int64_t s, int64_t i, int64_
   part[KARST_RRB_NORTH_WEST] -= fill_between(naive, i - s, j + s, 1, 2);
 }
 
-/* Makes the stencil of the level's black nodes, which may replace the one that it comes from. */
+/* Computes the stencil of the level's black nodes. It may overwrite the stencil that it is computed from. */
 KARST_INLINE void update_black(const karst_rrb_naive *naive, double *const *from, double *const *to, struct level at)
 {
   for (int64_t j = first_row(at, false); j < naive->size[1]; j += row_step(at))
@@ -302,7 +303,7 @@ static void factor_naive(const karst_rrb *rrb, karst_rrb_outcome *outcome)
 
 /* ---- its application ---- */
 
-/* Returns sum less l z of the neighbours of a node, with l in the row of whichever is red. */
+/* Returns sum minus l z of the neighbours of a node. l is stored with the red node of each pair. */
 KARST_INLINE double less_neighbours(const karst_rrb_naive *naive, struct level at, bool red, const double *z, int64_t i,
                                     int64_t j, double sum)
 {

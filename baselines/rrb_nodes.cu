@@ -1,6 +1,6 @@
-/* rrb_nodes.cu - the repeated red-black method on grids that are stored node by node: the reference for what the
- * storage in groups gains. A thread takes a node of grid m, which are 2^(m - grouped) apart in memory, and looks where
- * it ends. */
+/* rrb_nodes.cu - the repeated red-black method on grids that are stored node by node: the reference that shows the gain
+ * of the storage in groups. A thread takes a node of grid m; neighbouring nodes are 2^(m - grouped) apart in memory. It
+ * checks for the edges of the grid. */
 #include "gpu/rrb/apply.h"
 
 namespace
@@ -31,7 +31,7 @@ __device__ __forceinline__ bool find(const plane &g, int64_t *i, int64_t *j)
   return *j < g.ny;
 }
 
-/* How far neighbour c is that an eliminated node is coupled with, along each axis: r1 and r2, or b1. */
+/* The distances along each axis to neighbour c of an eliminated node: r1 and r2, or b1. */
 __device__ __forceinline__ int across(bool red, int c) { return red ? (c < 2 ? 2 * c - 1 : 0) : 2 * (c % 2) - 1; }
 __device__ __forceinline__ int along(bool red, int c) { return red ? (c < 2 ? 0 : 2 * (c - 2) - 1) : 2 * (c / 2) - 1; }
 
@@ -82,7 +82,7 @@ __global__ void copy_out(const plane g, const grouped s, double *vector)
   if (find(g, &i, &j)) vector[place_of(s, i, j, karst_rrb_group_of(i, j))] = g.memory[LEFT * g.nodes + number(g, i, j)];
 }
 
-/* base[group]: the first array of its factor, or -1 where it is none here. */
+/* base[group]: the first array of its factor, or -1 if it has no factor here. */
 __global__ void spread(const plane g, const grouped s, const double *factor, int4 base)
 {
   int64_t i, j;
@@ -125,7 +125,7 @@ __global__ void multiply(const plane g, const double *x, double *y)
   y[n] = sum;
 }
 
-/* What is black of x, with what is red of other, or 0. */
+/* The black part of x with the red part of other, or with 0. */
 __global__ void merge(const plane g, const double *x, const double *other, double *y)
 {
   int64_t i, j;
@@ -172,7 +172,7 @@ void copy(karst_context *context, int64_t n, const double *from, double *to)
   cudaMemcpyAsync(to, from, (size_t)n * sizeof *to, cudaMemcpyDeviceToDevice, karst_cuda_of(context)->stream);
 }
 
-/* All levels from first on, of the vector that stands here. */
+/* All levels from first on, in place in the vector of this grid. */
 void solve_levels(karst_context *context, const karst_rrb *rrb, int first)
 {
   const int last = rrb->levels / 2;
