@@ -1,7 +1,7 @@
-/* cpu.h - what the CPU kernels share: processor dispatch, and threads that wait for each other.
+/* cpu.h - what the CPU kernels share: processor dispatch, and a barrier.
  *
- * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader picks. Its name is
- * its own in the whole library, static or not: what clang names the loader's function for it by is global. */
+ * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader chooses one. Its
+ * name must be unique in the library, even if it is static: clang makes the name of the loader's resolver global. */
 #ifndef KARST_CPU_CPU_H
 #define KARST_CPU_CPU_H
 
@@ -18,9 +18,9 @@
 #define KARST_KERNEL
 #endif
 
-/* Asks for the memory that lies distance bytes beyond what is read now (before it, where distance is negative), as much
- * as is read now. A row's gathers keep the processor from running far enough ahead to find its next values itself:
- * measured on a Zen 4, a 7-point product takes 11 ms with this and 17 ms without. */
+/* Prefetches memory distance bytes after the data that are read now (before them if distance is negative), as many
+ * bytes as are read now. The gathers of a row keep the processor from running far enough ahead to find its next values
+ * itself: measured on a Zen 4, a 7-point product takes 11 ms with this and 17 ms without. */
 static inline __attribute__((always_inline)) void karst_prefetch(const void *memory, int64_t bytes, int64_t distance)
 {
   uintptr_t ahead = (uintptr_t)memory + (uintptr_t)distance; /* may lie outside the array: it is only a hint */
@@ -31,10 +31,10 @@ static inline __attribute__((always_inline)) void karst_prefetch(const void *mem
 /* The distances in bytes. They span a few rows, which take some hundred nanoseconds. */
 enum { KARST_PREFETCH_VALUES = 4096, KARST_PREFETCH_COLUMNS = 2048 };
 
-/* A barrier for the many short steps inside a parallel region. It starts as zero. OpenMP's own one spins for
- * milliseconds before it sleeps. A thread that waits here long does so for one whose processor another program has
- * taken, and sleeps for a short time, so that the other may go on where this one was. To yield instead would leave a
- * whole time slice to any other program on this processor. */
+/* A barrier for the many short steps inside a parallel region. It starts as zero. OpenMP's own barrier spins for
+ * milliseconds before it sleeps. If a thread waits here for long, another program has taken the processor of a thread
+ * that it waits for. It then sleeps for a short time, so that the other thread can run here. Yielding instead would
+ * give a whole time slice to any other program on this processor. */
 typedef struct karst_barrier {
   atomic_int arrived, round;
 } karst_barrier;
@@ -43,8 +43,8 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
 {
   enum { PATIENCE = 2000 }; /* about a tenth of a millisecond */
   const struct timespec nap = {.tv_nsec = 50000};
-  /* Nobody can begin the next round before this thread has arrived: its own last look, or the region's start, has made
-   * the number visible. */
+  /* No thread can begin the next round before this one has arrived. So the number is visible from this thread's last
+   * read, or from the start of the region. */
   int round = atomic_load_explicit(&barrier->round, memory_order_relaxed);
   /* Acquire and release: the last to arrive has seen what all others wrote, and passes it on with the new round. */
   if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) == team - 1) {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Inverts the diagonal blocks of rows first to last - 1. Returns the first row whose block cannot be inverted, which
- * *reason says why, else last. Compiled like the factorizations, which judge blocks by the same roundings. */
+/* Inverts the diagonal blocks of rows first to last - 1. Returns the first row whose block cannot be inverted, with the
+ * cause in *reason, else last. Compiled like the factorizations, so that blocks are judged with the same roundings. */
 KARST_KERNEL static karst_index invert_rows(const karst_matrix *A, const karst_index *diagonal, karst_index first,
                                             karst_index last, double *inverse, karst_reason *reason)
 {

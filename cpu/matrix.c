@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Larger blocks are streams of their own that the processor follows by itself. */
+/* Larger blocks are streams that the processor prefetches by itself. */
 enum { LARGEST_PREFETCHED = 2 };
 
 /* Makes y = A x, or y = right - A x, for block rows first .. last - 1, and size = |right| + |A| |x| unless size is

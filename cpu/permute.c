@@ -1,4 +1,4 @@
-/* permute.c - permutes a matrix's pattern on the CPU, where the host's arrays are the device's. */
+/* permute.c - permutes a matrix's pattern on the CPU, where host arrays are device arrays too. */
 #include "cpu/cpu.h"
 #include "lib/matrix/matrix.h"
 #include "symbolic/symbolic.h"

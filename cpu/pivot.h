@@ -1,5 +1,5 @@
-/* pivot.h - what the factorizations of the CPU share: what their threads find out, and the pivot blocks that the option
- * shift replaces. */
+/* pivot.h - what the factorizations of the CPU share: the outcomes of their threads, and the replacement of singular
+ * pivot blocks (option shift). */
 #ifndef KARST_CPU_PIVOT_H
 #define KARST_CPU_PIVOT_H
 
@@ -7,12 +7,12 @@
 #include "lib/base/inline.h"
 #include "lib/matrix/matrix.h"
 
-/* What one thread has found out about the rows that it made. */
+/* The outcome of one thread, for the rows that it made. */
 typedef struct karst_thread_outcome {
   karst_reason reason;
   karst_index block_row; /* the first bad one, or rows */
   int64_t shifted;
-  bool measured;      /* whether the matrix was measured, which only the shift of a row of zeros asks for */
+  bool measured;      /* whether matrix_norm is known; only the shift of a row of zeros needs it */
   double matrix_norm; /* its largest absolute entry */
 } karst_thread_outcome;
 
@@ -23,7 +23,7 @@ static inline void karst_thread_report(karst_thread_outcome *f, karst_reason rea
   f->block_row = i;
 }
 
-/* Turns what all threads have found into an outcome. */
+/* Combines the outcomes of all threads. */
 static inline void karst_thread_conclude(karst_index rows, const karst_thread_outcome *all,
                                          karst_factor_outcome *outcome)
 {
@@ -35,9 +35,9 @@ static inline void karst_thread_conclude(karst_index rows, const karst_thread_ou
 /* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
 double karst_ilu_measure(const karst_matrix *A, karst_thread_outcome *f);
 
-/* Deals with the pivot block of row i, whose inversion failed for a reason: a singular one is replaced where shift > 0,
- * by shift times largest, the largest entry of the row, or of A where that is 0. inverse: [b*b], then zero where it was
- * not replaced. */
+/* Handles the pivot block of row i after its inversion failed. A singular block is replaced if shift > 0, by shift
+ * times largest: the largest entry of the row, or of A if the row is zero. inverse: [b*b], zero on return if the block
+ * was not replaced. */
 KARST_INLINE void karst_ilu_shift_pivot(int b, const karst_matrix *A, karst_index i, karst_reason reason, double shift,
                                         double largest, double *inverse, karst_thread_outcome *f)
 {

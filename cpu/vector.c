@@ -243,7 +243,7 @@ void karst_combine_cpu(karst_context *context, int64_t n, int count, double sign
   *norm2 = sum;
 }
 
-/* y = factor x in elements first .. last - 1. The factor 0 gives zeros whatever x is. */
+/* y = factor x in elements first .. last - 1. The factor 0 gives zeros for any x. */
 KARST_KERNEL static void scale_elements(int64_t first, int64_t last, double factor, const double *x, double *y)
 {
   if (factor != 0)
@@ -267,8 +267,8 @@ void karst_normalise_cpu(karst_context *context, int64_t n, const double *norm2,
   karst_end(context, &piece);
 }
 
-/* a / b, or 0 where that is not finite: found without a division that would raise an exception, for simulators trap
- * these. A divisor that is not used is 1, for clang divides before it looks at a condition. */
+/* a / b, or 0 if that is not finite. No division here can raise an exception, because simulators trap them. An unused
+ * divisor is replaced by 1: clang divides before it tests the condition. */
 static double divide(double a, double b)
 {
   const double size = fabs(b);

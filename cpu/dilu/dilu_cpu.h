@@ -12,14 +12,14 @@ typedef struct karst_dilu_runs {
   karst_schedule forward, backward;
   int threads;
   karst_index *lower;  /* [rows + 1] how many blocks of E precede each block row */
-  karst_index *mirror; /* [lower[rows]] the number of block F_ki in A for each E_ik, row by row; -1: there is none */
+  karst_index *mirror; /* [lower[rows]] the number of block F_ki in A for each E_ik, row by row; -1: missing */
 } karst_dilu_runs;
 
 /* The plan of a factorization: what it works with. */
 typedef struct karst_dilu_work {
   double *row_sum; /* [b*b*rows] the sum of the blocks of F in each block row where they count, else NULL */
   double *room;    /* [threads (4 b*b + 2 b)] for blocks that have no instance */
-  int *pivot;      /* [threads b] likewise */
+  int *pivot;      /* [threads b] for the same blocks */
 } karst_dilu_work;
 
 static inline const karst_dilu_runs *karst_dilu_runs_of(const karst_dilu *dilu) { return dilu->analysis->plan; }

@@ -2,8 +2,8 @@
  *
  *     D_i = A_ii - sum_{k < i} E_ik D_k^-1 ((1 - R) F_ki + R S_k)
  *
- * where R is the option modified. The brackets are F_ki + R sum_{j != i} F_kj. For R = 0 only the pairs count that have
- * both blocks, and S is neither made nor read. */
+ * where R is the option modified. The bracket equals F_ki + R sum_{j != i} F_kj. For R = 0 only the pairs with both
+ * blocks contribute, and S is neither computed nor read. */
 #include "cpu/dilu/dilu_cpu.h"
 
 #include "lib/backend/dense.h"
@@ -53,8 +53,8 @@ KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, cons
   }
 }
 
-/* Looks for entries outside the diagonal block that are not finite: the sweeps read them, wherever D has none of them.
- * Times 0 they are a NaN. */
+/* Finds entries outside the diagonal block that are not finite. The sweeps read them even if D does not depend on them,
+ * and their product with 0 is a NaN. */
 KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_index diagonal)
 {
   const int64_t bb = (int64_t)b * b;

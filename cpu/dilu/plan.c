@@ -1,5 +1,5 @@
-/* plan.c - the analysis of DILU on the CPU, which is the schedules of both sweeps and where each block of E has its
- * mirror image in F; its work space; and the table of its kernels. */
+/* plan.c - the analysis of DILU on the CPU: the schedules of both sweeps, and for each block of E its mirror image in
+ * F. Also work space, and the table of the kernels. */
 #include "cpu/dilu/dilu_cpu.h"
 
 /* tiling: of the rows, or NULL. */

@@ -11,7 +11,7 @@
 
 #include "lib/backend/dense.h"
 
-/* Larger blocks are streams of their own that the processor follows by itself. */
+/* Larger blocks are streams that the processor prefetches by itself. */
 enum { LARGEST_PREFETCHED = 4 };
 
 typedef void dilu_sweep_function(const karst_matrix *A, const karst_dilu *dilu, karst_index first, karst_index last,

@@ -7,16 +7,16 @@
 
 #include "symbolic/symbolic.h"
 
-/* The bounds of the number of cells in a box of lines, those of the runs of symbolic/ilu/schedule.c: shorter boxes do
- * not pay for their place in the schedule, longer ones delay those that wait for them. */
+/* The bounds of the number of cells in a box of lines, as for the runs of symbolic/ilu/schedule.c: shorter boxes do not
+ * pay for their place in the schedule, longer ones delay the boxes that depend on them. */
 enum { SHORTEST_BOX = 32, LONGEST_BOX = 128 };
 /* The cost of a barrier, about half a microsecond, in scalars that a thread works through in that time. */
 enum { BARRIER_SCALARS = 500 };
 
 static karst_index divide_up(karst_index count, karst_index by) { return count / by + (count % by > 0); }
 
-/* Cells of one line are a chain, of which no two could run at the same time, so that a box has whole lines unless these
- * are too long. */
+/* The cells of one line form a chain, so that no two of them can run at the same time. A box therefore has whole lines,
+ * unless these are too long. */
 void karst_boxes_choose(const karst_index size[3], karst_index edge[2])
 {
   edge[0] = divide_up(size[0], divide_up(size[0], LONGEST_BOX));

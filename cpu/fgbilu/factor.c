@@ -45,7 +45,7 @@ KARST_INLINE karst_reason attempt_block(int b, bool triangles, const karst_fgbil
                         : karst_block_invert_unpivoted(b, block, row_scale, column_size);
 }
 
-/* Does so in the attempts of karst_block_inverse. A bad block becomes zero. */
+/* Inverts or factors the block of row i, in the attempts of karst_block_inverse. A bad block becomes zero. */
 KARST_INLINE karst_reason eliminate(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i)
 {
   const int64_t bb = (int64_t)b * b;
@@ -89,7 +89,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
       karst_block_add_size(b, D, size);
     }
     karst_reason reason = eliminate(b, triangles, pass, row);
-    double not_finite = 0; /* stays 0 unless an entry of the row is NaN or infinite, also one that has no part in D */
+    double not_finite = 0; /* stays 0 unless an entry of the row is NaN or infinite, even one that D does not use */
     for (const double *entry = value; entry < end; entry++) not_finite += *entry * 0;
     if (not_finite != 0) reason = KARST_NOT_FINITE;
     if (reason != KARST_SOUND) find(pass->workspace, reason, i);

@@ -1,10 +1,10 @@
-/* fgbilu_cpu.h - what block ILU(0) on structured grids shares on the CPU: the boxes of cells that threads work on, work
- * space, and what the kernels of a row of cells see.
+/* fgbilu_cpu.h - what the CPU's files of block ILU(0) on structured grids share: the boxes of cells that threads work
+ * on, work space, and the arguments of the kernels of a row of cells.
  *
- * All styles run the same kernels. They differ in the boxes: the style lines has boxes of a line of cells or some, the
- * style wavefront has boxes of one cell, whose levels are the hyperplanes x + y + z, and the style sequential has none.
- * A box depends on the boxes before it along each axis, so that boxes of one level, the sum of their positions, are
- * independent. A cell's result does not depend on the box that it is in. */
+ * All styles run the same kernels and differ only in the boxes. The style lines has boxes of one or more lines of
+ * cells. The style wavefront has boxes of one cell; its levels are the hyperplanes x + y + z. The style sequential has
+ * no boxes. A box depends on the boxes before it along each axis, so that boxes of one level, the sum of their
+ * positions, are independent. A cell's result does not depend on its box. */
 #ifndef KARST_CPU_FGBILU_FGBILU_CPU_H
 #define KARST_CPU_FGBILU_FGBILU_CPU_H
 
@@ -28,7 +28,7 @@ typedef struct karst_fgbilu_schedule {
   int threads;    /* of the factorization and the sweeps */
 } karst_fgbilu_schedule;
 
-/* The work space of one thread that factors, and what it has found out. */
+/* The work space of one thread that factors, and its outcome. */
 typedef struct karst_fgbilu_workspace {
   double *block; /* [2 b*b + 2 b] a product, the size of the block that is made, and its inversion's */
   int *pivot;    /* [b] */
@@ -43,7 +43,7 @@ typedef struct karst_fgbilu_space {
   int *exchange; /* [b*rows] the row of each block that each step of its elimination brought up; NULL: inverses */
 } karst_fgbilu_space;
 
-/* What the kernels of a line of cells see. */
+/* The arguments of the kernels of a line of cells. */
 typedef struct karst_fgbilu_pass {
   const karst_matrix *A;
   const karst_structured *cells;
@@ -57,10 +57,10 @@ typedef struct karst_fgbilu_pass {
   double *z;
 } karst_fgbilu_pass;
 
-/* Works on the cells first .. last - 1, of which the ones not in the matrix are left out. */
+/* Works on the cells first .. last - 1, and skips those that are not in the matrix. */
 typedef void karst_fgbilu_line(const karst_fgbilu_pass *pass, karst_index first, karst_index last);
 
-/* Makes the boxes of at most so many cells along x and y. What it has taken when it fails, destroy gives back. */
+/* Makes the boxes of at most so many cells along x and y. After a failure the caller destroys the boxes. */
 karst_status karst_boxes_create(karst_context *context, const karst_index size[3], const karst_index edge[2],
                                 karst_boxes *boxes);
 void karst_boxes_destroy(karst_context *context, karst_boxes *boxes);

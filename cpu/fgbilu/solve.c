@@ -9,9 +9,9 @@
 
 #include "cpu/fgbilu/diagonal.h"
 
-/* A sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Asks
- * for those of a row that is read later, some whole rows behind value (before it, where direction is -1). Larger
- * blocks are streams of their own. */
+/* Prefetches the blocks of a row that is read some whole rows later: behind value, or before it where direction is -1.
+ * A sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Larger
+ * blocks are streams that it follows by itself. */
 enum { LARGEST_PREFETCHED = 16 };
 
 KARST_INLINE void prefetch(int b, const double *value, int direction)

@@ -1,8 +1,8 @@
 /* table.c - the table of the CPU's kernels of fgbilu: the choice of a style, its boxes, and memory. */
 #include "cpu/fgbilu/fgbilu_cpu.h"
 
-/* Lines are the choice for every grid. Their boxes keep the order of the matrix in memory, and there are as many levels
- * as lines side by side; hyperplanes jump about in memory, and have three times as many levels. */
+/* Lines suit every grid. Their boxes keep the order of the matrix in memory, and there are as many levels as lines side
+ * by side. Hyperplanes jump about in memory, and have three times as many levels. */
 static karst_status choose_style_cpu(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
 {
   static const char *const names[] = {[KARST_FGBILU_AUTO] = "lines",

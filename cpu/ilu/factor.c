@@ -58,7 +58,7 @@ KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_
     for (int64_t v = 0; v < bb; v++) w->row[w->position[A->column[k]] * bb + v] = A->value[k * bb + v];
 }
 
-/* Returns the column of the block of row i that stands at position, where L comes first, then the diagonal, then U. */
+/* Returns the column of the block at position of row i. L comes first, then the diagonal, then U. */
 KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_index position)
 {
   const karst_index lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
@@ -66,9 +66,9 @@ KARST_INLINE karst_index column_at(const karst_ilu *ilu, karst_index i, karst_in
   return position == lower ? i : ilu->upper_column[ilu->upper_start[i] + (position - lower - 1)];
 }
 
-/* Subtracts the products of row i with row p of U', which is much the longer one. It is searched for the columns of row
- * i that follow p, in the order in which a walk along it would find them. pivot is the position of a_ip. Returns
- * whether one was subtracted from the diagonal block. */
+/* Subtracts the products of row i with a row p of U' that is much longer. Row p is searched for the columns of row i
+ * that follow p, in the order in which a walk along row p would find them. pivot is the position of a_ip. Returns
+ * whether a product was subtracted from the diagonal block. */
 KARST_INLINE bool eliminate_by_search(int b, const karst_ilu *ilu, karst_index i, karst_index p, karst_index pivot,
                                       karst_index width, karst_ilu_workspace *w)
 {
@@ -101,8 +101,8 @@ KARST_INLINE bool eliminate_by_walk(int b, const karst_ilu *ilu, karst_index i, 
   return met;
 }
 
-/* Subtracts all products from row i, and sums the size of its diagonal block. searching tells whether rows of U' that
- * are much longer than row i are searched. */
+/* Subtracts all products from row i, and sums the size of its diagonal block. searching: whether rows of U' that are
+ * much longer than row i are searched. */
 KARST_INLINE void eliminate(int b, bool searching, const karst_ilu *ilu, karst_index i, karst_index width,
                             karst_ilu_workspace *w)
 {
@@ -201,7 +201,7 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
   if (not_finite != 0) karst_thread_report(f, KARST_NOT_FINITE, i);
 }
 
-/* Sums row i of U' where other rows may want the sum. */
+/* Sums row i of U' if other rows may need the sum. */
 KARST_INLINE void sum_row(int b, karst_ilu *ilu, karst_index i)
 {
   const int64_t bb = (int64_t)b * b;
@@ -231,8 +231,8 @@ KARST_INLINE void factor_rows(int b, bool searching, const karst_matrix *A, kars
   }
 }
 
-/* Three instances for each block size: to search costs rows of few products a tenth more where no row is searched, and
- * to know that R is 0 keeps what is dropped out of the loops. */
+/* Three instances for each block size. Searching costs rows of few products a tenth more even if no row is searched. R
+ * = 0 as a constant keeps the dropped products out of the loops. */
 #define INSTANCE(NAME, B, SEARCHING, MODIFIED)                                                                         \
   KARST_KERNEL static void NAME(const karst_matrix *A, karst_ilu *ilu, karst_index first, karst_index last,            \
                                 double shift, double modified, karst_ilu_workspace *w, karst_thread_outcome *f)        \

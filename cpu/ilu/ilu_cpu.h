@@ -29,12 +29,12 @@ typedef struct karst_ilu_plan {
   double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
 } karst_ilu_plan;
 
-/* Tells whether a row of length blocks is searched for the columns of another one rather than walked. It is where it is
+/* Returns whether a row of length blocks is searched for the columns of another row, rather than walked: it is if it is
  * so much longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of
- * both, times a logarithm, and a nearly full row costs each row that depends on it no more than that has entries. */
+ * both, times a logarithm. A nearly full row costs each row that depends on it no more than the entries of that row. */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
 
-/* Makes the work space for rows of widest blocks at most. What it has taken when it fails, destroy gives back. */
+/* Makes the work space for rows of at most widest blocks. After a failure the caller destroys the work space. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w);
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);

@@ -1,6 +1,6 @@
-/* load.c - brings factors that exist into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and
- * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is U_ii, which stands for A_ii - sum_k L_ik U_ki and is
- * judged as that sum. Rows need nothing of each other's results. */
+/* load.c - loads finished factors into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and U'_ij =
+ * D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is U_ii. It is judged as the sum A_ii - sum_k L_ik U_ki, which
+ * it approximates. Rows are independent. */
 #include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"
@@ -12,7 +12,7 @@
 typedef void load_rows_function(const double *A, const double *value, karst_ilu *ilu, karst_index first,
                                 karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f);
 
-/* Makes the size of U_ii, which is pivot (lib/backend/dense.h). The last of the partial sums is pivot itself. sum:
+/* Computes the size of U_ii, which is pivot (lib/backend/dense.h). The last of the partial sums is pivot itself. sum:
  * [b*b] */
 KARST_INLINE void measure_pivot(int b, const double *A, const double *value, const karst_ilu *ilu, karst_index i,
                                 const double *pivot, double *sum, double *size)

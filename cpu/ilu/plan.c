@@ -1,4 +1,4 @@
-/* plan.c - the analysis of factorization and sweeps on the CPU, which is their schedules; work space and memory for the
+/* plan.c - the analysis of factorization and sweeps on the CPU: their schedules. Also work space, and memory for the
  * values. */
 #include "cpu/ilu/ilu_cpu.h"
 
@@ -16,9 +16,9 @@ static int64_t widest_factor_row(const karst_ilu_analysis *ilu)
   return widest;
 }
 
-/* A thread writes to its row, block and pivots all the time, which therefore begin on a cache line and end with a gap
- * of two: if another thread used a line of them, or its neighbour that the processor fetches along, two threads would
- * factor small blocks no faster than one. */
+/* A thread writes to its row, block and pivots all the time. These begin on a cache line and end with a gap of two
+ * lines: the processor fetches lines in pairs, and if two threads shared a pair, they would factor small blocks no
+ * faster than one. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,
                                         karst_ilu_workspace *w)
 {
@@ -61,7 +61,7 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
-/* For the report; a few threads want longer runs of rows than level sets have. */
+/* For the report. A few threads need longer runs of rows than level sets have. */
 static karst_status count_levels(karst_context *context, karst_ilu_analysis *ilu)
 {
   karst_status status =

@@ -62,7 +62,7 @@ static void destroy(karst_context *context, karst_ilu_residual *work)
   karst_release(context, work->position);
 }
 
-/* Returns the block of column j in the row at hand. Where it is new it is zero. */
+/* Returns the block of column j in the current row; a new block is zero. */
 static double *block_of(int b, karst_index j, karst_ilu_residual *work, karst_index *count)
 {
   const int64_t bb = (int64_t)b * b;
@@ -92,7 +92,7 @@ static karst_index make_row(const karst_matrix *F, karst_index i, karst_ilu_resi
   return count;
 }
 
-/* Returns the weighted sum of the squares of the row at hand, and forgets the row. */
+/* Returns the weighted sum of the squares of the current row, and clears the row. */
 static double take_row(const karst_matrix *F, karst_index i, karst_index count, const karst_ilu_residual *work)
 {
   const int64_t b = F->block_size, n = scalar_rows(F);

@@ -3,8 +3,8 @@
  *     forward    z_i = r_i - sum_{p < i} L_ip z_p
  *     backward   z_i = D_i^-1 z_i - sum_{j > i} U'_ij z_j
  *
- * The multiplication by D_i^-1 stands in the backward sweep, where it does not depend on the rows before: what one row
- * waits for from the last is a single block product in both sweeps. Sums end with the neighbour that is computed last,
+ * The multiplication by D_i^-1 is in the backward sweep, where it does not depend on other rows. So in both sweeps a
+ * row waits for the row before it with a single block product only. Sums end with the neighbour that is computed last,
  * so that the others are ready when it arrives.
  *
  * The two sweeps move L, D^-1 and U' with their columns once, read r once, and read and write z twice. */
@@ -13,7 +13,7 @@
 #include "cpu/cpu.h"
 #include "lib/backend/dense.h"
 
-/* Larger blocks are streams of their own that the processor follows by itself. */
+/* Larger blocks are streams that the processor prefetches by itself. */
 enum { LARGEST_PREFETCHED = 4 };
 
 typedef void sweep_function(const karst_ilu *ilu, karst_index first, karst_index last, const double *r, double *z);

@@ -1,10 +1,10 @@
-/* factor.c - the factorization of the repeated red-black method: grid after grid, then what is left, and what went
- * wrong. */
+/* factor.c - the factorization of the repeated red-black method: each grid, then the remaining nodes; and its
+ * outcome. */
 #include "cpu/rrb/levels.h"
 
 #include <math.h>
 
-/* The matrix, the grid that is factored, and the sum of what the threads found. */
+/* The matrix, the grid that is factored, and the combined outcome of the threads. */
 struct sweep {
   const karst_matrix *A;
   const karst_rrb *rrb;
@@ -55,7 +55,7 @@ static void sweep_share(const struct sweep *sweep, const struct share *share, ka
   }
 }
 
-/* As many as there is room and work for. */
+/* As many threads as there is memory and work for. */
 static karst_piece begin(karst_context *context, const struct sweep *sweep)
 {
   const karst_rrb_shape *shape = &sweep->rrb->shape[sweep->m];
@@ -65,7 +65,7 @@ static karst_piece begin(karst_context *context, const struct sweep *sweep)
   return piece;
 }
 
-/* Of two numbers that are -1 where there is none. */
+/* The lesser of two numbers; -1 stands for no number. */
 static karst_index lower(karst_index a, karst_index b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
 static void sweep_grid(karst_context *context, struct sweep *sweep)

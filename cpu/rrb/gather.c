@@ -1,4 +1,4 @@
-/* gather.c - the stencil of what is left after the last level, as a band. */
+/* gather.c - the stencil of the nodes that remain after the last level, as a band. */
 #include "cpu/rrb/rrb_cpu.h"
 
 #include <string.h>

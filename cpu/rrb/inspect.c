@@ -1,8 +1,8 @@
 /* inspect.c - whether a pattern is that of a stencil of 5 or 9 points on a grid of two dimensions. */
 #include "cpu/rrb/rrb_cpu.h"
 
-/* What is found in a row of the pattern: the column that joins no neighbours, or -1, and whether one joins nodes across
- * a corner. */
+/* The result for a row of the pattern: the column of an entry that is not a neighbour, or -1; and whether an entry
+ * couples nodes across a corner. */
 static karst_index look_at_row(const karst_matrix *A, const karst_rrb *rrb, karst_index row, bool *corners)
 {
   const karst_index nx = rrb->size[0], node = rrb->cell ? rrb->cell[row] : row;

@@ -4,7 +4,7 @@
 
 #include "cpu/rrb/rrb_cpu.h"
 
-/* What a thread has for its rows, and what it found. */
+/* The work space of a thread for its rows, and its outcome. */
 typedef struct karst_rrb_rows {
   double *line[2];         /* a row of nodes of the matrix with an even number, and one with an odd number */
   double *next;            /* [KARST_RRB_PARTS pitch] a row of the next grid's stencil */

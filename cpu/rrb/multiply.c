@@ -1,5 +1,5 @@
 /* multiply.c - y = S x, the product with the Schur complement of the black nodes of grid 0, and x . y in the same pass.
- * Each pair of places (I, J) takes 80 bytes of the stencil, 16 of x and 32 of y. */
+ * Each pair of places (I, J) moves 80 bytes of the stencil, 16 of x and 32 of y. */
 #include "cpu/rrb/rows.h"
 #include "cpu/rrb/rrb_cpu.h"
 

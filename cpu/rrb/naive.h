@@ -30,7 +30,7 @@ typedef struct karst_rrb_naive {
 /* The kernels of this storage, from baselines/rrb_naive.c. In a build without baselines all are NULL, and precond/rrb.c
  * refuses the options that need them. rrb->plan is a karst_rrb_cpu. */
 struct karst_rrb_naive_kernels {
-  /* For the grids of rrb from number rrb->grouped on. What a create that fails has made is for destroy. */
+  /* For the grids of rrb from number rrb->grouped on. After a failure of create the caller calls destroy. */
   karst_status (*create)(karst_context *context, const karst_rrb *rrb, karst_rrb_naive **naive);
   void (*destroy)(karst_context *context, karst_rrb_naive *naive);
   /* Reads the stencil of all nodes from A, with rrb->grouped = 0. Returns whether it is symmetric and finite. */
@@ -39,11 +39,11 @@ struct karst_rrb_naive_kernels {
   void (*factor)(const karst_rrb *rrb, karst_rrb_outcome *outcome);
   /* z = M^-1 z over all nodes. */
   void (*solve)(const karst_rrb_naive *naive, double *z);
-  /* The same with the black nodes of the grid alone, of one level or more; the others are not looked at. */
+  /* The same on the black nodes of the grid alone, with one level or more; red nodes are not read. */
   void (*solve_black)(const karst_rrb_naive *naive, double *z);
   /* y = S x on the black nodes, and 0 elsewhere. Returns x . y. */
   double (*multiply)(const karst_rrb_naive *naive, const double *x, double *y);
-  /* z = b less what the red nodes give on the black nodes, 0 on the red ones. */
+  /* On black nodes z = b minus the contributions of the red nodes; on red nodes 0. */
   void (*enter)(const karst_rrb_naive *naive, const double *b, double *z);
   /* The red nodes of b become those of x; x has the black ones. */
   void (*leave)(const karst_rrb_naive *naive, const double *x, double *b);

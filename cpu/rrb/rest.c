@@ -1,5 +1,5 @@
-/* rest.c - L D L^T of what is left after the last level, a banded matrix, and its solution. Row q of the band has
- * L(q, q - width .. q - 1), then 1 / d_q. */
+/* rest.c - L D L^T of the nodes that remain after the last level, a banded matrix, and its solution. Row q of the band
+ * has L(q, q - width .. q - 1), then 1 / d_q. */
 #include "cpu/rrb/rrb_cpu.h"
 
 #include <math.h>

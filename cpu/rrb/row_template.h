@@ -2,9 +2,9 @@
  * includes it with T that type and NAME(x) the name of a function for it. All pointers are to place 0 of the row J, in
  * arrays whose guards and places without a node are 0, so that the loops have unit stride and no branches. */
 
-/* 1 / d, and l = a / d for the four couplings of a node that is eliminated. A pivot of 0 leaves 0, and one that is not
- * finite, or positive and so large that 1 / d is 0 as a T, NaN. A choice between two values in place of none would keep
- * compilers from using vectors. */
+/* Computes 1 / d, and l = a / d for the four couplings of an eliminated node. A pivot of 0 gives 0. A pivot that is not
+ * finite, or positive and so large that 1 / d is 0 as a T, gives NaN. Choosing between two values in place of none
+ * would keep compilers from vectorizing. */
 KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, double a3, T *const *l, int64_t I)
 {
   const double none = d == 0, inverse = 1 / (d + none) - none + 0 * d;
@@ -21,7 +21,7 @@ KARST_INLINE double NAME(size)(double c, double a0, double a1, double a2, double
   return fabs(c) + ((fabs(a0) + fabs(a1)) + (fabs(a2) + fabs(a3)));
 }
 
-/* A centre less what four nodes that are eliminated take from it, which is positive where their pivots are. */
+/* A centre minus the contributions of four eliminated nodes; these are positive if their pivots are. */
 KARST_INLINE double NAME(less)(double c, double a0, double a1, double a2, double a3)
 {
   const double taken = (a0 + a1) + (a2 + a3);
@@ -131,7 +131,7 @@ KARST_KERNEL static void NAME(karst_rrb_next)(int64_t count, int64_t pitch, cons
   }
 }
 
-/* How many pivots are not positive or not finite. */
+/* The number of pivots that are not positive and finite. */
 KARST_KERNEL static int64_t NAME(karst_rrb_count_bad)(int64_t count, const T *inverse)
 {
   int64_t bad = 0;

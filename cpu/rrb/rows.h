@@ -23,17 +23,17 @@ KARST_INLINE int64_t karst_rrb_nodes(const karst_rrb_shape *shape, int axis, int
 
 /* In all of these at is the element of the first place, relative to element (0, 0), and n counts places. */
 
-/* Forward: b1, and the b2 of a row to any place, less what the red nodes beside them give. */
+/* Forward: subtracts from b1, and from the b2 of a row, the contributions of the red nodes beside them. */
 void karst_rrb_red_to_b1(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
 void karst_rrb_red_to_b2(const karst_rrb_sweep *sweep, int64_t at, int64_t n, double *b2);
-/* Forward: result = b2 less what the b1 around give. */
+/* Forward: result = b2 minus the contributions of the b1 around. */
 void karst_rrb_b1_to_b2(const karst_rrb_sweep *sweep, int64_t at, int64_t n, const double *b2, double *result);
 /* Backward: b1 from b2; r1 and r2 from both. */
 void karst_rrb_b1_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
 void karst_rrb_r1_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
 void karst_rrb_r2_back(const karst_rrb_sweep *sweep, int64_t at, int64_t n);
 
-/* Takes a row of n nodes apart into those at even and at odd places, and puts it together. */
+/* Splits a row of n nodes into those at even and at odd places, and joins it again. */
 void karst_rrb_split(int64_t n, const double *row, double *even, double *odd);
 void karst_rrb_join(int64_t n, const double *even, const double *odd, double *row);
 

@@ -1,5 +1,5 @@
-/* rrb_cpu.h - the inside of the CPU's kernels of the repeated red-black method: what plan.c makes, factor.c and rest.c
- * fill, and solve.c applies. naive.h is the storage node by node, which baselines/ has. */
+/* rrb_cpu.h - the inside of the CPU's kernels of the repeated red-black method: plan.c makes it, factor.c and rest.c
+ * fill it, and solve.c applies it. naive.h is the storage node by node; its code is in baselines/. */
 #ifndef KARST_CPU_RRB_RRB_CPU_H
 #define KARST_CPU_RRB_RRB_CPU_H
 
@@ -21,7 +21,8 @@ typedef struct karst_rrb_cpu {
   karst_index *row; /* [nx ny] the block row of each node of grid 0, -1: none; NULL: its number */
 } karst_rrb_cpu;
 
-/* What a row of nodes of a matrix has in a line: the parts of karst_rrb_straight, and the images of those couplings. */
+/* The data of a row of nodes of a matrix in a line: the parts of karst_rrb_straight, and the images of those
+ * couplings. */
 enum { KARST_RRB_WEST = KARST_RRB_PARTS, KARST_RRB_SOUTH, KARST_RRB_SOUTH_WEST, KARST_RRB_SOUTH_EAST, KARST_RRB_SLOTS };
 
 enum { KARST_RRB_LEAST_ROWS = 4 /* J of a thread's share of a factorization: so many that its seams do not overlap */ };
@@ -44,7 +45,7 @@ KARST_INLINE karst_index karst_rrb_node(const karst_rrb *rrb, int m, karst_index
   return (karst_index)(((int64_t)j << m) * rrb->size[0] + ((int64_t)i << m));
 }
 
-/* Whether that is a block row's, and no hole. */
+/* Whether a node belongs to a block row; a hole does not. */
 KARST_INLINE bool karst_rrb_has_node(const karst_rrb *rrb, int m, karst_index i, karst_index j)
 {
   const karst_rrb_cpu *plan = (const karst_rrb_cpu *)rrb->plan;

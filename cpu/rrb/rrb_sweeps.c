@@ -1,17 +1,17 @@
 /* rrb_sweeps.c - the two sweeps of the repeated red-black method over a grid stored in groups.
  *
  * A sweep does both levels of a grid and the exchange with the next one while a row is in the cache. Bytes of memory
- * for each place (I, J), with factors of f = 8 or 4 bytes, where what is written counts twice unless it was just read:
+ * for each place (I, J), with factors of f = 8 or 4 bytes; a write counts twice unless the line was just read:
  *
  *                            forward                                  backward
  *     grid 0, reduced        r 16, l 4 f, next 16                     r 16, l and inverse 5 f, next 8, z 32
  *     other grids            vector 32, l 12 f, b1 8, next 16         vector 24, l and inverse 15 f, next 8, vector 40
  *
- * Grid m + 1 has a quarter of the places of grid m, so that with doubles all grids together take 160 + 344 / 3 bytes
+ * Grid m + 1 has a quarter of the places of grid m, so that with doubles all grids together move 160 + 344 / 3 bytes
  * for each place of grid 0, and with floats 124 + 236 / 3.
  *
- * Each thread has rows of its own. Where it needs a row of b1 or b2 that another thread makes, this one is made first,
- * before a barrier, or what needs it is made last, after one. */
+ * Each thread has its own rows. If it needs a row of b1 or b2 of another thread, either that row is computed first,
+ * before a barrier, or the dependent work is done last, after one. */
 #include "cpu/rrb/rrb_sweeps.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ static void forward_b1(const karst_rrb_sweep *sweep, int64_t J)
     karst_rrb_red_to_b1(sweep, J * sweep->shape->pitch, karst_rrb_nodes(sweep->shape, 0, 1));
 }
 
-/* b2 of row J, with what b1 gives it and to the next grid, if there is one. */
+/* Row J of b2: subtracts the contributions of b1, and passes it on to the next grid if there is one. */
 static void forward_b2(const karst_rrb_pass *pass, const karst_rrb_sweep *sweep, const struct next *next, int64_t J)
 {
   const int64_t count = karst_rrb_nodes(sweep->shape, 0, 0), at = J * sweep->shape->pitch;
@@ -180,7 +180,7 @@ static void backward_r2(const karst_rrb_sweep *sweep, int64_t J)
     karst_rrb_r2_back(sweep, J * sweep->shape->pitch, karst_rrb_nodes(sweep->shape, 0, 0));
 }
 
-/* Adds what row J gives to a sum. */
+/* Adds the contribution of row J to a sum. */
 static void add_row(const karst_rrb_sweep *sweep, const double *original, int64_t J, double *lane)
 {
   const int64_t at = J * sweep->shape->pitch, n = sweep->shape->pitch;

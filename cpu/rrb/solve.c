@@ -1,5 +1,5 @@
-/* solve.c - z = M^-1 r of the repeated red-black method: forward from grid to grid, what is left, and back (de Jong,
- * van der Ploeg, Ditzel and Vuik, ETNA 46 (2017), section 3). M = L D L^T. */
+/* solve.c - z = M^-1 r of the repeated red-black method: forward from grid to grid, the remaining nodes, and back (de
+ * Jong, van der Ploeg, Ditzel and Vuik, ETNA 46 (2017), section 3). M = L D L^T. */
 #include "cpu/rrb/exchange.h"
 #include "cpu/rrb/rrb_sweeps.h"
 

@@ -22,8 +22,8 @@ KARST_INLINE void guess_diagonal(int b, const karst_parilu_pass *pass, karst_ind
   }
 }
 
-/* Makes inverse = block^-1, or NaN where there is none. The block is judged by itself, although it was summed: the
- * blocks that the sweeps end with are judged when they are loaded. */
+/* Computes inverse = block^-1, or NaN if it is singular. The block is judged by its own entries, although it was
+ * summed: the final blocks are judged again when they are loaded. */
 KARST_INLINE void invert_block(int b, const double *block, double *inverse, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
@@ -56,8 +56,8 @@ KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first,
     }
 }
 
-/* Does what subtract_row does where row p is much the longer one. It is searched for the columns of row i that follow
- * p. k is the number of the block of L_ip. */
+/* Does the work of subtract_row if row p is much the longer one: it is searched for the columns of row i that follow p.
+ * k is the number of the block of L_ip. */
 KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
                                          karst_index k, karst_ilu_workspace *w)
 {
@@ -73,8 +73,8 @@ KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu 
   }
 }
 
-/* Subtracts L_ip times row p of U, right of its diagonal, from the row at hand, which is row i. k is the number of the
- * block of L_ip. */
+/* Subtracts L_ip times row p of U, right of its diagonal, from the current row i. k is the number of the block of
+ * L_ip. */
 KARST_INLINE void subtract_row(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
                                karst_index k, karst_ilu_workspace *w)
 {

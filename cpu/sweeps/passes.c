@@ -83,8 +83,8 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
   run(context, method->guess, &pass);
 }
 
-/* Takes one asynchronous sweep. Threads take the next few rows, or tasks, as they come, so that those above are mostly
- * done. */
+/* Takes one asynchronous sweep. Each thread takes the next few rows, or tasks, when it is free, so that the rows above
+ * are mostly done. */
 static void sweep_in_place(karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
 {
   enum { ROWS = 64, TASKS = 128 };
@@ -110,8 +110,7 @@ static void sweep_in_place(karst_context *context, const karst_parilu_method *me
   karst_end(context, &piece);
 }
 
-/* Takes one synchronous sweep. Where measured is true, it sums up the residual of the factors that it starts from,
- * too. */
+/* Takes one synchronous sweep. If measured is true, it also sums the residual of the factors that it starts from. */
 static void sweep_once(karst_context *context, const karst_parilu_method *method, bool measured, karst_parilu *s)
 {
   const karst_parilu_plan *made = s->plan;

@@ -31,7 +31,7 @@ typedef void karst_parilu_rows(const karst_parilu_pass *pass, karst_index first,
 /* The work on block rows of parilu, and of paric. */
 typedef struct karst_parilu_method {
   karst_parilu_rows *guess_diagonal; /* the diagonal blocks of the scaled guess, from F */
-  karst_parilu_rows *invert;         /* s->inverse, from the diagonal blocks of s->value; NaN where there is none */
+  karst_parilu_rows *invert;         /* s->inverse, from the diagonal blocks of s->value; NaN for a singular block */
   karst_parilu_rows *guess;          /* the whole guess, with the inverse */
   karst_parilu_rows *sweep;
   karst_parilu_rows *expand; /* paric */
@@ -45,8 +45,8 @@ extern const struct karst_parilu_kernels karst_parilu_kernels_cpu; /* passes.c *
 extern const karst_parilu_method karst_parilu_methods_cpu[]; /* parilu.c */
 extern const karst_parilu_method karst_paric_methods_cpu[];  /* paric.c */
 
-/* Returns a block. Where racing says that others may be changing it, each entry is read whole into local, which is
- * returned. */
+/* Returns a block. If racing, other threads may be writing it: each entry is then read as a whole into local, and local
+ * is returned. */
 KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const double *block, double *local)
 {
   if (!racing) return block;
@@ -58,7 +58,7 @@ KARST_INLINE const double *karst_parilu_observe(bool racing, int64_t bb, const d
   return local;
 }
 
-/* Stores a block in to. racing says that others may be reading it there. */
+/* Stores a block in to. If racing, other threads may be reading it there. */
 KARST_INLINE void karst_parilu_publish(bool racing, int64_t bb, const double *block, double *to)
 {
   for (int64_t v = 0; v < bb; v++) {
