@@ -391,8 +391,7 @@ static double multiply(const karst_rrb_naive *naive, const double *x, double *y)
 
 /* ---- the first elimination, which is exact ---- */
 
-/* Coupling c of a red node times a value of its neighbour or its own: west, east, south or
- * north. */
+/* Coupling c (west, east, south or north) of a red node times a value: its own or its neighbour's. */
 static double times_coupling(const karst_rrb_naive *naive, int coupling, int64_t node, double value)
 {
   return naive->factor[coupling][node] * value;

@@ -102,7 +102,7 @@ static void *wait_for_all(void *started)
   return NULL;
 }
 
-/* Whether the system gives this many threads at once. OpenMP ends the program where it does not. */
+/* Whether the system can start this many threads at once. If it cannot, OpenMP ends the program. */
 static bool can_start(karst_context *context, int threads)
 {
   pthread_mutex_t started = PTHREAD_MUTEX_INITIALIZER;

@@ -12,7 +12,7 @@ struct karst_backend;
 typedef struct karst_profiler karst_profiler; /* profile.c */
 struct karst_registered;
 
-/* Sentences of errors that a context keeps. A call that fails may leave two. */
+/* How many error sentences a context keeps. A failing call may leave two. */
 enum { KARST_SENTENCES = 8 };
 
 struct karst_context {
@@ -21,12 +21,12 @@ struct karst_context {
   void *device; /* the backend's own state, or NULL */
   int threads;
   int process;                      /* that made the context, by its number; threads.h */
-  bool told_forked;                 /* whether the context has said that another process uses it */
+  bool reported_fork;               /* whether the use of this context in a forked process was reported */
   karst_crew crew;                  /* how many of the threads work at present */
   int64_t objects;                  /* made with this context and not yet destroyed; karst_count_object changes it */
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
   karst_profiler *profiler;         /* the rows of the last profile, or NULL; profile.h */
-  bool profiling;                   /* backend is the profiler's table, which times the operations of the device's */
+  bool profiling;                   /* whether backend is the profiler's table, which times the device's operations */
   karst_duplicates duplicates;      /* of the files that are read */
   karst_message_function message;
   void *message_user;
@@ -43,15 +43,15 @@ void karst_count_object(karst_context *context, int change);
 karst_status karst_fail(karst_context *context, karst_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How many sentences the context has had, which tells whether a call has left one. */
+/* The number of sentences so far; it shows whether a call has left one. */
 unsigned karst_failures(const karst_context *context);
-/* What a function of the caller's has returned, as a status that has a sentence: its own where it has left one since
- * there were so many failures, else one that names it, by function and owner one after the other. What is no status
- * becomes KARST_ERROR_ARGUMENT. */
+/* Turns the return value of a caller's function into a status with a sentence: the function's own if it left one since
+ * there were so many failures, else one that names it, by function and owner one after the other. A value that is not a
+ * status becomes KARST_ERROR_ARGUMENT. */
 karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
                          const char *owner);
 
-/* KARST_ERROR_ARGUMENT for an argument that is NULL, with a sentence where there is a context to keep it. */
+/* Returns KARST_ERROR_ARGUMENT for a NULL argument, with a sentence if there is a context to keep it. */
 karst_status karst_missing(karst_context *context, const char *what);
 
 /* Hands a message to the caller's function, if there is one. */

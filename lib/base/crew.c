@@ -78,8 +78,8 @@ int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t wo
   return is_trial(__atomic_add_fetch(&find_crew_record(crew, kind, work)->pieces, 1, __ATOMIC_RELAXED)) ? 1 : present;
 }
 
-/* Updates the smoothed cost of one thread. A piece that is much slower than the record is taken for disturbed, and one
- * that is much faster shows that the record is. */
+/* Updates the smoothed cost of one thread. A piece that is much slower than the record counts as disturbed; one that is
+ * much faster shows that the record was disturbed. */
 static void note_alone(karst_crew_record *record, double cost)
 {
   double known = load_cost(&record->alone);

@@ -1,17 +1,17 @@
-/* crew.h - chooses how many threads a piece of work gets, from what such pieces have cost.
+/* crew.h - chooses how many threads a piece of work gets, from the measured cost of such pieces.
  *
  * If another program occupies a processor, threads that depend on each other in every step wait for time slices of some
  * milliseconds, and one thread alone is faster. Results do not depend on the number of threads, so that it may change
- * from one piece to the next. The crew gives a piece of each kind of work to one thread now and then, ever more rarely,
- * to know its cost. The time that several threads take beyond this cost is added up; time saved is deducted, down to a
- * limit (the cumulative sum test: Page, Biometrika 41 (1954)). When the sum reaches another limit, the number of
- * threads is halved. After a pause it is doubled, a moment later also for work whose threads wait for each other many
- * times. Pauses grow as long as this fails. So in each pause, several threads lose at most the limit and the time of
- * the last piece against one thread.
+ * from one piece to the next. To know the cost on one thread, the crew gives a piece of each kind of work to one thread
+ * now and then, ever more rarely. It adds up the time that several threads take beyond this cost and deducts time
+ * saved, down to a limit (the cumulative sum test: Page, Biometrika 41 (1954)). When the sum reaches another limit, the
+ * number of threads is halved. After a pause it is doubled, a moment later also for work whose threads wait for each
+ * other many times. Pauses grow as long as this fails. So in each pause, several threads lose at most the limit and the
+ * time of the last piece against one thread.
  *
- * Pieces of the analysis are made once and are of unlike cost, and factorizations are too long and too rare to spend
- * one on one thread as a trial. What one thread would need is for them what the processors have worked for all threads
- * together, which is less than the time that has passed if the threads have waited for other programs.
+ * Two kinds of work have no trial on one thread: pieces of the analysis, which are made once and differ in cost, and
+ * factorizations, which are too long and too rare. For them the time of one thread is taken to be the processor time of
+ * all threads together. It is less than the elapsed time if the threads have waited for other programs.
  *
  * Several threads may use objects of one context at a time, so that the fields are loaded and stored atomically. The
  * order is relaxed: no other data depend on them, and a lost update changes times but no results. */
@@ -55,7 +55,7 @@ typedef struct karst_crew_record {
 
 /* The state of a crew, which is zero at the start. */
 typedef struct karst_crew {
-  bool steady;          /* uses all threads whatever they cost, for tests of what threads compute */
+  bool steady;          /* uses all threads whatever they cost, for tests of threaded code */
   int halvings;         /* how often the number of threads is halved at present */
   double lost;          /* sum of seconds lost against one thread */
   double pause, resume; /* seconds: length of the last pause, and the time it ends */
@@ -77,7 +77,7 @@ int karst_crew_present(const karst_crew *crew, int threads);
 /* Returns how many of these threads a piece of work gets that begins at time now, in seconds on some clock. */
 int karst_crew_choose(karst_crew *crew, int threads, karst_kind kind, int64_t work, double now);
 
-/* What a piece has cost. */
+/* The cost of a piece. */
 typedef struct karst_crew_cost {
   int used;          /* threads */
   double start, now; /* seconds on the clock of karst_crew_choose */

@@ -140,8 +140,8 @@ static const char *read_decimal(const char *text, double *value)
   return plain ? end : NULL;
 }
 
-/* Reads the number from text to end by strtod, which knows no exponent but that behind an e. exponent: where it begins
- * behind the mantissa, or NULL. */
+/* Reads the number from text to end by strtod, which accepts an exponent only after an e. exponent: where it begins
+ * after the mantissa, or NULL. */
 static bool read_slowly(const char *text, const char *mantissa_end, const char *exponent, const char *end,
                         double *value)
 {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Returns row number i of count that are looked at, of all: spread over them, and out of step with whatever repeats. */
+/* Returns the i-th of count sample rows out of all: spread over them, and not in step with repeating patterns. */
 static inline karst_index karst_spread_row(karst_index rows, karst_index count, karst_index i)
 {
   const double golden = 0.6180339887498949 * (double)i;

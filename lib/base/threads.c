@@ -17,7 +17,7 @@ bool karst_is_forked(karst_context *context)
       (__atomic_compare_exchange_n(&process_with_threads, &first, process, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
        first == process))
     return false;
-  if (!__atomic_exchange_n(&context->told_forked, true, __ATOMIC_RELAXED))
+  if (!__atomic_exchange_n(&context->reported_fork, true, __ATOMIC_RELAXED))
     karst_tell(context, KARST_MESSAGE_NOTE,
                "this process was forked from one with OpenMP threads, which a fork does not copy: one thread is used "
                "instead of %d; start the process anew (exec, or \"spawn\" in Python) for more",

@@ -48,17 +48,17 @@ static inline karst_index karst_share_rows(karst_index rows, const karst_index *
   return karst_lower_bound(running, 0, rows, (karst_index)karst_share(running[rows], part, parts));
 }
 
-/* A piece of work that is measured from karst_begin to karst_end, which stand around its parallel region. threads may
- * be lowered before the region. work counts scalars, in the kind KARST_KIND_ONCE entries that are looked at. */
+/* A piece of work, measured from karst_begin to karst_end around its parallel region. threads may be lowered before the
+ * region. work counts scalars, or for the kind KARST_KIND_ONCE the entries that are read. */
 typedef struct karst_piece {
   karst_kind kind;
   int threads;
   int64_t work;
   double start; /* seconds on some clock; 0: not measured */
-  double own;   /* seconds that the processors have worked for it, where its threads have said so */
+  double own;   /* processor time of its threads, as far as they have reported it */
 } karst_piece;
 
-/* The two halves of what follows that are not for small work. */
+/* The two halves of the functions below, without the shortcut for small work. */
 void karst_piece_start(karst_context *context, karst_piece *piece);
 void karst_piece_finish(karst_context *context, const karst_piece *piece);
 
@@ -69,8 +69,8 @@ static inline karst_piece karst_begin(karst_context *context, karst_kind kind, i
   return piece;
 }
 
-/* Returns the threads that repeated work on this many scalars gets at most, for plans and for memory that each of them
- * has. */
+/* Returns the largest number of threads for repeated work on this many scalars, for plans and for memory of each
+ * thread. */
 static inline int karst_threads_worth(const karst_context *context, int64_t scalars)
 {
   return karst_crew_worth(&context->crew, context->threads, KARST_KIND_FACTOR, scalars);
@@ -89,8 +89,8 @@ static inline void karst_end(karst_context *context, const karst_piece *piece)
   if (piece->start > 0) karst_piece_finish(context, piece);
 }
 
-/* A thread's part of a piece: the items first .. last - 1 of its share. The time between karst_part_begin and
- * karst_part_end, which all threads of the region call, tells what the piece would cost one thread. */
+/* A thread's part of a piece: the items first .. last - 1 of its share. All threads of the region call karst_part_begin
+ * and karst_part_end. The time between them shows what the piece would cost one thread. */
 typedef struct karst_part {
   karst_index first, last;
   double start; /* seconds on the thread's clock */
@@ -119,12 +119,12 @@ static inline void karst_part_end(karst_piece *piece, const karst_part *part)
   piece->own += own;
 }
 
-/* Returns how many threads a piece of the kind KARST_KIND_ONCE of this much work gets at most, for memory that each of
- * them has. */
+/* Returns the largest number of threads for a piece of the kind KARST_KIND_ONCE of this much work, for memory of each
+ * thread. */
 int karst_threads_for(karst_context *context, int64_t work);
 
-/* Tells whether this process is a child of one whose OpenMP threads it lacks: of the one that made the context, or of
- * one in which the library has started threads. The context says so once. */
+/* Returns whether this process is a child of one whose OpenMP threads it lacks: of the one that made the context, or of
+ * one in which the library has started threads. The context reports this once. */
 bool karst_is_forked(karst_context *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* profile.c - see profile.h: the rows of a profile, and the time between the beginning and the end of an operation.
  *
- * On a device with a queue the host does not wait for an operation: it sets a mark before and behind it, and reads the
- * seconds between both marks later, when it runs out of marks or somebody asks. The time of an operation that is called
- * within another is deducted from that one's. */
+ * On a device with a queue the host does not wait for an operation. It sets a mark before and after it, and reads the
+ * time between both marks later, when it runs out of marks or the caller asks for the profile. If an operation is
+ * called within another, its time is deducted from the outer one's. */
 #include "lib/profile/profile.h"
 
 #include "lib/backend/backend.h"
@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-  ROWS = 128, /* of which the last counts what has no row */
-  SPANS = 512 /* operations whose marks have not been read yet; the host waits for the device once in so many */
+  ROWS = 128, /* the last one is for operations without a row */
+  SPANS = 512 /* operations with unread marks: the host waits for the device once in so many */
 };
 
 /* The two marks of an operation, in one of two lists. */
@@ -36,14 +36,14 @@ struct karst_profiler {
   karst_context *context;
   const struct karst_backend *backend;
   struct karst_backend timed;
-  pthread_mutex_t lock; /* of what follows: threads of the CPU may work at once */
+  pthread_mutex_t lock; /* of all below: threads of the CPU may use them at once */
   int rows;
   struct row row[ROWS];
   struct karst_span *unused, *ended;
   struct karst_span span[SPANS];
 };
 
-/* The innermost operation under way in this thread. */
+/* The innermost operation that this thread is in. */
 static _Thread_local karst_timing *innermost;
 
 static karst_timing *find_under_way(const karst_profiler *profiler)
@@ -53,7 +53,7 @@ static karst_timing *find_under_way(const karst_profiler *profiler)
   return timing;
 }
 
-/* The row of that name, a new one where there is none. The caller has the lock. */
+/* The row of that name, made if it is missing. The caller has the lock. */
 static int find_row(karst_profiler *profiler, const char *what, const char *method)
 {
   int i = 0;

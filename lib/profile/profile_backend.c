@@ -1,5 +1,5 @@
-/* profile_backend.c - the operations of a backend, timed one by one, with the bytes that each moves at least: every
- * array of its arguments is read or written once, and scalars count nothing. */
+/* profile_backend.c - times the operations of a backend one by one, with the least bytes that each moves: every array
+ * of its arguments is read or written once, and scalars count nothing. */
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
 #include "lib/profile/profile.h"
@@ -27,7 +27,7 @@ static double of_product(const karst_matrix *A, int count)
   return of_scalars(karst_entries(A)) + of_pattern(A) + of_vectors(A, count);
 }
 
-/* The host counts only where its memory is the device's. */
+/* Host memory counts only if it is the device's memory. */
 static double of_transfer(const karst_context *context, size_t bytes)
 {
   return (karst_profile_backend(context)->host_memory ? 2 : 1) * (double)bytes;
@@ -53,8 +53,8 @@ static const struct karst_backend *begin(karst_context *context, const char *wha
   return karst_profile_backend(context);
 }
 
-/* Defines the function OPERATION(context, PARAMETERS), which calls that of the backend with ARGUMENTS between the
- * beginning and the end of the row WHAT, to which it adds BYTES. TIMED_STATUS is for operations that return a
+/* Defines the function OPERATION(context, PARAMETERS). It calls the backend's operation with ARGUMENTS, between the
+ * beginning and the end of the row WHAT, and adds BYTES to the row. TIMED_STATUS is for operations that return a
  * status. */
 #define TIMED(OPERATION, WHAT, BYTES, ARGUMENTS, ...)                                                                  \
   static void OPERATION(karst_context *context, __VA_ARGS__)                                                           \
@@ -112,7 +112,7 @@ TIMED(gather, "gather", of_permutation(count, b), (context, count, b, index, x, 
 TIMED(scatter, "scatter", of_permutation(count, b), (context, count, b, index, x, y), karst_index count, int b,
       const karst_index *index, const double *x, double *y)
 
-/* Reads and writes the pattern, and writes where each block comes from. */
+/* Reads and writes the pattern, and writes the source of each block. */
 TIMED_STATUS(permute, "permute pattern",
              2 * of_pattern(A) + of_indices(karst_matrix_blocks(A) + (int64_t)A->block_rows),
              (context, A, permutation, permuted), const karst_matrix *A, const karst_index *permutation,

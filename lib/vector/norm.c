@@ -19,11 +19,12 @@ static void take(double element, karst_survey *survey, double *square)
   }
 }
 
-/* Looks at count elements on the host, which begin with x[first] and y[first], and says whether to go on. */
+/* Inspects count elements in host memory, x[0] and y[0] being elements number first, and returns whether to go on. */
 typedef bool inspect_function(void *user, int64_t first, int64_t count, const double *x, const double *y);
 
-/* Shows n elements of device memory to inspect, piece by piece. y may be NULL. Each piece waits for the device, so that
- * pieces are large if there is memory for it. A refusal is no error, so that karst_allocate is not used. */
+/* Passes n elements of device memory to inspect, piece by piece. y may be NULL. Each piece waits for the device, so
+ * that pieces are large if there is memory for it. Lack of memory is not an error here, so that karst_allocate is not
+ * used. */
 static karst_status show_device(karst_context *context, int64_t n, const double *x, const double *y,
                                 inspect_function *inspect, void *user)
 {

@@ -7,7 +7,7 @@
 /* If a norm lies from smallest to largest, double precision holds its square and the partial sums of squares. */
 static const double karst_norm_smallest = 1e-145, karst_norm_largest = 1e150;
 
-/* What a pass over the elements of a vector finds. */
+/* The result of a pass over the elements of a vector. */
 typedef struct karst_survey {
   bool finite;
   double largest; /* largest magnitude; 0 if all are 0 */

@@ -1,12 +1,12 @@
 /* sums.h - every sum over the elements of a vector that a solve depends on, in the order of the stream.
  *
- * Krylov methods, residuals and norms take their sums here and in lib/matrix/matrix_sums.h, which has those that a
- * product with a matrix computes along, and nowhere else. Where a vector is spread over several processes, each process
- * has a part of these sums, and these two headers are the place to complete them before anything reads them. The solve
- * decides from these sums how it goes on and ends. One other place looks at elements one by one: karst_survey_elements
+ * Krylov methods, residuals and norms take their sums only from here and from lib/matrix/matrix_sums.h; that header has
+ * the sums that a product with a matrix computes along. If a vector is distributed over several processes, each process
+ * has a part of these sums. These two headers are then the place to complete them before anything reads them. The solve
+ * decides from these sums how it goes on and ends. One other function reads single elements: karst_survey_elements
  * (norm.h), for norms whose squares double precision cannot hold, and for the position of an element that is not finite
- * once a sum was not. An operator or a reduction may compute a sum along with the vector: then
- * karst_krylov_multiply_dots, _multiply_dot and _precondition_dot (krylov.h) take it from there. */
+ * after a sum was not. An operator or a reduction may compute a sum along with the vector; karst_krylov_multiply_dots,
+ * _multiply_dot and _precondition_dot (krylov.h) then take it from there. */
 #ifndef KARST_LIB_VECTOR_SUMS_H
 #define KARST_LIB_VECTOR_SUMS_H
 

@@ -135,7 +135,8 @@ static karst_status check_pair(const karst_vector *x, const karst_vector *y)
   return KARST_SUCCESS;
 }
 
-/* Refuses these, and two vectors that have a part of their memory in common; *same says whether they have all of it. */
+/* Refuses two vectors that differ in context or length, or that overlap in part; *same: whether they are the same
+ * memory. */
 static karst_status check_disjoint(const karst_vector *x, const karst_vector *y, bool *same)
 {
   karst_status status = check_pair(x, y);
@@ -184,7 +185,7 @@ karst_status karst_vector_scale(double alpha, karst_vector *x)
 
 karst_status karst_vector_add(double alpha, const karst_vector *x, karst_vector *y)
 {
-  bool same; /* then y = (1 + alpha) y, for the operands of combine do not overlap */
+  bool same; /* y = (1 + alpha) y, because the operands of combine must not overlap */
   karst_status status = check_disjoint(x, y, &same);
   if (status) return status;
   return same ? combine(1 + alpha, NULL, y) : combine(alpha, x->values, y);

@@ -12,7 +12,7 @@ struct karst_vector {
   char *source; /* the file it was read from, or NULL */
 };
 
-/* Returns whether n scalars at x and m at y have memory in common, all of it or a part. */
+/* Returns whether n scalars at x and m at y overlap, in part or in full. */
 static inline bool karst_memory_overlaps(const double *x, int64_t n, const double *y, int64_t m)
 {
   uintptr_t x_begin = (uintptr_t)x, x_end = x_begin + (uintptr_t)n * sizeof *x;
