@@ -1,11 +1,11 @@
 /* auto.c - auto among the preconditioners: a name and its options.
  *
- * What it stands for is chosen with the ordering of the block rows, which no preconditioner sees, and so for a whole
- * solver (solver/auto/auto.h), before any preconditioner is made. */
+ * The solver chooses the actual preconditioner together with the ordering of the block rows, before any preconditioner
+ * is made (solver/auto/auto.h). No preconditioner sees the ordering. */
 #include "precond/ilu_settings.h"
 
 struct settings {
-  karst_ilu_settings ilu; /* for the rows of iluk, whose values the choice respects */
+  karst_ilu_settings ilu; /* for the rows of iluk, whose values auto respects */
   int learn;
 };
 
@@ -47,7 +47,7 @@ static const karst_option auto_rows[] = {
 static const karst_option *const rows[] = {auto_rows,        karst_level_rows,    karst_ilu_rows,
                                            karst_shift_rows, karst_modified_rows, NULL};
 
-/* No function but setup and destroy is ever called. */
+/* Only setup and destroy are ever called. */
 const struct karst_precond_ops karst_precond_auto = {
     .name = "auto",
     .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures between updates",

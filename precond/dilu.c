@@ -4,12 +4,12 @@
  *     factorization   M = (D + E) D^-1 (D + F),  D_i = A_ii - sum_{k < i} E_ik D_k^-1 F_ki    the kernel table
  *     apply           (D + E) y = r,  z = y - D^-1 F z                                        the kernel table
  *
- * where E and F are the strict triangles of A in the order of its rows. The factorization is one block a row, D^-1;
- * apply reads E and F from A itself. So where new values come and the factorization is kept, M mixes the D of its own
- * values with the E and F of A's. A GPU that solves by tiles keeps E D^-1 and D^-1 F instead, as block ILU does.
+ * where E and F are the strict triangles of A in the order of its rows. The factorization stores one block a row, D^-1;
+ * apply reads E and F from A itself. So if A gets new values and the factorization is kept, M mixes D of the old values
+ * with E and F of the new ones. A GPU that solves by tiles stores E D^-1 and D^-1 F instead, as block ILU does.
  *
- * With the option modified R, what M has too much of in a row is taken from D_i, R times: the block row sums of M, for
- * R = 1, are those of A. On a 7-point grid D is that of ILU(0). */
+ * The option modified, R, subtracts from D_i R times the excess of M's block row sum over that of A: for R = 1 the sums
+ * are equal. On a 7-point grid D is that of ILU(0). */
 #include "lib/backend/dilu_kernels.h"
 #include "precond/ilu_settings.h"
 

@@ -1,12 +1,12 @@
 /* fgbilu.c - block ILU(0) on structured 7-point grids (Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on
- * regular structures for GPGPUs), in which the diagonal blocks D alone are factored:
+ * regular structures for GPGPUs). It factors only the diagonal blocks D:
  *
  *     M = (D + E) D^-1 (D + F),   D_i = A_ii - sum_{j < i} E_ij D_j^-1 F_ji,
  *
  *     y = D^-1 (r - E y),   z = y - D^-1 F z
  *
  * where E and F are the blocks of A below and above its diagonal, in the order of the cells of the grid. On such a grid
- * M is that of ILU(0). The factor is one block a cell, and E and F are taken from the matrix whenever M is applied. */
+ * M is that of ILU(0). The factor is one block a cell; every apply reads E and F from the matrix. */
 #include "lib/backend/fgbilu_kernels.h"
 #include "lib/method/precond.h"
 #include "symbolic/symbolic.h"

@@ -53,9 +53,9 @@ const karst_option karst_modified_rows[] = {
     {0},
 };
 
-/* Says before the memory is taken and the factorization begins where they are out of proportion: some seconds of work
- * at least, and a thousand times the work of a product with the matrix. A level 3 on a 7-point stencil of blocks of 8
- * has half of that. */
+/* Warns if the factorization is out of proportion, before memory is taken: some seconds of work at least, and a
+ * thousand times the work of a product with the matrix. A level of 3 on a 7-point stencil with blocks of 8 has half of
+ * that. */
 static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *pattern)
 {
   enum { MOST_AN_ENTRY = 1000 };
@@ -81,7 +81,7 @@ const char *karst_ilu_differ(const void *settings, const void *others)
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis)
 {
   const karst_matrix *A = p->A;
-  karst_ilu_pattern pattern; /* which the analysis takes over */
+  karst_ilu_pattern pattern; /* the analysis takes ownership */
   analysis->rows = A->block_rows;
   analysis->block_size = A->block_size;
   if (karst_ilu_settings_of(p)->level == 0 && p->context->backend->ilu->splits) return KARST_SUCCESS;
@@ -150,7 +150,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   p->waits = waits_of(p, analysis);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
-  if (status || !analysis->trisolve) return status; /* a GPU solves nothing for a matrix of no rows */
+  if (status || !analysis->trisolve) return status; /* a GPU does not solve for a matrix of no rows */
   return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 

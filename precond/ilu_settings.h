@@ -1,4 +1,4 @@
-/* ilu_settings.h - what the preconditioners share that end in triangular solves: iluk, parilu, paric. */
+/* ilu_settings.h - what the preconditioners with triangular solves share: iluk, parilu, paric. */
 #ifndef KARST_PRECOND_ILU_SETTINGS_H
 #define KARST_PRECOND_ILU_SETTINGS_H
 
@@ -19,24 +19,24 @@ extern const karst_option karst_level_rows[], karst_ilu_rows[], karst_shift_rows
 /* The settings of an incomplete factorization. */
 static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
 
-/* Returns the option of these in which two settings differ and an analysis depends on them, or NULL. */
+/* Returns an option that differs in two settings and that an analysis depends on, or NULL. */
 const char *karst_ilu_differ(const void *settings, const void *others);
 
-/* Makes the pattern of ILU(k) of p's matrix, k from the option level, in an analysis that is zero; none for level 0
- * where the kernels take it from the matrix itself. What it has taken when it fails, karst_ilu_analysis_destroy gives
- * back. Warns where the factorization will take very much work. */
+/* Makes the pattern of ILU(k) of p's matrix, k from the option level, in an analysis that is zero. For level 0 it makes
+ * no pattern if the kernels take it from the matrix itself. Warns if the factorization will take very much work. After
+ * a failure the caller calls karst_ilu_analysis_destroy. */
 karst_status karst_ilu_make_pattern(const karst_precond *p, karst_ilu_analysis *analysis);
 
-/* Makes the rest of the analysis, for factorizations of A, on its pattern, or on A's where it has none and the kernels
- * split it. */
+/* Makes the rest of the analysis, for factorizations of A: on its pattern, or on A's if it has none and the kernels
+ * split A. */
 karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, karst_ilu_analysis *analysis);
 
-/* Gives back what the analysis holds; not the analysis itself. */
+/* Frees the contents of the analysis; not the analysis itself. */
 void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *analysis);
 
-/* Begins a factorization on the pattern of an analysis; sets factor_entries and memory of p, in which the analysis
- * counts, and puts the level counts and how the triangles are solved. What it has taken when it fails, the kernels'
- * plan_destroy gives back. */
+/* Begins a factorization on the pattern of an analysis. Sets factor_entries and memory of p, including the analysis,
+ * and reports the level counts and the kind of triangular solves. After a failure the caller calls the kernels'
+ * plan_destroy. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 
 /* Copies the outcome of a factorization into p, and puts the number of pivots replaced. */

@@ -5,7 +5,7 @@
  *     split           U = D U' with the inverse blocks of D kept          equation (5)
  *     apply           L y = r,  z = D^-1 y,  U' x = z                     Algorithm 7, the kernel table
  *
- * The pattern half runs once; new values repeat the factorization alone. */
+ * The pattern is computed once; new values repeat only the factorization. */
 #include "precond/ilu_settings.h"
 
 static karst_status analyse(karst_precond *p)

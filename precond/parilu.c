@@ -53,7 +53,7 @@ static karst_status setup(karst_precond *p)
   return karst_sweeps_setup(p, p->analysis->data, sweeps);
 }
 
-/* Whether the sweeps have come closer to the factors, or are as close as rounding lets them come; says it where not. */
+/* Whether the sweeps have come closer to the factors, or as close as rounding allows; reports it if they have not. */
 static bool have_converged(const karst_precond *p, double before, double after)
 {
   const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */
@@ -73,7 +73,7 @@ static bool have_converged(const karst_precond *p, double before, double after)
   return false;
 }
 
-/* Hands the factors over to the triangular solves. */
+/* Passes the factors to the triangular solves. */
 static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome *outcome)
 {
   karst_context *context = p->context;

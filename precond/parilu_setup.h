@@ -1,4 +1,4 @@
-/* parilu_setup.h - what a preconditioner made by sweeps holds, and its pattern half. */
+/* parilu_setup.h - the data of a preconditioner made by sweeps, and its pattern half. */
 #ifndef KARST_PRECOND_PARILU_SETUP_H
 #define KARST_PRECOND_PARILU_SETUP_H
 
@@ -16,7 +16,7 @@ extern const karst_option karst_sweeps_rows[];
 
 static inline const karst_sweeps_settings *karst_sweeps_settings_of(const karst_precond *p) { return p->settings; }
 
-/* What follows from the pattern and the options alone. S is the pattern of ILU(k). */
+/* What depends only on the pattern and the options. S is the pattern of ILU(k). */
 typedef struct karst_sweeps_analysis {
   karst_ilu_analysis ilu;
   karst_parilu_analysis sweeps;
@@ -34,15 +34,15 @@ typedef struct karst_sweeps {
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 
-/* Returns the option in which two settings differ and an analysis depends on them, or NULL. */
+/* Returns an option that differs in two settings and that an analysis depends on, or NULL. */
 const char *karst_sweeps_differ(const void *settings, const void *others);
 
-/* Makes everything that follows from the pattern of p's matrix and the options, of parilu or, symmetric, of paric. What
- * it has taken when it fails, karst_sweeps_analysis_destroy gives back. */
+/* Makes everything that depends only on the pattern of p's matrix and the options, of parilu or, if symmetric, of
+ * paric. After a failure the caller calls karst_sweeps_analysis_destroy. */
 karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_sweeps_analysis *analysis);
 void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis *analysis);
 
-/* Takes memory for the values and work space. What it has taken when it fails, karst_sweeps_destroy gives back. */
+/* Takes memory for the values and work space. After a failure the caller calls karst_sweeps_destroy. */
 karst_status karst_sweeps_setup(karst_precond *p, const karst_sweeps_analysis *analysis, karst_sweeps *sweeps);
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *sweeps);
 

@@ -4,8 +4,8 @@
  *
  *     A = L D L^T + R
  *
- * Each level eliminates half of the nodes that are left, after lumping their couplings among themselves, and what is
- * left after the last one is factored completely. */
+ * Each level lumps the couplings of half of the remaining nodes among themselves, and eliminates these nodes. The nodes
+ * that remain after the last level are factored completely. */
 #include "config.h"
 
 #include "lib/backend/rrb_kernels.h"
@@ -22,8 +22,8 @@ struct settings {
 /* The preconditioner's own state. */
 struct state {
   karst_rrb rrb;
-  bool turned;       /* the axes of rrb are those of the matrix's grid exchanged */
-  karst_index *cell; /* [block rows] what rrb.cell is, for a matrix may be given another grid; or NULL */
+  bool turned;       /* whether the axes of rrb are those of the matrix's grid exchanged */
+  karst_index *cell; /* [block rows] a copy for rrb.cell, because the matrix may get another grid; or NULL */
 };
 
 enum {
@@ -99,7 +99,7 @@ static struct place place_of(const struct state *state, karst_index node)
 
 static karst_index node_of(const karst_rrb *rrb, karst_index row) { return rrb->cell ? rrb->cell[row] : row; }
 
-/* The block row of a node, or -1. It is asked for once in a failure, so that a map is searched. */
+/* The block row of a node, or -1. Called once in a failure, so that searching the map is fast enough. */
 static karst_index row_of(const karst_rrb *rrb, int64_t node)
 {
   if (!rrb->cell) return (karst_index)node;
@@ -142,7 +142,7 @@ static karst_status check_settings(karst_context *context, const struct settings
   return KARST_SUCCESS;
 }
 
-/* The fewest pairs of levels that leave no more than REST nodes. */
+/* The least number of pairs of levels that leaves at most REST nodes. */
 static int choose_levels(const karst_index size[2])
 {
   karst_index nx = size[0], ny = size[1];
@@ -176,8 +176,8 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   return KARST_SUCCESS;
 }
 
-/* The factors without those of the first elimination, which reads the red nodes' alone, are what the reduced system
- * needs; its matrix has five parts for each black node. */
+/* The reduced system reads all factors but those of the first elimination, which are the red nodes'. Its matrix has
+ * five parts for each black node. */
 static karst_traffic traffic_of(const karst_precond *p, const karst_rrb *rrb, int64_t eliminated)
 {
   const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1], red = eliminated < nodes / 2 ? eliminated : nodes / 2;
@@ -228,7 +228,7 @@ static karst_status setup(karst_precond *p)
 
 /* ---- the numeric half ---- */
 
-/* Nodes are counted from 1 in sentences, as the paper does. */
+/* Sentences count nodes from 1, as the paper does. */
 static karst_status refuse_unsymmetric(const karst_precond *p, const struct state *state, karst_index row)
 {
   const struct place here = place_of(state, node_of(&state->rrb, row));

@@ -1,4 +1,4 @@
-/* two_stage.c - two preconditioners one after the other, the second for what the first has left:
+/* two_stage.c - applies two preconditioners in sequence, the second to the residual that the first leaves:
  *
  *     z = M1^-1 r,   z = z + M2^-1 (r - A z)
  *
@@ -19,7 +19,7 @@ struct settings {
 struct two_stage {
   karst_precond *stage[STAGES];
   double *residual; /* [rows] r - A z, device memory */
-  double *step;     /* [rows] what the second stage adds, device memory */
+  double *step;     /* [rows] the second stage's correction, device memory */
   double *one;      /* [1] 1, device memory */
 };
 
@@ -35,7 +35,7 @@ static karst_status make_stage(const karst_precond *p, int i, karst_precond **st
   return karst_precond_prepare(ops, settings->stage[i], p->A, stage);
 }
 
-/* What the stages hold by now: one from outside may take its own in its first update. */
+/* The present memory of the stages; a registered one may take its memory in its first update. */
 static void count_stages(karst_precond *p)
 {
   const struct two_stage *own = p->data;
@@ -68,8 +68,8 @@ static karst_status setup(karst_precond *p)
   return status;
 }
 
-/* Reports the values of a stage as first_NAME or second_NAME, as far as the report has room for them: the names of
- * stages inside stages may be too long. */
+/* Reports the values of a stage as first_NAME or second_NAME, as far as the report has room: names of nested stages may
+ * be too long. */
 static karst_status pass_on(karst_precond *p, int i)
 {
   const karst_report *of_stage = &((const struct two_stage *)p->data)->stage[i]->report;
@@ -84,7 +84,7 @@ static karst_status pass_on(karst_precond *p, int i)
   return status;
 }
 
-/* The first stage that has failed is the outcome. One behind it is not updated and has nothing to report. */
+/* Reports the outcome of the first stage that has failed. A stage after it was not updated and reports nothing. */
 static karst_status update(karst_precond *p)
 {
   struct two_stage *own = p->data;
