@@ -1,15 +1,15 @@
-/* dilu_cuda.h - DILU as the GPU keeps it: M = (D + E) D^-1 (D + F), of which D^-1 is stored and E and F are A's.
+/* dilu_cuda.h - the data of DILU on the GPU: M = (D + E) D^-1 (D + F). It stores D^-1; E and F are read from A.
  *
- * The triangles are those of gpu/ilu (gpu/ilu/ilu_cuda.h) without values: slices of block rows in level order, whose
- * entries tell the slot of the neighbour (column) and the number of the block in A (source), and the vectors of the
- * sweeps in slot order. Entry 0 of the upper triangle stands for the diagonal block.
+ * The triangles are those of gpu/ilu (gpu/ilu/ilu_cuda.h) without values: slices of block rows in level order. Their
+ * entries hold the slot of the neighbour (column) and the number of the block in A (source). The vectors of the sweeps
+ * are in slot order. Entry 0 of the upper triangle is the diagonal block.
  *
- * D^-1 is in the order of the slots of lower, by groups of KARST_DILU_GROUP: of a group all first columns stand before
- * all second ones, so that what the lanes of a warp read and wait for is nearly contiguous. large.cu has it block by
- * block, in the order of the rows.
+ * D^-1 is in the order of the slots of lower, in groups of KARST_DILU_GROUP slots. In a group all first columns come
+ * before all second ones, so that the lanes of a warp read, and wait for, nearly contiguous memory. large.cu stores it
+ * block by block, in the order of the rows.
  *
- * Where an ordering has made tiles and each finds room, block ILU by tiles (gpu/ilu/tiles/tile_factor.h) is used
- * instead of all this; its products change the diagonal blocks alone. */
+ * If an ordering has made tiles and each finds room, block ILU by tiles (gpu/ilu/tiles/tile_factor.h) replaces all
+ * this; its products change only the diagonal blocks. */
 #ifndef KARST_GPU_DILU_DILU_CUDA_H
 #define KARST_GPU_DILU_DILU_CUDA_H
 
@@ -24,7 +24,7 @@ enum {
   KARST_DILU_GROUP = 32 /* slots */
 };
 
-/* The slots of D^-1, with those that fill the last group. */
+/* The slots of D^-1, rounded up to a whole group. */
 static inline int64_t karst_dilu_slots(const karst_triangle *lower)
 {
   return ((int64_t)lower->slots + KARST_DILU_GROUP - 1) / KARST_DILU_GROUP * KARST_DILU_GROUP;
@@ -36,8 +36,8 @@ typedef struct alignas(16) karst_dilu_task {
   karst_index first, end;
 } karst_dilu_task;
 
-/* The plan. What stands after factor_grid is a factorization's own, as are the vectors of the sweeps; in all else it
- * refers to the analysis's arrays. Passed to kernels by value. */
+/* The plan. The members after factor_grid, and the vectors of the sweeps, belong to a factorization; all others refer
+ * to the analysis's arrays. Passed to kernels by value. */
 typedef struct karst_dilu_cuda {
   karst_triangle lower, upper;
   karst_dilu_task *lower_task, *upper_task; /* [tasks] of each */
@@ -47,7 +47,7 @@ typedef struct karst_dilu_cuda {
   int block_size;
   bool symmetric;             /* each block has a mirror image */
   int lower_grid, upper_grid; /* blocks of threads that are resident together */
-  int factor_grid;            /* likewise */
+  int factor_grid;            /* those of the sweeps */
   bool modified;              /* R may be other than 0 */
   karst_ilu_statistics_cuda *statistics;
   double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
@@ -59,7 +59,7 @@ typedef struct karst_dilu_cuda {
 
 static inline karst_dilu_cuda *karst_dilu_cuda_of(const karst_dilu *dilu) { return (karst_dilu_cuda *)dilu->plan; }
 
-/* What a kernel that factors is given besides the plan. */
+/* The arguments of a factorization kernel besides the plan. */
 typedef struct karst_dilu_matrix {
   const karst_index *start; /* [rows + 1] the pattern of A */
   const double *value;      /* [b*b*blocks] */
@@ -67,9 +67,9 @@ typedef struct karst_dilu_matrix {
   double shift, modified;
 } karst_dilu_matrix;
 
-/* sweep.cu and factor.cu, for the block sizes of KARST_BLOCK_SIZES; large.cu for all others. Each family tells how many
- * blocks of threads work, and queues its kernels. factor leaves to its caller the sums, and, for large b and where the
- * pattern is not symmetric, to look for blocks outside the diagonal that are not finite. */
+/* sweep.cu and factor.cu have the block sizes of KARST_BLOCK_SIZES, large.cu all others. Each family returns the number
+ * of thread blocks and queues its kernels. The caller of factor makes the sums. For large b, and if the pattern is not
+ * symmetric, it also checks the blocks outside the diagonal for entries that are not finite. */
 karst_status karst_dilu_analyse_sweeps_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                             karst_dilu_cuda *plan);
 void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A, const double *inverse,
@@ -91,7 +91,7 @@ karst_status karst_dilu_plan_cuda(karst_context *context, karst_dilu *dilu);
 void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu);
 
 #ifdef __CUDACC__
-/* The task of that number, or one without slots where there is none. */
+/* The task of that number; without slots if there is none. */
 static __device__ __forceinline__ karst_dilu_task karst_dilu_find_task(const karst_dilu_task *task, karst_index tasks,
                                                                        int64_t number)
 {

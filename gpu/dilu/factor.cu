@@ -2,24 +2,24 @@
  *
  *     D_i = A_ii - sum_{k < i} E_ik D_k^-1 (F_ki + R (S_k - F_ki)),    S_k = sum_j F_kj
  *
- * of which R, the option modified, is usually 0: then only those k take part for which A has both blocks. A warp takes
- * one task of the lower triangle after another, in level order, and waits for the D_k^-1 that it needs: they are absent
- * until the warp that makes them has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of
- * block row q; the rows of others come by shuffles. The blocks of A are on their way while the warp waits, and so are
- * the numbers of those that its next task needs. factor_small.cu factors small blocks. */
+ * R, the option modified, is usually 0: then only those k contribute for which A has both blocks. Warps take the tasks
+ * of the lower triangle in level order. A warp waits for the D_k^-1 that it needs: their elements are absent until
+ * another warp has stored them, as in the sweeps. Lane q b + r holds scalar row r of the blocks of block row q;
+ * shuffles bring the rows of other lanes. While the warp waits it loads the blocks of A, and the block numbers of its
+ * next task. factor_small.cu factors small blocks. */
 #include "gpu/dilu/fallback_inverse.h"
 
 namespace
 {
 
-/* Neighbours of a row that are worked on together. */
+/* Neighbours of a row that are processed together. */
 template <int B> constexpr int at_once = B <= 5 ? 3 : B <= 7 ? 2 : 1;
 
-/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which for b = 4, 6 and 8 takes
- * so few registers that it has to put some aside. */
+/* The least number of thread blocks that fit on a multiprocessor; 0: the compiler decides. For b = 4, 6 and 8 it then
+ * uses so few registers that it has to spill some. */
 template <int B> constexpr int least_blocks = B == 4 || B == 6 || B == 8 ? 1 : 0;
 
-/* The blocks E_ik and F_ki of A, and where D_k^-1 stands, -1 where there is none. */
+/* The blocks E_ik and F_ki of A, and the position of D_k^-1; -1 if missing. */
 template <int B> struct links {
   karst_index source[at_once<B>], mirror[at_once<B>], pivot[at_once<B>];
 };

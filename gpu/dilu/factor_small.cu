@@ -1,13 +1,14 @@
 /* factor_small.cu - DILU as in factor.cu, for blocks so small that a lane can hold a few of them whole.
  *
- * Lane q b + r adds up what the rows r of all D_k^-1 contribute to block row q: with column r of E_ik and all of F_ki,
+ * Lane q b + r sums the contributions of the rows r of all D_k^-1 to block row q, from column r of E_ik and all of
+ * F_ki:
  *
  *     P_r = sum_k E_ik[:, r] (D_k^-1[r, :] F_ki)
  *
- * so that nothing is exchanged until all neighbours are done. Then every lane of the block row takes the sum of
- * A_ii - P_0 - ... and row r of its inverse by Gauss-Jordan elimination without row exchanges, again by itself. Where
- * karst_block_inverse would exchange rows, or might, or finds the block singular or not finite, the warp does as
- * karst_ilu_invert instead.
+ * so that lanes exchange nothing until all neighbours are done. Then every lane of the block row gets the sum A_ii -
+ * P_0 - ... and computes row r of its inverse by Gauss-Jordan elimination without row exchanges, again by itself. If
+ * karst_block_inverse would or might exchange rows, or finds the block singular or not finite, the warp uses the steps
+ * of karst_ilu_invert instead.
  *
  * The blocks of A come through shared memory (stage.h), and are in registers when the warp begins to wait. */
 #include "gpu/dilu/fallback_inverse.h"
@@ -16,11 +17,11 @@
 namespace
 {
 
-/* Neighbours of a row that are worked on together. */
+/* Neighbours of a row that are processed together. */
 enum { K = 3 };
 
-/* Blocks at hand: K of E and the diagonal block of each block row, beside each other, then the K mirror images, and the
- * sums of their rows. */
+/* Staged blocks: K blocks of E and the diagonal block of each block row, side by side, then the K mirror images, and
+ * the sums of their rows. */
 template <int B, bool MODIFIED> struct layout {
   static constexpr int R = 32 / B, OWN = (K + 1) * R, BLOCKS = OWN + K * R * (MODIFIED ? 2 : 1),
                        STRIDE = karst_dilu_stride<B>;
@@ -149,8 +150,8 @@ __device__ __forceinline__ void add_lanes(int q, double (&part)[B][B], staging<B
   for (int v = 0; v < BB; v++) part[v / B][v % B] = all[v];
 }
 
-/* Whether what the lane has added up was so large that the pivots of the block are better judged with care. size: of
- * its P_r (gpu/size.h). */
+/* Whether the lane's sums were so large that the pivots of the block need a careful check. size: of its P_r
+ * (gpu/size.h). */
 template <int B> __device__ __forceinline__ bool is_lost(const float (&size)[B][B], const karst_ilu_extent<B> &extent)
 {
   bool lost = false;
@@ -159,8 +160,8 @@ template <int B> __device__ __forceinline__ bool is_lost(const float (&size)[B][
   return lost;
 }
 
-/* Row r of the inverse of a, or of what stands for it, in the steps of karst_block_inverse; lanes whose row is sound
- * keep it. size: of what the lane has added up. */
+/* Row r of the inverse of a, or of its replacement, in the steps of karst_block_inverse; lanes whose row is sound keep
+ * it. size: of the lane's sums. */
 template <int B>
 __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, const karst_dilu_matrix &m,
                                                  const work &here, const double (&a)[B][B], const float (&size)[B][B],
@@ -197,7 +198,7 @@ __device__ __forceinline__ void invert_with_care(const karst_dilu_cuda &plan, co
   }
 }
 
-/* Begins the sums of a lane with A_ii, by the first of a block row, or with zeros. */
+/* Initializes the sums of a lane: with A_ii in the first lane of a block row, with zeros in the others. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void start_sums(const staging<B, MODIFIED> &staged, int q, int r, double (&part)[B][B],
                                            float (&size)[B][B])
@@ -209,14 +210,14 @@ __device__ __forceinline__ void start_sums(const staging<B, MODIFIED> &staged, i
   }
 }
 
-/* What a lane multiplies: column r of E_ik, the elements of D_k^-1 that stand at from, and F_ki. nonfinite: 0 unless
- * an entry of F_ki is NaN or infinite. */
+/* The factors of a lane: column r of E_ik, the elements of D_k^-1 at from, and F_ki. nonfinite: 0 unless an entry of
+ * F_ki is NaN or infinite. */
 template <int B> struct operands {
   const double *from[K];
   double left[K][B], right[K][B][B], nonfinite[K];
 };
 
-/* Brings the blocks of the links into registers. own: 0 unless an entry of E_ik is not finite. */
+/* Loads the blocks of the links into registers. own: 0 unless an entry of E_ik is not finite. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void read_blocks(const karst_dilu_matrix &m, const links &link, int q, int r,
                                             const staging<B, MODIFIED> &staged, operands<B> &to, double &own)
@@ -276,7 +277,7 @@ __device__ __forceinline__ void subtract(const operands<B> &of, const double (&i
     }
 }
 
-/* Makes row r of the inverse of D_i, of which each lane of the block row has all. size: of what the lane has added. */
+/* Computes row r of the inverse of D_i; each lane of the block row has all of D_i. size: of the lane's sums. */
 template <int B>
 __device__ __forceinline__ void invert(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const work &here, int r,
                                        double (&sum)[B][B], const float (&size)[B][B], double (&y)[B])

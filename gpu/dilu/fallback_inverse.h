@@ -1,4 +1,4 @@
-/* fallback_inverse.h - what replaces the inverse of a D_i that has none, for lanes that have a scalar row each. */
+/* fallback_inverse.h - replaces the inverse of a singular D_i, in lanes that each have a scalar row. */
 #ifndef KARST_GPU_DILU_FALLBACK_INVERSE_H
 #define KARST_GPU_DILU_FALLBACK_INVERSE_H
 
@@ -13,9 +13,8 @@ static __device__ __forceinline__ void karst_dilu_check(const karst_dilu_cuda &p
   if (nonfinite != 0) karst_ilu_report_row(plan.statistics, row, KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Returns the diagonal of what replaces the inverse of a block that has none, and reports the block. The size of a
- * row is the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of
- * D_i. */
+/* Returns the diagonal of the replacement of a singular block's inverse, and reports the block. The size of a row is
+ * the largest entry of D_i and of the row's blocks of E and F. own: the largest entry of the lane's row of D_i. */
 template <int B>
 static __device__ __noinline__ double
 karst_dilu_replace(karst_reason reason, const karst_index *start, const double *value, double shift, karst_ilu_place at,

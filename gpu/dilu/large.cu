@@ -1,6 +1,6 @@
-/* large.cu - DILU and its sweeps as in factor.cu and sweep.cu, for blocks of any size. A block of threads makes a block
- * row after another, in level order; all are resident together. In the sweeps the unknowns carry their own flag; the
- * factorization waits until the rows that it needs are marked as done. */
+/* large.cu - DILU and its sweeps as in factor.cu and sweep.cu, for blocks of any size. Thread blocks take the block
+ * rows in level order; all are resident together. In the sweeps the unknowns carry their own flag. The factorization
+ * waits until the rows that it needs are marked as done. */
 #include "gpu/dilu/dilu_cuda.h"
 
 #include "gpu/block_inverse.h"
@@ -15,7 +15,7 @@ enum { THREADS = KARST_ILU_THREADS, MOST = 2048 };
 /* How many threads share the columns of a scalar row in a sweep. */
 __host__ __device__ int parts_of(int b) { return b < THREADS ? THREADS / b : 1; }
 
-/* How many columns of a product stand in shared memory together: all where b is at most 45. */
+/* The columns of a product that are in shared memory together: all if b is at most 45. */
 __host__ __device__ int columns_of(int b) { return b >= MOST ? 1 : MOST / b < b ? MOST / b : b; }
 
 /* Where the entries of a slot begin, and how many it has with the padding. */
@@ -30,7 +30,7 @@ __device__ entries entries_of(const karst_triangle &t, karst_index slot)
   return {t.start[slice] * t.group + slot % t.group, t.start[slice + 1] - t.start[slice]};
 }
 
-/* Adds block times x to the partial sums. Thread v has row v % b and of its columns every parts-th; x in shared
+/* Adds block times x to the partial sums. Thread v handles row v % b, and every parts-th of its columns; x in shared
  * memory. */
 __device__ void add_product(int b, const double *block, const double *x, double *partial)
 {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Waits for a row. What its block of threads has stored can be read afterwards. */
+/* Waits for a row. Afterwards its values can be read. */
 __device__ void await_row(const int *done)
 {
   if (threadIdx.x == 0)
@@ -106,8 +106,9 @@ __device__ void await_row(const int *done)
   __threadfence();
 }
 
-/* Subtracts left times inverse times (right + R (sum - right)) from block, whose size is kept (lib/backend/dense.h),
- * some columns after another: the product of the last two stands in line. right and sum may be NULL, for zeros. */
+/* Subtracts left times inverse times (right + R (sum - right)) from block, and tracks its size (lib/backend/dense.h).
+ * It works in groups of columns; line holds the product of the last two factors. right and sum may be NULL, for
+ * zeros. */
 __device__ void subtract(int b, const double *left, const double *inverse, const double *right, double modified,
                          const double *sum, double *block, double *size, double *line)
 {

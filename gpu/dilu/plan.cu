@@ -1,6 +1,6 @@
 /* plan.cu - the analysis of DILU on the GPU: the triangles of A in slices, as gpu/ilu lays them out, the tasks, and for
- * each entry of E the block of F that is its mirror image. Then the plan of a factorization, which adds the inverse
- * blocks, the vectors and work space. */
+ * each entry of E the block of F that is its mirror image. The plan of a factorization adds the inverse blocks, the
+ * vectors and work space. */
 #include "gpu/dilu/dilu_cuda.h"
 #include "lib/base/search.h"
 
@@ -44,7 +44,7 @@ karst_status make_tasks(karst_context *context, const karst_triangle *t, karst_d
   return status;
 }
 
-/* Lays the triangles out by the functions of block ILU, which work on an analysis of theirs. */
+/* Lays the triangles out by the functions of block ILU, which work on an analysis of block ILU. */
 karst_status lay_out(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis,
                      karst_dilu_cuda *plan)
 {
@@ -126,8 +126,8 @@ void release_tiled(karst_context *context, karst_dilu_cuda *plan)
   plan->tiled = NULL;
 }
 
-/* Makes the analysis by tiles, if there are tiles of several rows and each finds room. How many neighbours rows have
- * does not count: the sweeps in slices, which read A, are slower than those of block ILU. */
+/* Makes the analysis by tiles, if there are tiles of several rows and each finds room. The number of neighbours of the
+ * rows does not matter: the sweeps in slices, which read A, are slower than those of block ILU. */
 karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis,
                        karst_dilu_cuda *plan)
 {

@@ -1,8 +1,8 @@
-/* stage.h - blocks of A on their way into shared memory while a warp waits for what it multiplies them by.
+/* stage.h - copies blocks of A into shared memory while a warp waits for their factors.
  *
- * Where each lane loads its elements itself, the lanes of one load touch as many lines of memory as the warp has block
- * rows, and the load units are what a sweep waits for. Here consecutive lanes copy consecutive elements, and the blocks
- * of a row, which stand beside each other in A, are copied together. */
+ * If each lane loaded its own elements, the lanes of one load would touch as many lines of memory as the warp has block
+ * rows, and sweeps would be limited by the load units. Here consecutive lanes copy consecutive elements. The blocks of
+ * a row, which are adjacent in A, are copied together. */
 #ifndef KARST_GPU_DILU_STAGE_H
 #define KARST_GPU_DILU_STAGE_H
 
@@ -10,13 +10,13 @@
 
 #include "gpu/queue.h"
 
-/* From one block to the next in shared memory: an odd number of words of 8 or, for even b, 16 bytes, so that the lanes
- * of different block rows find their elements in different banks. */
+/* The distance of two blocks in shared memory: an odd number of words of 8 or, for even b, 16 bytes, so that the lanes
+ * of different block rows read from different banks. */
 template <int B> constexpr int karst_dilu_stride = B == 1 || B % 2 ? B *B : B *B + 2;
 
 #ifdef __CUDACC__
-/* Queues the copies of the blocks of these numbers, of which -1 stands for zeros. By the whole warp; number, in shared
- * memory, is not written again before the next __syncwarp. */
+/* Queues the copies of the blocks of these numbers; -1: zeros. Called by the whole warp. number, in shared memory, is
+ * not written again before the next __syncwarp. */
 template <int B, int BLOCKS>
 static __device__ __forceinline__ void karst_dilu_stage(const double *value, const karst_index *number, double *staged)
 {

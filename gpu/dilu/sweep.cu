@@ -3,17 +3,17 @@
  *     forward    y_i = D_i^-1 (r_i - sum_{k < i} E_ik y_k)
  *     backward   z_i = y_i - D_i^-1 sum_{j > i} F_ij z_j
  *
- * Warps take tasks in level order and wait for unknowns that carry their own flag, all as in
- * gpu/ilu/sweeps/dataflow.cu, which says why that ends and how each sweep leaves the other's vector absent. E and F are
- * read where they stand in A, by copies to shared memory (stage.h). A warp has under way, of its tasks 0, 1, 2, ...
+ * Warps take tasks in level order and wait for unknowns that carry their own flag, as in gpu/ilu/sweeps/dataflow.cu;
+ * that file says why the waits end and how each sweep leaves the other's vector absent. E and F are read from A, by
+ * copies to shared memory (stage.h). A warp has these loads under way for its tasks 0, 1, 2, ...
  *
  *     task i + 3   its record
  *     task i + 2   columns and blocks of its first neighbours, its rows
  *     task i + 1   values of its first neighbours, into shared memory
  *     task i       D^-1, r or y; then the neighbours' unknowns, for which it waits
  *
- * D_i^-1 multiplies the sum over the neighbours, of which each lane has a scalar row; the lanes of a block row exchange
- * these by shuffles. */
+ * D_i^-1 multiplies the sum over the neighbours. Each lane has a scalar row of the sum; the lanes of a block row
+ * exchange these by shuffles. */
 #include "lib/backend/dense.h"
 #include "gpu/dilu/stage.h"
 #include "gpu/ilu/sweeps/sweep_parts.h"
@@ -21,20 +21,20 @@
 namespace
 {
 
-/* What a lane does of a task: row r of the block row that is number q of its slice, in that slot, and of its neighbours
- * every PARTS-th from number part on. */
+/* The work of a lane on a task: row r of the block row that is number q of its slice, in that slot; and of its
+ * neighbours every PARTS-th from number part on. */
 struct place {
   int part, q, r;
   bool active;
   karst_index slot;
 };
 
-/* Slots of neighbours and blocks of A, both -1 where there is none. */
+/* Slots of neighbours and blocks of A; both -1 if missing. */
 template <int B> struct links {
   karst_index column[at_once<B>], source[at_once<B>];
 };
 
-/* What stands behind a record: where the task works, the first links, and the row, or upward its slot forward. */
+/* Follows from a record: the position of the task, the first links, and the row, or upward its slot forward. */
 template <int B> struct work {
   place at;
   int64_t e, end;
@@ -42,14 +42,13 @@ template <int B> struct work {
   karst_index row, other;
 };
 
-/* How pieces of tasks are shared out: a warp takes ROWS block rows at a time, and of their neighbours so many BLOCKS at
- * once. */
+/* How tasks are divided: a warp takes ROWS block rows at a time, and BLOCKS of their neighbours at once. */
 template <int B, int PARTS> struct layout {
   static constexpr int R = 32 / B, ROWS = 32 / (B * PARTS), PIECES = (R + ROWS - 1) / ROWS,
                        BLOCKS = ROWS * PARTS * at_once<B>;
 };
 
-/* Shared memory of a warp: the blocks at hand, those of a row after each other, and their numbers in A. */
+/* Shared memory of a warp: the staged blocks, row after row, and their numbers in A. */
 template <int B, int PARTS> struct staging {
   double value[layout<B, PARTS>::BLOCKS * karst_dilu_stride<B>];
   karst_index number[layout<B, PARTS>::BLOCKS];
@@ -67,7 +66,7 @@ __device__ __forceinline__ place find_place(const karst_dilu_task &task, int64_t
   return at;
 }
 
-/* The lane's links among entries e, e + 1, ..., of which those from end on do not exist. */
+/* The lane's links among entries e, e + 1, ...; those from end on do not exist. */
 template <int B, int PARTS>
 __device__ __forceinline__ links<B> fetch_links(const karst_triangle &t, int64_t e, int64_t end, const place &at)
 {
@@ -83,7 +82,7 @@ __device__ __forceinline__ links<B> fetch_links(const karst_triangle &t, int64_t
   return found;
 }
 
-/* Number k of the lane's blocks in a staging. Lanes without a place share that of another. */
+/* Number k of the lane's blocks in a staging. Surplus lanes use the place of another lane. */
 template <int B, int PARTS> __device__ __forceinline__ int block_of(int k)
 {
   using all = layout<B, PARTS>;
